@@ -1,0 +1,126 @@
+"""The logical records every saver speaks: what a checkpoint database holds, without its engine and without its values.
+
+Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task). Nothing here is decoded: a value is a
+`Payload`, the pair of type tag and bytes that LangGraph's serializers make (langgraph-checkpoint 4.3,
+``serde/base.py: SerializerProtocol.dumps_typed``).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+NULL_TASK = "00000000-0000-0000-0000-000000000000"
+"""The task id of writes that belong to a step and not to a task: input and ``Command(resume=…)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A value as stored: type tag (``msgpack``, ``json``, ``null``, ``msgpack+aes``, …) and bytes.
+
+    The tag is ``""`` where the schema has no column for it (langgraph 0.0 and 0.1): then it is a pickle if the first
+    byte is 0x80, else JSON text.
+    """
+
+    tag: str
+    data: bytes
+
+
+NULL = Payload("null", b"")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """The full name of a checkpoint."""
+
+    thread_id: str
+    ns: str
+    checkpoint_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread and its head: the highest checkpoint id of the root namespace, or of any namespace where root has none."""
+
+    thread_id: str
+    head: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """The cheap skeleton of a checkpoint: identity and parent, no values.
+
+    Attributes:
+        parent_id: None for a root; may name a row that was never stored (langgraph 0.3, ``checkpoint_during=False``).
+        size: bytes of the stored checkpoint column, where the engine knows it without reading it.
+    """
+
+    thread_id: str
+    ns: str
+    checkpoint_id: str
+    parent_id: str | None
+    size: int | None = None
+
+    @property
+    def ref(self) -> Ref:
+        """The full name of this checkpoint."""
+        return Ref(self.thread_id, self.ns, self.checkpoint_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint with its typed payloads, not decoded.
+
+    Attributes:
+        body: the whole checkpoint object; where `channels` is set, the header without those channels' values.
+        metadata: a payload too (JSON text in SQLite, JSONB in Postgres, msgpack in ``langgraph dev``).
+        channels: one payload per channel where the engine keeps them apart (Postgres, MySQL), else None.
+    """
+
+    row: CheckpointRow
+    body: Payload
+    metadata: Payload
+    channels: Mapping[str, Payload] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One pending write: what a task wrote to one channel, stored on the checkpoint the task started from.
+
+    Attributes:
+        idx: position in the task's list of writes; ``__error__`` -1, ``__scheduled__`` -2, ``__interrupt__`` -3,
+            ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``).
+        task_path: ``~__pregel_pull, NODE`` and so on; "" where the schema or the row has none.
+        payload: None where a listing did not read it (`size` then tells its bytes).
+    """
+
+    thread_id: str
+    ns: str
+    checkpoint_id: str
+    task_id: str
+    idx: int
+    channel: str
+    task_path: str = ""
+    payload: Payload | None = None
+    size: int = 0
+
+    @property
+    def ref(self) -> Ref:
+        """The checkpoint the task started from."""
+        return Ref(self.thread_id, self.ns, self.checkpoint_id)
+
+    @property
+    def order(self) -> tuple[str, str, int]:
+        """LangGraph's canonical order of the writes of one checkpoint."""
+        return (self.task_path, self.task_id, self.idx)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A change to a database as logical records, computed before anything is touched.
+
+    Attributes:
+        reason: why, in the user's words or the command's.
+        add: records that must not exist yet.
+    """
+
+    reason: str
+    add: tuple[Checkpoint | Write, ...] = field(default=())
