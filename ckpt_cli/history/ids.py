@@ -1,0 +1,40 @@
+"""What a checkpoint id tells by itself: a uuid6 holds when it was made and, in its clock sequence, the step.
+
+langgraph-checkpoint 4.3, ``base/id.py: uuid6(clock_seq=step)``. Copies (``as_node="__copy__"``) and updates as END carry
+step - 1, and ids from JavaScript carry no step worth trusting (-1 is ``ffff`` there); metadata wins where it is read.
+"""
+
+from datetime import UTC, datetime
+
+_GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
+
+
+def is_uuid6(checkpoint_id: str) -> bool:
+    """Whether this is a uuid6 in LangGraph's spelling."""
+    return len(checkpoint_id) == 36 and checkpoint_id[14] == "6" and checkpoint_id.count("-") == 4
+
+
+def unix_time(checkpoint_id: str) -> float | None:
+    """Seconds since 1970 at which the id was made; ISO timestamps (langgraph 0.0) are read too; None if it tells nothing."""
+    if is_uuid6(checkpoint_id):
+        digits = checkpoint_id.replace("-", "")
+        try:
+            return ((int(digits[0:12], 16) << 12 | int(digits[13:16], 16)) - _GREGORIAN) / 1e7
+        except ValueError:
+            return None
+    try:
+        when = datetime.fromisoformat(checkpoint_id)
+    except ValueError:
+        return None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def step(checkpoint_id: str) -> int | None:
+    """The step an id carries, -1 for the first input; None if it is no uuid6."""
+    if not is_uuid6(checkpoint_id):
+        return None
+    try:
+        sequence = int(checkpoint_id[19:23], 16) & 0x3FFF
+    except ValueError:
+        return None
+    return sequence - 0x4000 if sequence >= 0x2000 else sequence

@@ -1,0 +1,82 @@
+"""The tree of one namespace of one thread, from skeleton rows alone: lines of ancestors, tips, forks, branches."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ckpt_cli.model import CheckpointRow
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One tip and the checkpoint where its line leaves an older one.
+
+    `number` counts from 1 by `first`, the branch's first own checkpoint, so it doesn't move as branches grow.
+    """
+
+    number: int
+    first: str
+    tip: str
+
+
+class Lineage:
+    """Who descends from whom. A row whose parent was never stored counts as a root."""
+
+    def __init__(self, rows: Iterable[CheckpointRow]) -> None:
+        self.rows = {row.checkpoint_id: row for row in sorted(rows, key=lambda r: r.checkpoint_id)}
+        self.children: dict[str, list[str]] = {}
+        self.roots: list[str] = []
+        for checkpoint_id in self.rows:
+            parent = self.parent(checkpoint_id)
+            if parent is None:
+                self.roots.append(checkpoint_id)
+            else:
+                self.children.setdefault(parent, []).append(checkpoint_id)
+        self._branches: list[Branch] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, checkpoint_id: str) -> bool:
+        return checkpoint_id in self.rows
+
+    def parent(self, checkpoint_id: str) -> str | None:
+        """The parent that is stored, None for roots and where the parent dangles or is no older row of this namespace."""
+        parent = self.rows[checkpoint_id].parent_id
+        return parent if parent in self.rows and parent != checkpoint_id else None
+
+    @property
+    def head(self) -> str | None:
+        """The highest id: what the saver itself returns when no id is given; also after a fork."""
+        return next(reversed(self.rows), None)
+
+    def line(self, checkpoint_id: str) -> Iterator[str]:
+        """This checkpoint and its ancestors, newest first; a cycle in damaged data ends the line."""
+        seen: set[str] = set()
+        at: str | None = checkpoint_id
+        while at is not None and at not in seen:
+            seen.add(at)
+            yield at
+            at = self.parent(at)
+
+    @property
+    def tips(self) -> list[str]:
+        """Checkpoints without children, ascending."""
+        return [i for i in self.rows if i not in self.children]
+
+    @property
+    def forks(self) -> list[str]:
+        """Checkpoints with several children, ascending."""
+        return [i for i in self.rows if len(self.children.get(i, ())) > 1]
+
+    @property
+    def branches(self) -> list[Branch]:
+        """One a tip. At a fork point the oldest child carries its parent's branch on; every other child begins one."""
+        if self._branches is None:
+            starts = sorted([*self.roots, *(c for kids in self.children.values() for c in kids[1:])])
+            self._branches = [Branch(n, first, self._end(first)) for n, first in enumerate(starts, 1)]
+        return self._branches
+
+    def _end(self, checkpoint_id: str) -> str:
+        while kids := self.children.get(checkpoint_id):
+            checkpoint_id = kids[0]
+        return checkpoint_id

@@ -1,0 +1,57 @@
+"""Styled lines: what text renderers make, before anybody knows whether a terminal or a pipe will show them.
+
+A span is (style, text); styles are the names below, never colours. The writers neutralise control characters in every
+span, so no renderer can forget to.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Span = tuple[str, str]
+Line = list[Span]
+
+STYLES = frozenset(
+    {
+        "",  # plain
+        "title",  # thread ids, headings
+        "id",  # checkpoint ids
+        "key",  # channel names, field names
+        "node",  # graph nodes
+        "value",  # values out of the state
+        "muted",  # what may be skipped: times, rails, counts
+        "added",
+        "removed",
+        "changed",
+        "good",  # done, finished
+        "waiting",  # interrupts
+        "bad",  # errors, failed
+        "head",  # the mark of the head, branch names
+        "human",
+        "ai",
+        "tool",
+        "system",  # who speaks in a conversation
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How wide lines may be, and for whom.
+
+    Attributes:
+        width: terminal cells; None when piped: nothing is cut or wrapped, lists are one tab-separated row a line.
+        now: seconds since 1970, for "2h ago".
+        reveal: whether secrets are shown.
+    """
+
+    width: int | None
+    now: float
+    reveal: bool = False
+
+
+def plain(line: Line) -> str:
+    """The text alone."""
+    return "".join(text for _, text in line)
+
+
+Lines = Iterator[Line]

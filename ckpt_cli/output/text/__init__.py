@@ -1,0 +1,1 @@
+"""One text renderer per view: view in, styled lines out."""

@@ -1,0 +1,122 @@
+"""A saver joined with serde: a thread's rows, revisions resolved, checkpoints decoded on demand and once."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, TypeVar
+
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.state import State, TaskWrite
+
+T = TypeVar("T")
+
+_STATES_KEPT = 8
+_NEAR = 2000  # threads looked at for "did you mean"
+
+
+class Reader:
+    """Answers what commands ask of one database; everything it gives is decoded lazily and cached within bounds."""
+
+    def __init__(self, saver: Saver, codec: Codec) -> None:
+        self.saver = saver
+        self.codec = codec
+        self._states: OrderedDict[Ref, State] = OrderedDict()
+        self._lineages: dict[tuple[str, str], Lineage] = {}
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """See `Saver.moment`; what was cached of an earlier moment is forgotten."""
+
+        def fresh() -> T:
+            self._states.clear()
+            self._lineages.clear()
+            return look()
+
+        return self.saver.moment(fresh)
+
+    def thread(self, thread_id: str) -> Thread:
+        """One thread by its exact id.
+
+        Raises:
+            ThreadNotFound: with the nearest ids as candidates.
+        """
+        found = self.saver.thread(thread_id)
+        if found is None:
+            known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
+            near = get_close_matches(thread_id, known, n=3, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else "`ckpt threads` lists what there is"
+            raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
+        return found
+
+    def lineage(self, thread_id: str, ns: str = "") -> Lineage:
+        """The tree of one namespace, from ids and parents alone."""
+        key = (thread_id, ns)
+        if key not in self._lineages:
+            self._lineages[key] = Lineage(self.saver.rows(thread_id, ns))
+        return self._lineages[key]
+
+    def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
+        """What the saver itself gives when no id is named."""
+        rows = self.saver.newest(thread_id, ns, 1)
+        if not rows:
+            raise CheckpointNotFound(f"thread {thread_id!r} has no checkpoint in namespace {ns!r}")
+        return rows[0]
+
+    def state(self, ref: Ref) -> State:
+        """One checkpoint, decoded.
+
+        Raises:
+            CheckpointNotFound: no such row.
+            PayloadCorrupt: nothing of it can be decoded; KeyMissing where a key would help.
+        """
+        if ref not in self._states:
+            state = next(self.states([ref]), None)
+            if state is None:
+                raise CheckpointNotFound(f"no checkpoint {ref.checkpoint_id} in thread {ref.thread_id!r}")
+            self._states[ref] = state
+            while len(self._states) > _STATES_KEPT:
+                self._states.popitem(last=False)
+        return self._states[ref]
+
+    def states(self, refs: Iterable[Ref]) -> Iterator[State]:
+        """Many checkpoints in the order asked, one in memory at a time."""
+        for checkpoint in self.saver.checkpoints(refs):
+            yield self.decode(checkpoint)
+
+    def decode(self, checkpoint: Checkpoint) -> State:
+        """Both layouts become one `State`: a whole body, or a header with a payload per channel."""
+        raise NotImplementedError
+
+    def value(self, payload: Payload) -> Any:
+        """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""
+        return self.codec.decode(payload)
+
+    def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]:
+        """The writes stored on one checkpoint, in canonical order."""
+        return self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values).get(ref.checkpoint_id, [])
+
+    def writes_by_checkpoint(
+        self, thread_id: str, ns: str, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
+    ) -> dict[str, list[TaskWrite]]:
+        """The writes of a namespace by the checkpoint they are stored on; `values` as in `Saver.writes`."""
+        found: dict[str, list[TaskWrite]] = {}
+        for row in self.saver.writes(thread_id, ns, checkpoint_ids, values=values):
+            found.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))
+        return found
+
+
+def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
+    """A decoded body or header as a dict.
+
+    Raises:
+        PayloadCorrupt: it is something else; a BROKEN node's own problem is told.
+    """
+    if isinstance(value, dict):
+        return value
+    problem = value.problem if isinstance(value, Node) else f"a {type(value).__name__} where an object should be"
+    raise PayloadCorrupt(f"{what} can't be decoded: {problem}")

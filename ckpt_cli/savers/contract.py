@@ -1,0 +1,140 @@
+"""What ckpt needs of a checkpoint database, and no more: rows and typed bytes in, rows and typed bytes out.
+
+A saver knows its engine and nothing of values: it works on checkpoints nobody can decode. Everything that reads happens
+inside `Saver.moment`, so that what one command prints is of one moment.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, TypeVar
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Thread, Write
+
+T = TypeVar("T")
+
+
+class Ability(StrEnum):
+    """What a saver may or may not be able to do; declared, never probed."""
+
+    WRITE = "write"
+    """`Saver.apply` works on this database."""
+    ATOMIC = "atomic"
+    """A plan is applied in one transaction."""
+    BRANCHES = "branches"
+    """It keeps parents; a shallow or headless layout has one checkpoint a thread and no history."""
+    TASK_PATHS = "task_paths"
+    """Its writes name the task's path, and so the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a database is, told from its schema alone.
+
+    Attributes:
+        location: path or URL without credentials.
+        generation: the schema generation in words (``checkpoint-sqlite 3.1.2 or newer (task_path)``).
+        layout: the generation's short name in LEGACY terms (``A`` … ``H``) or the saver's own.
+        facts: further engine facts, label to text (``journal mode``, ``page size``, ``other tables``).
+        size: bytes on disk, where known.
+    """
+
+    backend: str
+    location: str
+    generation: str
+    layout: str
+    facts: dict[str, str] = field(default_factory=dict)
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted; a full count reads the index once, never the values."""
+
+    threads: int
+    checkpoints: int
+    writes: int
+
+
+class Saver(ABC):
+    """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless said otherwise."""
+
+    name: ClassVar[str]
+    abilities: frozenset[Ability]
+
+    @abstractmethod
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look` so that all it reads is of one moment, and give what it gives.
+
+        `look` must have no effects: where the engine can't hold a moment open it may be run again.
+        Nested calls belong to the outer moment.
+        """
+
+    @abstractmethod
+    def about(self) -> About:
+        """What this database is, from its schema."""
+
+    @abstractmethod
+    def totals(self) -> Totals:
+        """Count everything; may take as long as reading the key index."""
+
+    @abstractmethod
+    def threads(self) -> Iterator[Thread]:
+        """Every thread, the one whose head has the highest id first, skipping from thread to thread in the index."""
+
+    @abstractmethod
+    def thread(self, thread_id: str) -> Thread | None:
+        """One thread by its exact id."""
+
+    @abstractmethod
+    def namespaces(self, thread_id: str) -> list[str]:
+        """The namespaces of a thread, in text order."""
+
+    @abstractmethod
+    def count(self, thread_id: str) -> int:
+        """How many checkpoints a thread has, all namespaces."""
+
+    @abstractmethod
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """The skeleton of a thread (or of one namespace), ascending, no values and no metadata."""
+
+    @abstractmethod
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """The `limit` highest ids of a namespace, highest first, without reading the others."""
+
+    @abstractmethod
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """One skeleton row."""
+
+    @abstractmethod
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """The metadata payloads of some checkpoints, in any order; missing ones are left out."""
+
+    @abstractmethod
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """The checkpoints of these names in the order asked, one at a time; missing ones are left out."""
+
+    @abstractmethod
+    def writes(
+        self, thread_id: str, ns: str | None = None, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
+    ) -> Iterator[Write]:
+        """The writes of a thread, one namespace or some of its checkpoints, by checkpoint and then in canonical order.
+
+        Args:
+            values: read the payloads of at most so many bytes; longer ones come with `payload` None and their size.
+                0 reads none, None reads all.
+        """
+
+    @abstractmethod
+    def apply(self, plan: Plan) -> None:
+        """Write one plan, all or nothing where `Ability.ATOMIC` is declared.
+
+        Raises:
+            NotSupported: this database can't be written.
+            Refused: a record to add exists already; nothing was written.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connection; safe to call twice."""

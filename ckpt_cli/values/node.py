@@ -1,0 +1,167 @@
+"""`Node`: an object of class ``module.name`` as a payload records it; the class itself is never looked up, imported or built.
+
+Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) plus `Node`. A node keeps the bytes it
+came from, so what nobody edits is carried on unchanged, equal bytes compare equal without being decoded, and a node that
+nobody looks into costs nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Form(StrEnum):
+    """How an object was recorded, and so what `Node.state` holds."""
+
+    VALUE = "value"
+    """``cls(state)``: UUID, Decimal, set, Enum, … (msgpack ext 0)."""
+    ARGS = "args"
+    """``cls(*state)``: date, timedelta, Path, Send (ext 1)."""
+    KWARGS = "kwargs"
+    """``cls(**state)``: dataclass, namedtuple, time, Interrupt (ext 2)."""
+    METHOD = "method"
+    """``cls.method(state)``: ``datetime.fromisoformat`` (ext 3)."""
+    PYDANTIC_V1 = "pydantic_v1"
+    """A dict of fields (ext 4)."""
+    PYDANTIC = "pydantic"
+    """A dict of fields: every message (ext 5)."""
+    ARRAY = "array"
+    """``{"dtype", "shape", "order", "data"}`` of a numpy array (ext 6)."""
+    SNAPSHOT = "snapshot"
+    """The value of a DeltaChannel at this checkpoint (ext 7, ``{"lc": 2, "type": "delta_snapshot"}``)."""
+    LC1 = "lc1"
+    """A dict of fields: LangChain's own JSON, ``{"lc": 1, "type": "constructor"}`` and its kin."""
+    LC2 = "lc2"
+    """``{"args": [...], "kwargs": {...}}``: LangGraph's JSON, ``{"lc": 2, "type": "constructor"}``."""
+    UNDEFINED = "undefined"
+    """JavaScript's undefined; state None."""
+    PICKLE = "pickle"
+    """``{"args": …, "state": …, "items": …}``, what a pickle would have built from."""
+    OPAQUE = "opaque"
+    """Bytes of a tag or an extension code nobody here knows."""
+    BROKEN = "broken"
+    """Bytes that cannot be decoded; `Node.problem` says why and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What decoding the shell of a node gave: class, state, and for METHOD the method's name."""
+
+    module: str
+    name: str
+    form: Form
+    state: Any
+    method: str = ""
+    problem: str = ""
+    needs_key: bool = False
+
+
+class Node:
+    """An object that was read, not built.
+
+    `raw` is its payload in the encoding it came from (for msgpack the bytes inside the ext); `load` decodes it at the
+    first look. `load` never raises: what cannot be decoded becomes a BROKEN node.
+    """
+
+    __slots__ = ("_load", "_opened", "encoding", "raw")
+
+    def __init__(
+        self,
+        opened: Opened | None = None,
+        *,
+        encoding: str = "",
+        raw: bytes | None = None,
+        load: Callable[[bytes], Opened] | None = None,
+    ) -> None:
+        self.encoding = encoding
+        self.raw = raw
+        self._opened = opened
+        self._load = load
+
+    def _open(self) -> Opened:
+        if self._opened is None:
+            assert self._load is not None and self.raw is not None
+            self._opened = self._load(self.raw)
+        return self._opened
+
+    @property
+    def module(self) -> str:
+        """The module that was named when the object was written, ``""`` if none was."""
+        return self._open().module
+
+    @property
+    def name(self) -> str:
+        """The class's own name."""
+        return self._open().name
+
+    @property
+    def type(self) -> str:
+        """``module.name`` for display."""
+        opened = self._open()
+        return f"{opened.module}.{opened.name}" if opened.module else opened.name
+
+    @property
+    def form(self) -> Form:
+        """How the object was recorded."""
+        return self._open().form
+
+    @property
+    def state(self) -> Any:
+        """The decoded insides, in the shape that `form` tells."""
+        return self._open().state
+
+    @property
+    def method(self) -> str:
+        """The class method that would have built it (METHOD and some LC2), else ``""``."""
+        return self._open().method
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be decoded and where (``truncated @ $[2]``); "" unless BROKEN."""
+        return self._open().problem
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether an encryption key is missing or wrong."""
+        return self._open().needs_key
+
+    @property
+    def fields(self) -> dict[str, Any] | None:
+        """The named fields, for the forms that have them; None for the others."""
+        opened = self._open()
+        state = opened.state
+        if opened.form is Form.LC2:
+            state = None if state.get("args") else state.get("kwargs")
+        elif opened.form is Form.PICKLE:
+            state = state.get("state")
+        elif opened.form not in _NAMED:
+            return None
+        return state if isinstance(state, dict) and all(isinstance(k, str) for k in state) else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        if self.raw is not None and self.raw == other.raw and self.encoding == other.encoding:
+            return True
+        return self._open() == other._open()
+
+    def __hash__(self) -> int:
+        return hash((self.module, self.name, self.form))
+
+    def __repr__(self) -> str:
+        opened = self._open()
+        return f"<{self.type} {opened.form} {opened.problem or repr(opened.state)[:60]}>"
+
+
+_NAMED = frozenset({Form.KWARGS, Form.PYDANTIC_V1, Form.PYDANTIC, Form.LC1})
+
+
+def broken(problem: str, raw: bytes = b"", *, needs_key: bool = False) -> Node:
+    """A node for bytes that cannot be decoded, so that everything around them is still shown."""
+    return Node(Opened("", "", Form.BROKEN, raw, problem=problem, needs_key=needs_key), raw=raw)
+
+
+def opaque(tag: str, raw: bytes) -> Node:
+    """A node for bytes under a type tag or extension code that is not known; carried on as they are."""
+    return Node(Opened("", tag, Form.OPAQUE, raw), encoding=tag, raw=raw)

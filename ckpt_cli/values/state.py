@@ -1,0 +1,88 @@
+"""A checkpoint and its writes, decoded: what the pure logic of `history` works on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.model import Payload, Ref, Write
+
+Version = int | str | float
+"""A channel version: a plain int (JS, Mongo, langgraph 0.0), ``%032d.<md5>`` or ``%032d.<random>`` text."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One checkpoint, decoded.
+
+    Attributes:
+        v: the checkpoint format; 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 where it has none.
+        values: channel to value as stored; a delta channel is absent or a SNAPSHOT node, an undecodable one a BROKEN node.
+        versions: channel to version, also of channels that hold nothing.
+        seen: node to the versions it has seen.
+        updated: the channels written in the last step; None where not recorded.
+        sends: Sends that stood in the checkpoint itself (``pending_sends``, v < 4).
+        metadata: as stored, {} where it can't be read.
+    """
+
+    ref: Ref
+    parent_id: str | None
+    v: int
+    ts: str
+    values: Mapping[str, Any]
+    versions: Mapping[str, Version]
+    seen: Mapping[str, Mapping[str, Version]]
+    metadata: Mapping[str, Any]
+    updated: list[str] | None = None
+    sends: list[Any] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        """``input``, ``loop``, ``update``, ``fork``; "" where not recorded."""
+        source = self.metadata.get("source")
+        return source if isinstance(source, str) else ""
+
+    @property
+    def step(self) -> int | None:
+        """The superstep: -1 for the first input; None where not recorded."""
+        step = self.metadata.get("step")
+        return step if isinstance(step, int) else None
+
+
+class TaskWrite:
+    """A write whose value is decoded at the first look."""
+
+    __slots__ = ("_decode", "_value", "row")
+    _UNREAD = object()
+
+    def __init__(self, row: Write, decode: Callable[[Payload], Any]) -> None:
+        self.row = row
+        self._decode = decode
+        self._value: Any = TaskWrite._UNREAD
+
+    @property
+    def channel(self) -> str:
+        """The channel written to, or a special one (``__interrupt__``, ``__error__``, …)."""
+        return self.row.channel
+
+    @property
+    def task_id(self) -> str:
+        """The task that wrote it."""
+        return self.row.task_id
+
+    @property
+    def read(self) -> bool:
+        """Whether the payload was read; a listing leaves long ones where they are."""
+        return self.row.payload is not None
+
+    @property
+    def value(self) -> Any:
+        """The decoded value; a BROKEN node where it can't be decoded.
+
+        Raises:
+            LookupError: the payload was not read.
+        """
+        if self._value is TaskWrite._UNREAD:
+            if self.row.payload is None:
+                raise LookupError(f"payload of {self.row.channel} was not read")
+            self._value = self._decode(self.row.payload)
+        return self._value
