@@ -1,17 +1,19 @@
 """A saver joined with serde: a thread's rows, revisions resolved, checkpoints decoded on demand and once."""
 
+from base64 import b64decode
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound
+from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound
+from ckpt_cli.history.channels import TASKS
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.node import Node
+from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State, TaskWrite
 
 T = TypeVar("T")
@@ -89,8 +91,56 @@ class Reader:
             yield self.decode(checkpoint)
 
     def decode(self, checkpoint: Checkpoint) -> State:
-        """Both layouts become one `State`: a whole body, or a header with a payload per channel."""
-        raise NotImplementedError
+        """Both layouts become one `State`: a whole body, or a header with a payload per channel.
+
+        Raises:
+            PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
+        """
+        row = checkpoint.row
+        body = must_be_mapping(self.codec.decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
+        v = body.get("v")
+        updated = body.get("updated_channels")
+        return State(
+            ref=row.ref,
+            parent_id=row.parent_id,
+            v=v if isinstance(v, int) else 0,
+            ts=str(body.get("ts") or row.checkpoint_id),
+            values=self._values(body, checkpoint.channels),
+            versions=_names(body.get("channel_versions")),
+            seen={node: _names(seen) for node, seen in _names(body.get("versions_seen")).items()},
+            metadata=_names(self.codec.decode(checkpoint.metadata)),
+            updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
+            sends=self._sends(body, checkpoint),
+        )
+
+    def _values(self, body: Mapping[str, Any], channels: Mapping[str, Payload] | None) -> dict[str, Any]:
+        """Inline values, over them the channels kept apart: a blob wins, and ``empty`` is a version without a value.
+
+        checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
+        """
+        inline = body.get("channel_values")
+        values = _names(inline)
+        if isinstance(inline, Node) and not values:
+            values = must_be_mapping(inline, "channel_values")
+        apart = {c: self.codec.decode(p) for c, p in (channels or {}).items() if p.tag != "empty"}
+        return {**values, **apart}
+
+    def _sends(self, body: Mapping[str, Any], checkpoint: Checkpoint) -> list[Any]:
+        """The Sends a checkpoint of v < 4 starts with: its own key, else what its parent's tasks wrote.
+
+        Where channels are kept apart and in JavaScript's SQLite the key is absent or always empty
+        (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
+        """
+        v, own = body.get("v"), body.get("pending_sends")
+        if isinstance(own, list) and len(own) == 2 and isinstance(own[0], str) and isinstance(own[1], str):
+            own = self.codec.decode(Payload(own[0], b64decode(own[1])))
+        if isinstance(own, list) and (own or checkpoint.channels is None):
+            return own
+        row = checkpoint.row
+        if row.parent_id is None or not isinstance(v, int) or v >= 4 or TASKS in _names(body.get("channel_versions")):
+            return []
+        written = self.writes(Ref(row.thread_id, row.ns, row.parent_id))
+        return [write.value for write in written if write.channel == TASKS]
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""
@@ -98,7 +148,9 @@ class Reader:
 
     def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]:
         """The writes stored on one checkpoint, in canonical order."""
-        return self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values).get(ref.checkpoint_id, [])
+        return self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values).get(
+            ref.checkpoint_id, []
+        )
 
     def writes_by_checkpoint(
         self, thread_id: str, ns: str, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
@@ -114,9 +166,37 @@ def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
     """A decoded body or header as a dict.
 
     Raises:
-        PayloadCorrupt: it is something else; a BROKEN node's own problem is told.
+        PayloadCorrupt: it is something else; a BROKEN node's own problem is told, and text is quoted: JavaScript stores
+            the words "[unable to serialize, …]" for a state that holds a BigInt.
+        KeyMissing: it is encrypted and the key is missing or wrong.
     """
-    if isinstance(value, dict):
-        return value
-    problem = value.problem if isinstance(value, Node) else f"a {type(value).__name__} where an object should be"
+    if isinstance(value, dict) or _names(value):
+        return _names(value)
+    if isinstance(value, Node) and value.form is Form.BROKEN:
+        problem = value.problem
+        if value.needs_key:
+            raise KeyMissing(
+                f"{what} can't be decoded: {problem}", hint="--key-env NAME names the variable with the key"
+            )
+    else:
+        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
+        problem = f"{kind} where an object should be"
     raise PayloadCorrupt(f"{what} can't be decoded: {problem}")
+
+
+def _names(value: Any) -> dict[str, Any]:
+    """A mapping with text keys out of a dict, or out of a dict subclass that a pickle recorded; {} for anything else.
+
+    langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
+    """
+    if isinstance(value, Node) and value.form is Form.PICKLE:
+        value = value.state.get("items") if isinstance(value.state, dict) else None
+    if not isinstance(value, dict):
+        return {}
+    return {key if isinstance(key, str) else _name(key): item for key, item in value.items()}
+
+
+def _name(key: Any) -> str:
+    from ckpt_cli.values.known import text
+
+    return text(key) or str(key)

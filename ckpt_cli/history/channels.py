@@ -1,0 +1,98 @@
+"""Which channels are the graph's own and which the user's, by era, and the order of their versions.
+
+Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.py: CompiledStateGraph.attach_node``,
+``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
+"""
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from ckpt_cli.values.state import State, Version
+
+TASKS = "__pregel_tasks"
+"""Sends; as a write it is one Send, as a channel the list that the next step starts with."""
+START = "__start__"
+END = "__end__"
+PREVIOUS = "__previous__"
+ERROR = "__error__"
+ERROR_SOURCE = "__error_source_node__"
+INTERRUPT = "__interrupt__"
+RESUME = "__resume__"
+SCHEDULED = "__scheduled__"
+NO_WRITES = "__no_writes__"
+RETURN = "__return__"
+
+CONTROL_WRITES = frozenset({ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED})
+"""Writes that tell what happened to a task, not what it made (1.2 ``pregel/_task_status.py: CONTROL_WRITES``)."""
+
+NOT_NODES = frozenset({"__input__", INTERRUPT, "__snapshot_bumps__"})
+"""Keys of ``versions_seen`` that are no nodes."""
+
+_TO = "branch:to:"
+
+
+def counter(version: Version | None) -> int:
+    """How often a channel had moved: the number itself, or what stands before the dot; 0 where there is none."""
+    return order(version)[0]
+
+
+def order(version: Version | None) -> tuple[int, str]:
+    """What versions of any kind sort by, mixed kinds in one thread included; nothing sorts before everything."""
+    if version is None:
+        return (-1, "")
+    if isinstance(version, str):
+        head, _, tail = version.partition(".")
+        return (int(head), tail) if head.isdecimal() else (0, version)
+    return (int(version), "")
+
+
+def newer(version: Version | None, seen: Version | None) -> bool:
+    """Whether a channel has moved since a node saw it."""
+    return order(version) > order(seen)
+
+
+def target(channel: str) -> str | None:
+    """The node that a channel triggers by its name alone; None for plain edges of v < 3 and all other channels."""
+    if channel.startswith(_TO):
+        return channel[len(_TO) :]
+    head, _, rest = channel.partition(":")
+    if not rest:
+        return None
+    if head in ("start", START):
+        return rest
+    if head == "join" or (head == "branch" and rest.count(":") == 2):
+        return rest.rpartition(":")[2]
+    return channel[: -len(":inbox")] if channel.endswith(":inbox") else None
+
+
+def is_control(channel: str, state: State) -> bool:
+    """Whether the graph keeps its own affairs in this channel of this checkpoint."""
+    if channel == "__root__":
+        return False
+    if channel in (END, PREVIOUS):
+        return PREVIOUS not in state.versions and channel == END
+    if channel.startswith("__") and (channel in _RESERVED or channel.startswith("__pregel_")):
+        return True
+    if channel.startswith((_TO, "join:")):
+        return True
+    return state.v < 3 and _is_old_control(channel, state)
+
+
+_RESERVED = frozenset({START, ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED, NO_WRITES, RETURN, "__input__"})
+
+
+def _is_old_control(channel: str, state: State) -> bool:
+    if target(channel) is not None or channel == "is_last_step":
+        return True
+    return channel in state.seen and is_edge(channel, state.values.get(channel), state.seen)
+
+
+def is_edge(channel: str, value: Any, seen: Mapping[str, Container[str]]) -> bool:
+    """Whether a channel named like a node is the plain edge out of it: some other node is triggered by it."""
+    return value == channel or any(channel in s for node, s in seen.items() if node not in NOT_NODES)
+
+
+def user_channels(state: State) -> list[str]:
+    """The channels of the user's state that have ever been written, whether or not they hold a value, in stored order."""
+    names = dict.fromkeys([*state.values, *state.versions])
+    return [channel for channel in names if not is_control(channel, state)]
