@@ -4,7 +4,7 @@ A span is (style, text); styles are the names below, never colours. The writers 
 span, so no renderer can forget to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 Span = tuple[str, str]
@@ -30,8 +30,12 @@ STYLES = frozenset(
         "ai",
         "tool",
         "system",  # who speaks in a conversation
+        "tab",  # only for TAB
     }
 )
+
+TAB: Span = ("tab", "\t")
+"""Between the columns of a piped table; a tab in any other span is data and is neutralised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,14 @@ class Page:
 def plain(line: Line) -> str:
     """The text alone."""
     return "".join(text for _, text in line)
+
+
+def row(columns: Iterable[Line]) -> Line:
+    """One line of a piped table."""
+    line: Line = []
+    for number, column in enumerate(columns):
+        line += [TAB, *column] if number else column
+    return line
 
 
 Lines = Iterator[Line]

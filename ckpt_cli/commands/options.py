@@ -1,0 +1,57 @@
+"""Arguments and options that several commands share, so that they read, complete and behave the same everywhere."""
+
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_channel, complete_namespace, complete_revision, complete_thread
+
+Thread = Annotated[
+    str,
+    typer.Argument(metavar="THREAD", help="A thread id, in full.", autocompletion=complete_thread, show_default=False),
+]
+
+Threads = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[THREAD]...", help="Thread ids; all threads unless given.", autocompletion=complete_thread, show_default=False
+    ),
+]
+
+Rev = Annotated[
+    str,
+    typer.Argument(
+        metavar="[REV]",
+        help="A checkpoint: @ (the head), an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}.",
+        autocompletion=complete_revision,
+    ),
+]
+
+At = Annotated[
+    str,
+    typer.Option("--at", metavar="REV", help="Look at this checkpoint.", autocompletion=complete_revision, show_default="@"),
+]
+
+Ns = Annotated[
+    str,
+    typer.Option(
+        "--ns",
+        metavar="NAMESPACE",
+        help="A subgraph's namespace; the root graph unless given.",
+        autocompletion=complete_namespace,
+        show_default=False,
+    ),
+]
+
+Channels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--channel", "-c", metavar="NAME", help="Only this channel; may be repeated.", autocompletion=complete_channel
+    ),
+]
+
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many; 0 for all.")]
+
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="WHEN", help="Not older: 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
+]

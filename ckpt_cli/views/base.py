@@ -1,0 +1,28 @@
+"""`View`: what every command returns. Its fields, by name, are the ``--json`` contract and only ever grow."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class View:
+    """The base of every view, which is a dataclass of plain fields, other dataclasses, and decoded values.
+
+    Attributes:
+        verb: names the text renderer, ``output/text/VERB.py``.
+        rows_field: in a list, the field that ``--jsonl`` streams, one JSON object a line; "" where there is no list.
+    """
+
+    verb: ClassVar[str]
+    rows_field: ClassVar[str] = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 unless the answer itself is a finding (``diff --exit-code``)."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Data that is JSON already and is printed as it is, as a patch whose values were encoded before."""
+
+    data: Any
