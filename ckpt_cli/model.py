@@ -6,7 +6,7 @@ Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
 """The task id of writes that belong to a step and not to a task: input and ``Command(resume=…)``."""
@@ -113,14 +113,75 @@ class Write:
         return (self.task_path, self.task_id, self.idx)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class WriteKey:
+    """The full name of a write."""
+
+    ref: Ref
+    task_id: str
+    idx: int
+
+
+Record = Checkpoint | Write
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a plan was computed from: a hash of it, which must still be the same when the plan is applied.
+
+    Attributes:
+        ref: one checkpoint with its payloads; with an empty `checkpoint_id` all ids of the namespace (of the thread,
+            where `ns` is ``*``) and the keys of all their writes.
+    """
+
+    ref: Ref
+    digest: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A change to a database as logical records, computed before anything is touched.
 
     Attributes:
         reason: why, in the user's words or the command's.
+        verb: the command that made it.
+        summary: one line for people.
         add: records that must not exist yet.
+        replace: records that must exist, and become these.
+        remove: what must exist, and goes.
+        basis: what must not have changed since the plan was computed.
     """
 
     reason: str
-    add: tuple[Checkpoint | Write, ...] = field(default=())
+    add: tuple[Record, ...] = ()
+    replace: tuple[Record, ...] = ()
+    remove: tuple[Ref | WriteKey, ...] = ()
+    basis: tuple[Seen, ...] = ()
+    verb: str = ""
+    summary: str = ""
+
+
+Scalar = None | int | float | str | bytes
+Row = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """One physical row (an SQL row, a Redis key, a document) before and after; the log keeps these and undo swaps them.
+
+    Attributes:
+        relation: table or collection.
+        key: the columns that name the row.
+        before: all its columns; None where the row doesn't exist.
+        after: the same; None where the row goes.
+    """
+
+    relation: str
+    key: Row
+    before: Row | None
+    after: Row | None
+
+    @property
+    def inverse(self) -> "RowChange":
+        """What takes it back."""
+        return RowChange(self.relation, self.key, self.after, self.before)

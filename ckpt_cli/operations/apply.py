@@ -1,0 +1,97 @@
+"""Applies a plan: checked, logged with every before-image, then written, in one transaction of the database."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Seen
+from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.savers.contract import Saver
+
+ANY_NS = "*"
+"""In a `Seen`: every namespace of the thread."""
+
+
+def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float) -> int:
+    """Write a plan and give its number in the log.
+
+    The images are on disk before the first row is touched; what happens between that and the end of the transaction,
+    a crash included, leaves either all of the plan or nothing of it, and `settle` can tell which.
+
+    Args:
+        at: seconds since 1970.
+
+    Raises:
+        Refused: what the plan was computed from has changed, or a record to add stands already; nothing was written.
+    """
+
+    def expand() -> Iterable[RowChange]:
+        verify(saver, plan.basis)
+        return saver.expand(plan)
+
+    return write(saver, log, expand, at=at, verb=plan.verb, reason=plan.reason, summary=plan.summary)
+
+
+def write(
+    saver: Saver, log: OperationLog, expand: Callable[[], Iterable[RowChange]], *, at: float, undoes: int | None = None, **said: str
+) -> int:
+    logged: list[int] = []
+
+    def work() -> None:
+        logged.append(log.begin(expand(), at=at, undoes=undoes, **said))
+        saver.change(log.changes(logged[0]))
+
+    try:
+        saver.transaction(work)
+    except Exception:
+        for number in logged:
+            log.mark(number, Phase.ABANDONED)
+        raise
+    log.mark(logged[0], Phase.DONE)
+    return logged[0]
+
+
+def seen(saver: Saver, ref: Ref) -> Seen:
+    """What is there now under this name, for the basis of a plan."""
+    return Seen(ref, _digest(saver, ref))
+
+
+def verify(saver: Saver, basis: Iterable[Seen]) -> None:
+    """Hold that everything a plan was computed from is as it was.
+
+    Raises:
+        Refused: naming what changed.
+    """
+    for was in basis:
+        if _digest(saver, was.ref) != was.digest:
+            what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
+            raise Refused(f"{what} changed while the plan was made; nothing was written", hint="run the command again")
+
+
+def _digest(saver: Saver, ref: Ref) -> bytes:
+    total = hashlib.blake2b(digest_size=16)
+    ns = None if ref.ns == ANY_NS else ref.ns
+    if ref.checkpoint_id:
+        for checkpoint in saver.checkpoints([ref]):
+            _add_checkpoint(total, checkpoint)
+        ids = [ref.checkpoint_id]
+    else:
+        for row in saver.rows(ref.thread_id, ns):
+            _add(total, row.ns, row.checkpoint_id, row.parent_id or "", str(row.size))
+        ids = None
+    for write in saver.writes(ref.thread_id, ns, ids, values=0):
+        _add(total, write.ns, write.checkpoint_id, write.task_id, str(write.idx), write.channel, str(write.size))
+    return total.digest()
+
+
+def _add_checkpoint(total: "hashlib._Hash", checkpoint: Checkpoint) -> None:
+    _add(total, checkpoint.row.checkpoint_id, checkpoint.row.parent_id or "")
+    payloads = [checkpoint.body, checkpoint.metadata, *(p for _, p in sorted((checkpoint.channels or {}).items()))]
+    for payload in payloads:
+        _add(total, payload.tag, payload.data)
+
+
+def _add(total: "hashlib._Hash", *parts: str | bytes) -> None:
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        total.update(len(data).to_bytes(8) + data)
