@@ -6,7 +6,9 @@ separators that terminals obey, and lone surrogates that no encoding carries.
 
 import re
 
-_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_HOSTILE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 _SHORT = {"\n": "⏎", "\r": "␍", "\t": "⇥", "\x1b": "␛"}
 
 
