@@ -1,4 +1,4 @@
-"""The command line: a table of verbs whose modules load when they run, and the one place where an error becomes an exit code."""
+"""The table of verbs, whose modules load when they run, and the one place where an error becomes an exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -43,9 +43,9 @@ class _Lazy(TyperCommand):
         """The context of the real command, which stands in this one's place from here on."""
         from ckpt_cli.wiring import wire
 
-        assert self.name is not None
-        module = import_module(f"ckpt_cli.commands.{self.name}")
-        return wire(self.name, getattr(module, self.name)).make_context(info_name, args, parent, **extra)
+        verb = self.name or ""
+        function = getattr(import_module(f"ckpt_cli.commands.{verb}"), verb)
+        return wire(verb, function).make_context(info_name, args, parent, **extra)
 
 
 class _Verbs(TyperGroup):
@@ -73,7 +73,7 @@ def ckpt(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """git for the memory of LangGraph agents: look into any checkpoint database, at every step."""
+    """Git for the memory of LangGraph agents: look into any checkpoint database, at every step."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 

@@ -1,9 +1,9 @@
 """Plain words become parameters without Pydantic, whose import alone is longer than most commands run.
 
-Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of a
-command, even for text and flags, at 0.09 s a start. A parameter keeps its converter in ``_runtime_param``; one put there
-beforehand is used. Ours takes what is plainly right and hands everything else to Typer's own, which also words the
-errors. Where Typer's insides are not as expected nothing is touched: slower, and still right.
+Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of
+a command, even for text and flags, at 0.09 s a start. A parameter keeps its converter in ``_runtime_param``; one put
+there beforehand is used. Ours takes what is plainly right and hands everything else to Typer's own, which also words
+the errors. Where Typer's insides are not as expected nothing is touched: slower, and still right.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _within(value: Any, param: Any) -> bool:
 
 
 def quicken(params: Sequence[Any]) -> None:
-    """Give the parameters of a command a converter that doesn't import Pydantic, where they have Typer's place for one."""
+    """Give parameters a converter that doesn't import Pydantic, where they have Typer's place for one."""
     for param in params:
         info = getattr(getattr(param, "type_descriptor", None), "parameter_info", None)
         converts = getattr(info, "parser", None) or getattr(info, "click_type", None)

@@ -1,16 +1,18 @@
-"""A verb's function becomes a Typer command: the session goes out of its signature, the options of every command come in."""
+"""A verb's function becomes a Typer command: its session goes out of the signature, every command's options come in."""
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import Session
 from ckpt_cli.startup import quicken
 from ckpt_cli.views.base import View
+
+if TYPE_CHECKING:
+    from typer._click import Command
 
 _DATABASE = "Database"
 _OUTPUT = "Output"
@@ -70,18 +72,17 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 }
 
 
-def wire(name: str, function: Callable[..., View]) -> TyperCommand:
+def wire(name: str, function: Callable[..., View]) -> "Command":
     """The command of one verb."""
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(name, help=readable(inspect.getdoc(function) or ""))(adapt(function))
     command = typer.main.get_command(app)
-    assert isinstance(command, TyperCommand)
     quicken(command.params)
     return command
 
 
 def adapt(function: Callable[..., View]) -> Callable[..., None]:
-    """A function Typer can call: it makes the session, calls the verb, prints the view, and exits with the view's code."""
+    """What Typer can call: it makes the session, calls the verb, prints the view, and exits with the view's code."""
     hints = get_type_hints(function, include_extras=True)
     view_type = hints.pop("return")
     own = list(inspect.signature(function).parameters.values())[1:]

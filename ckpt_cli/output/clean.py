@@ -1,7 +1,7 @@
 """No character out of a database drives a terminal: controls are shown as what they are.
 
-C0, DEL and C1 controls, bidirectional overrides and isolates (they make text read as what it isn't), zero-width and line
-separators that terminals obey, and lone surrogates that no encoding carries.
+C0, DEL and C1 controls, bidirectional overrides and isolates (they make text read as what it isn't), zero-width and
+line separators that terminals obey, and lone surrogates that no encoding carries.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Views as JSON. A view's fields go by their names; values out of the state take the typed form of `values.jsonform`."""
+"""Views as JSON: fields go by their names, values out of the state take the typed form of `values.jsonform`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,8 @@ class Query:
     """A JMESPath expression, compiled before any database is opened."""
 
     def __init__(self, expression: str) -> None:
-        import jmespath
-        from jmespath.exceptions import JMESPathError
+        import jmespath  # type: ignore[import-untyped]
+        from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
 
         self._errors = JMESPathError
         try:

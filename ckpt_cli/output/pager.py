@@ -1,6 +1,5 @@
 """Long output goes through the person's own pager."""
 
-import contextlib
 import os
 import shlex
 import shutil
@@ -14,14 +13,11 @@ def page(lines: Iterable[str]) -> bool:
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return False
     env = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **os.environ}
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, env=env, encoding="utf-8", errors="backslashreplace")  # noqa: S603
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt), process.stdin as feed:
-        for line in lines:
-            feed.write(line + "\n")
-    while True:
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, env=env)  # noqa: S603 - the person's own choice
+    feed: bytes | None = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+    while process.returncode is None:
         try:
-            process.wait()
+            process.communicate(feed)
         except KeyboardInterrupt:  # the pager's, as in git
-            continue
-        return True
+            feed = None
+    return True

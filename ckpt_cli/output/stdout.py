@@ -8,14 +8,14 @@ from typing import TextIO
 from ckpt_cli.errors import Failed
 
 
-class OutputClosed(Exception):
+class OutputClosedError(Exception):
     """Whoever read our output has had enough (``ckpt log | head``)."""
 
 
 def stream() -> TextIO:
     """stdout, set to write UTF-8 with what UTF-8 can't carry shown as escapes."""
     if sys.stdout is None:
-        raise OutputClosed
+        raise OutputClosedError
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     return sys.stdout
@@ -25,7 +25,7 @@ def write(lines: Iterable[str], *, prompt: bool = False) -> None:
     """Write lines as they come; `prompt` ones are seen at once by who reads the pipe.
 
     Raises:
-        OutputClosed: nobody reads any more.
+        OutputClosedError: nobody reads any more.
         Failed: the disk is full, or the like.
     """
     out = stream()
@@ -45,7 +45,7 @@ def guarded(act: Callable[[str], None], text: str) -> None:
     try:
         act(text)
     except BrokenPipeError as error:
-        raise OutputClosed from error
+        raise OutputClosedError from error
     except OSError as error:
         discard()
         raise Failed(f"can't write the output: {error.strerror}") from error

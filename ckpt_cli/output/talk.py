@@ -3,10 +3,11 @@
 import os
 import sys
 import traceback
+from pathlib import Path
 
 from ckpt_cli.errors import CkptError
 from ckpt_cli.output.clean import clean
-from ckpt_cli.output.stdout import OutputClosed, discard
+from ckpt_cli.output.stdout import OutputClosedError, discard
 
 BUG = 70
 PIPE_CLOSED = 141
@@ -17,12 +18,13 @@ def say(text: str) -> None:
     """One line to the person."""
     if sys.stderr is None:
         return
-    print(clean(text).encode("utf-8", "backslashreplace").decode(), file=sys.stderr, flush=True)
+    sys.stderr.write(clean(text) + "\n")  # Python's stderr never fails on a character: backslashreplace
+    sys.stderr.flush()
 
 
 def report(error: Exception) -> int:
     """Say what went wrong, and the exit code for it."""
-    if isinstance(error, OutputClosed):
+    if isinstance(error, OutputClosedError):
         discard()
         return PIPE_CLOSED
     if isinstance(error, CkptError):
@@ -56,7 +58,7 @@ def _bug(error: Exception) -> int:
     if os.environ.get("CKPT_TRACEBACK"):
         traceback.print_exception(error)
     where = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{os.path.basename(where.filename)}:{where.lineno}"
+    place = f"{Path(where.filename).name}:{where.lineno}"
     say(f"ckpt: this is a bug in ckpt: {type(error).__name__}: {error} ({place})")
     say("hint: CKPT_TRACEBACK=1 shows where it came from")
     return BUG
