@@ -50,11 +50,18 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was counted; a full count reads the index once, never the values."""
+    """What was counted; a full count reads the index once, never the values.
+
+    Attributes:
+        oldest: the lowest checkpoint id of all.
+        newest: the highest.
+    """
 
     threads: int
     checkpoints: int
     writes: int
+    oldest: str | None = None
+    newest: str | None = None
 
 
 class Saver(ABC):
