@@ -5,11 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
+from time import time
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound
+from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound, UsageError
 from ckpt_cli.history.channels import TASKS
 from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.revisions import Finder, is_own, split_thread
+from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
@@ -25,11 +28,13 @@ _NEAR = 2000  # threads looked at for "did you mean"
 class Reader:
     """Answers what commands ask of one database; everything it gives is decoded lazily and cached within bounds."""
 
-    def __init__(self, saver: Saver, codec: Codec) -> None:
+    def __init__(self, saver: Saver, codec: Codec, clock: Callable[[], float] = time) -> None:
         self.saver = saver
         self.codec = codec
+        self.clock = clock
         self._states: OrderedDict[Ref, State] = OrderedDict()
         self._lineages: dict[tuple[str, str], Lineage] = {}
+        self._short: dict[str, ShortIds] = {}
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; what was cached of an earlier moment is forgotten."""
@@ -37,6 +42,7 @@ class Reader:
         def fresh() -> T:
             self._states.clear()
             self._lineages.clear()
+            self._short.clear()
             return look()
 
         return self.saver.moment(fresh)
@@ -68,6 +74,41 @@ class Reader:
         if not rows:
             raise CheckpointNotFound(f"thread {thread_id!r} has no checkpoint in namespace {ns!r}")
         return rows[0]
+
+    def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
+        """The checkpoint that a revision names in a namespace of a thread; see `history.revisions`."""
+        self.thread(thread_id)
+        return Finder(_Namespace(self, thread_id, ns), self.clock).find(text)
+
+    def resolve_anywhere(self, thread_id: str, text: str, ns: str = "") -> CheckpointRow:
+        """Like `resolve`, where ``THREAD:REV`` may name a checkpoint of another thread.
+
+        Raises:
+            UsageError: several existing threads fit.
+        """
+        own = self.saver.row(Ref(thread_id, ns, text)) if thread_id else None
+        if own is not None or is_own(text):
+            return own or self.resolve(thread_id, text, ns)
+        splits = [(thread, rev) for thread, rev in split_thread(text) if self.saver.thread(thread) is not None]
+        if len(splits) > 1:
+            splits = [split for split in splits if self._fits(*split, ns)] or splits
+        if len(splits) > 1:
+            shown = [f"{rev} of thread {thread!r}" for thread, rev in splits]
+            raise UsageError(f"{text!r} can be read in {len(splits)} ways", candidates=shown)
+        return self.resolve(*(splits[0] if splits else (thread_id, text)), ns)
+
+    def _fits(self, thread_id: str, text: str, ns: str) -> bool:
+        try:
+            self.resolve(thread_id, text, ns)
+        except (UsageError, CheckpointNotFound):
+            return False
+        return True
+
+    def short(self, thread_id: str) -> ShortIds:
+        """How the checkpoints of a thread, of all its namespaces, are called in tables."""
+        if thread_id not in self._short:
+            self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.saver.rows(thread_id))
+        return self._short[thread_id]
 
     def state(self, ref: Ref) -> State:
         """One checkpoint, decoded.
@@ -160,6 +201,33 @@ class Reader:
         for row in self.saver.writes(thread_id, ns, checkpoint_ids, values=values):
             found.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))
         return found
+
+
+class _Namespace:
+    """One namespace as `history.revisions.Rows`."""
+
+    def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
+        self._reader = reader
+        self._thread_id = thread_id
+        self._ns = ns
+
+    def row(self, checkpoint_id: str) -> CheckpointRow | None:
+        return self._reader.saver.row(Ref(self._thread_id, self._ns, checkpoint_id))
+
+    def head(self) -> CheckpointRow:
+        return self._reader.head(self._thread_id, self._ns)
+
+    def lineage(self) -> Lineage:
+        return self._reader.lineage(self._thread_id, self._ns)
+
+    def steps(self, checkpoint_ids: Iterable[str]) -> dict[str, int]:
+        refs = [Ref(self._thread_id, self._ns, checkpoint_id) for checkpoint_id in checkpoint_ids]
+        recorded = ((ref, self._reader.value(data)) for ref, data in self._reader.saver.metadata(refs))
+        steps = {ref.checkpoint_id: _names(metadata).get("step") for ref, metadata in recorded}
+        return {checkpoint_id: step for checkpoint_id, step in steps.items() if isinstance(step, int)}
+
+    def short(self) -> ShortIds:
+        return self._reader.short(self._thread_id)
 
 
 def must_be_mapping(value: Any, what: str) -> dict[str, Any]:

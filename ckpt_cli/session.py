@@ -35,7 +35,7 @@ class Session:
         if self._reader is None:
             from ckpt_cli.savers.url import open_saver
 
-            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()))
+            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()), self.clock)
         return self._reader
 
     def look(self, run: Callable[[Reader], T]) -> T:
