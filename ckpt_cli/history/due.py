@@ -1,0 +1,177 @@
+"""What is due at a checkpoint: which nodes its channels trigger, without the graph.
+
+The rule is langgraph 1.2's ``pregel/_algo.py: prepare_next_tasks``: a node is due when a channel that triggers it holds
+a value and has moved since the node last saw it. A StateGraph of v 3 and newer names the node in the channel; before,
+and in graphs built of bare Pregel nodes, who listens to a channel is learned from ``versions_seen``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.history import channels
+from ckpt_cli.history.channels import NOT_NODES, START, TASKS, newer, target
+from ckpt_cli.history.tasks import PUSH
+from ckpt_cli.values.known import items, js_send
+from ckpt_cli.values.state import State
+
+History = Callable[[], Iterable[State]]
+"""The other checkpoints of the same graph in any order, asked for only where one checkpoint can't tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """One task of the next step.
+
+    Attributes:
+        node: None where it isn't recorded: an entrypoint of the functional API that never finished.
+        fired: the channels that triggered it.
+        triggers: every channel known to trigger the node.
+        index: the place of its Send; None for tasks that edges start.
+    """
+
+    node: str | None
+    fired: tuple[str, ...]
+    triggers: frozenset[str] = frozenset()
+    index: int | None = None
+
+
+@dataclass
+class Wiring:
+    """Which nodes there are and what triggers them, as far as checkpoints tell.
+
+    Attributes:
+        triggers: node to every channel it was seen to be triggered by.
+        silent: channels that a finished step proved to have no listener beyond those in `triggers`.
+    """
+
+    triggers: dict[str, set[str]] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+
+    def learn(self, state: State) -> None:
+        """Take in what one checkpoint tells by its names and by what its nodes have seen."""
+        for node, seen in state.seen.items():
+            if node not in NOT_NODES and not node.endswith(":edges"):
+                self.triggers.setdefault(node, set()).update(seen)
+        for channel in {*state.versions, *state.values}:
+            if (listener := target(channel)) is not None:
+                self.triggers.setdefault(listener, set()).add(channel)
+            for source in channels.sources(channel):
+                self.triggers.setdefault(source, set())
+
+    def learn_step(self, parent: State, child: State) -> None:
+        """Take in a finished step: whoever listens to a channel that was set in the parent has seen it in the child."""
+        if child.source in ("update", "fork") or child.seen == parent.seen:
+            return
+        self.silent.update(channel for channel in parent.values if _edge_like(channel, parent))
+
+    def listeners(self, channel: str) -> set[str] | None:
+        """The nodes a channel triggers; None where that was never seen."""
+        found = {node for node, triggers in self.triggers.items() if channel in triggers}
+        return found or (set() if channel in self.silent else None)
+
+
+def wiring(state: State, history: History) -> tuple[Wiring, bool]:
+    """What is known around a checkpoint, and whether that settles every channel that is set in it.
+
+    The history is asked only if the checkpoint itself leaves something open, and only until it doesn't.
+    """
+    known = Wiring()
+    known.learn(state)
+    if not _open(state, known):
+        return known, True
+    children: dict[str, list[State]] = {}
+    met: dict[str, State] = {}
+    for other in history():
+        known.learn(other)
+        for parent, child in _steps(other, met, children):
+            known.learn_step(parent, child)
+        if not _open(state, known):
+            return known, True
+    return known, False
+
+
+def _steps(state: State, met: dict[str, State], children: dict[str, list[State]]) -> Iterator[tuple[State, State]]:
+    """The (parent, child) pairs that this state completes, whichever of the two comes first."""
+    met[state.ref.checkpoint_id] = state
+    if state.parent_id is not None:
+        if (parent := met.get(state.parent_id)) is not None:
+            yield parent, state
+        else:
+            children.setdefault(state.parent_id, []).append(state)
+    for child in children.pop(state.ref.checkpoint_id, ()):
+        yield state, child
+
+
+def _open(state: State, known: Wiring) -> bool:
+    """Whether some channel that is set may trigger a node that nobody has seen run."""
+    return any(_edge_like(channel, state) and known.listeners(channel) is None for channel in state.values)
+
+
+def _edge_like(channel: str, state: State) -> bool:
+    if target(channel) is not None or channel in (START, TASKS):
+        return False
+    return channels.is_edge(channel, state) or (_bare(state) and channel in state.versions)
+
+
+def _bare(state: State) -> bool:
+    """Whether this is a graph of bare Pregel nodes: no ``__start__``, and nodes that listen to channels of any name."""
+    return (
+        state.v >= 3
+        and START not in state.versions
+        and not any(target(channel) for channel in state.versions)
+        and (state.source in ("input", "loop"))
+    )
+
+
+def due(state: State, known: Wiring) -> list[Due]:
+    """The tasks of the next step: Sends in their order, then nodes by name, as the library runs them."""
+    fired: dict[str, set[str]] = {}
+    for channel in state.values:
+        for node in _triggered(channel, state, known):
+            if newer(state.versions.get(channel), state.seen.get(node, {}).get(channel)):
+                fired.setdefault(node, set()).add(channel)
+    pulled = [Due(node, tuple(sorted(fired[node])), frozenset(known.triggers.get(node, ()))) for node in sorted(fired)]
+    return [*_sends(state), *pulled, *_entrypoint(state, known)]
+
+
+def _triggered(channel: str, state: State, known: Wiring) -> Iterable[str]:
+    node = target(channel)
+    if node is None:
+        return (known.listeners(channel) or ()) if channel != TASKS else ()
+    return [node] if ready(channel, state.values[channel]) else ()
+
+
+def ready(channel: str, value: Any) -> bool:
+    """Whether a channel that holds this value triggers its node.
+
+    A join waits until every name is in; a deferred node's channel stands early as a pair ``[value, false]``
+    (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
+    """
+    parts = items(value)
+    if parts is not None and len(parts) == 2 and isinstance(parts[1], bool):
+        if not parts[1]:
+            return False
+        value, parts = parts[0], items(parts[0])
+    if not channel.startswith("join:"):
+        return True
+    names = channel[len("join:") :].rpartition(":")[0]
+    seen = [part for part in parts or [] if isinstance(part, str)]
+    return bool(seen) and len("+".join(seen)) == len(names)
+
+
+def _sends(state: State) -> Iterator[Due]:
+    packets = items(state.values.get(TASKS)) or []
+    if len(packets) == 2 and all(isinstance(p, list) for p in packets):  # LangGraph.js up to 1.0: [seen, sends]
+        packets = packets[1]
+    for index, packet in enumerate([*state.sends, *packets]):
+        known = js_send(packet)
+        if known is not None:
+            yield Due(known.node, (PUSH,), index=index)
+
+
+def _entrypoint(state: State, known: Wiring) -> list[Due]:
+    """A ``__start__`` that no node was ever seen to take: it is due, and who takes it is for the writes to tell."""
+    if START in state.values and known.listeners(START) is None:
+        return [Due(None, (START,), frozenset({START}))]
+    return []
