@@ -3,6 +3,7 @@
 from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 from time import time
@@ -13,6 +14,7 @@ from ckpt_cli.history.channels import TASKS
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.revisions import Finder, is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
+from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
@@ -182,6 +184,32 @@ class Reader:
             return []
         written = self.writes(Ref(row.thread_id, row.ns, row.parent_id))
         return [write.value for write in written if write.channel == TASKS]
+
+    def snapshot(self, ref: Ref) -> Snapshot:
+        """What runs next at a checkpoint, its tasks and interrupts, as ``graph.get_state`` tells them.
+
+        Raises:
+            CheckpointNotFound, PayloadCorrupt: as `state`.
+        """
+        return snapshot(
+            self.state(ref),
+            self.writes(ref),
+            consumed=bool(self.lineage(ref.thread_id, ref.ns).children.get(ref.checkpoint_id)),
+            history=lambda: self._others(ref),
+            namespaces=lambda: self.saver.namespaces(ref.thread_id),
+        )
+
+    def _others(self, ref: Ref) -> Iterator[State]:
+        """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""
+        lineage = self.lineage(ref.thread_id, ref.ns)
+        nearest = [*lineage.children.get(ref.checkpoint_id, ()), *lineage.line(ref.checkpoint_id), *lineage.rows]
+        refs = [Ref(ref.thread_id, ref.ns, i) for i in dict.fromkeys(nearest)]
+        for ns in self.saver.namespaces(ref.thread_id) if ref.ns else ():
+            if ns != ref.ns and graph_of(ns) == graph_of(ref.ns):
+                refs += [Ref(ref.thread_id, ns, i) for i in self.lineage(ref.thread_id, ns).rows]
+        for other in refs:
+            with suppress(PayloadCorrupt):
+                yield from self.states([other])
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""

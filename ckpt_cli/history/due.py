@@ -59,11 +59,14 @@ class Wiring:
             for source in channels.sources(channel):
                 self.triggers.setdefault(source, set())
 
-    def learn_step(self, parent: State, child: State) -> None:
-        """Take in a finished step: whoever listens to a channel that was set in the parent has seen it in the child."""
-        if child.source in ("update", "fork") or child.seen == parent.seen:
+    def learn_step(self, parent: "_Trace", child: "_Trace") -> None:
+        """Take in a finished step: whoever listens to a channel that was set in the parent has seen it in the child.
+
+        Updates and forks run nothing; where the source isn't recorded (langgraph 0.0), what ran has seen something new.
+        """
+        if child.source in ("update", "fork") or (not child.source and child.seen == parent.seen):
             return
-        self.silent.update(channel for channel in parent.values if _edge_like(channel, parent))
+        self.silent.update(parent.loose)
 
     def listeners(self, channel: str) -> set[str] | None:
         """The nodes a channel triggers; None where that was never seen."""
@@ -80,31 +83,50 @@ def wiring(state: State, history: History) -> tuple[Wiring, bool]:
     known.learn(state)
     if not _open(state, known):
         return known, True
-    children: dict[str, list[State]] = {}
-    met: dict[str, State] = {}
+    steps = _Steps()
     for other in history():
         known.learn(other)
-        for parent, child in _steps(other, met, children):
+        for parent, child in steps.completed_by(_Trace(other)):
             known.learn_step(parent, child)
         if not _open(state, known):
             return known, True
     return known, False
 
 
-def _steps(state: State, met: dict[str, State], children: dict[str, list[State]]) -> Iterator[tuple[State, State]]:
-    """The (parent, child) pairs that this state completes, whichever of the two comes first."""
-    met[state.ref.checkpoint_id] = state
-    if state.parent_id is not None:
-        if (parent := met.get(state.parent_id)) is not None:
-            yield parent, state
-        else:
-            children.setdefault(state.parent_id, []).append(state)
-    for child in children.pop(state.ref.checkpoint_id, ()):
-        yield state, child
+class _Trace:
+    """What a checkpoint leaves behind once its values are let go."""
+
+    def __init__(self, state: State) -> None:
+        self.id = state.ref.checkpoint_id
+        self.parent_id = state.parent_id
+        self.source = state.source
+        self.seen = state.seen
+        self.loose = [channel for channel in state.values if _edge_like(channel, state)]
+
+
+class _Steps:
+    """Pairs parents with their children, whichever comes first."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, _Trace] = {}
+        self._orphans: dict[str, list[_Trace]] = {}
+
+    def completed_by(self, trace: _Trace) -> Iterator[tuple[_Trace, _Trace]]:
+        """The (parent, child) pairs that one more checkpoint makes."""
+        self._met[trace.id] = trace
+        if trace.parent_id is not None:
+            if (parent := self._met.get(trace.parent_id)) is not None:
+                yield parent, trace
+            else:
+                self._orphans.setdefault(trace.parent_id, []).append(trace)
+        for child in self._orphans.pop(trace.id, ()):
+            yield trace, child
 
 
 def _open(state: State, known: Wiring) -> bool:
     """Whether some channel that is set may trigger a node that nobody has seen run."""
+    if START in state.values and known.listeners(START) is None:
+        return True
     return any(_edge_like(channel, state) and known.listeners(channel) is None for channel in state.values)
 
 

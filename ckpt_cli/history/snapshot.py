@@ -156,3 +156,8 @@ def _status(writes: list[TaskWrite]) -> Status:
     if INTERRUPT in channels:
         return Status.WAITING
     return Status.FAILED if ERROR in channels else Status.DUE
+
+
+def graph_of(ns: str) -> str:
+    """The path of nodes to a subgraph: its namespace without the ids of the tasks that called it."""
+    return "|".join(part.partition(":")[0] for part in ns.split("|"))

@@ -105,7 +105,7 @@ class Place:
         return self._uuid5([self._inside(node), str(self.step), node, kind, rest], compact=True)
 
     def _described(self, node: str, triggers: Sequence[str], place: int) -> Iterator[str]:
-        """What was hashed before 0.2.28: the task's metadata in 0.1, and then (also LangGraph.js 0.2.3) its namespace."""
+        """Before 0.2.28 the task's metadata was hashed, since 0.2.0 (and in LangGraph.js 0.2.3) with its namespace."""
         metadata = {
             "langgraph_step": self.step,
             "langgraph_node": node,
@@ -135,7 +135,7 @@ def trigger_sets(triggers: Iterable[str], fired: Iterable[str] = ()) -> Iterator
 
 
 def interrupt_id(task_ns: str) -> str:
-    """The id of a task's interrupt, by its namespace ``node:task id`` (langgraph 1.2 ``types.py: Interrupt.from_ns``)."""
+    """The id of a task's interrupt, by its namespace ``node:task id`` (langgraph 1.2 ``Interrupt.from_ns``)."""
     from xxhash import xxh3_128_hexdigest
 
     digits: str = xxh3_128_hexdigest(task_ns.encode())
