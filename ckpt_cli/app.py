@@ -9,7 +9,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ckpt_cli import __version__
-from ckpt_cli.startup import quicken
+from ckpt_cli.startup import prepare
+
+ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
 
 LOOK = "Look"
 START = "Start"
@@ -56,6 +58,12 @@ class _Verbs(TyperGroup):
         for name, verb in VERBS.items():
             self.add_command(_Lazy(name, help=verb.help, rich_help_panel=verb.panel))
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, ``--help`` among them, ready to take words."""
+        params: list[Any] = super().get_params(ctx)
+        prepare(params)
+        return params
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -66,14 +74,14 @@ def _version(wanted: bool) -> None:
 app = typer.Typer(cls=_Verbs, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, help=ABOUT)
 def ckpt(
     ctx: typer.Context,
     version: Annotated[  # noqa: ARG001 - its callback answers
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Git for the memory of LangGraph agents: look into any checkpoint database, at every step."""
+    """Without a verb, say what there is."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
@@ -83,7 +91,6 @@ def run(args: Sequence[str]) -> int:
     from ckpt_cli.output.talk import report
 
     command = typer.main.get_command(app)
-    quicken(command.params)
     try:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What a command is handed: the database, opened at first use, and the clock. Commands know neither terminal nor engine."""
+"""What a command is handed: the database, opened at first use, and the clock; it knows neither terminal nor engine."""
 
 import os
 import time

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import Session
-from ckpt_cli.startup import quicken
+from ckpt_cli.startup import prepare
 from ckpt_cli.views.base import View
 
 if TYPE_CHECKING:
@@ -72,13 +73,21 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 }
 
 
+class VerbCommand(TyperCommand):
+    """A verb's command: quick to start, and its flags are shown without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, ``--help`` among them, ready to take words."""
+        params: list[Any] = super().get_params(ctx)
+        prepare(params)
+        return params
+
+
 def wire(name: str, function: Callable[..., View]) -> "Command":
     """The command of one verb."""
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, help=readable(inspect.getdoc(function) or ""))(adapt(function))
-    command = typer.main.get_command(app)
-    quicken(command.params)
-    return command
+    app.command(name, cls=VerbCommand, help=readable(inspect.getdoc(function) or ""))(adapt(function))
+    return typer.main.get_command(app)
 
 
 def adapt(function: Callable[..., View]) -> Callable[..., None]:
@@ -126,6 +135,14 @@ def _run(
 
 
 def readable(docstring: str) -> str:
-    """A docstring as Rich markup: brackets are text, and indented paragraphs (examples) keep their lines."""
-    paragraphs = docstring.replace("[", "\\[").split("\n\n")
-    return "\n\n".join(f"\b\n{p}" if "\n " in f"\n{p}" else p for p in paragraphs)
+    """A docstring as Rich markup: brackets are text, and the examples stand one a line however they were spaced."""
+    words, _, examples = docstring.replace("[", "\\[").partition("Examples:\n")
+    if not examples:
+        return words
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    return f"{words}\b\n[bold]Examples[/bold]\n" + "\n".join(f"  {_example(line)}" for line in lines)
+
+
+def _example(line: str) -> str:
+    command, gap, remark = line.partition("  ")
+    return f"[cyan]{command}[/cyan]{gap}[dim]{remark}[/dim]" if command.startswith("ckpt") else line

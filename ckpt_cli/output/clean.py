@@ -6,9 +6,8 @@ line separators that terminals obey, and lone surrogates that no encoding carrie
 
 import re
 
-_HOSTILE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
+BEYOND_C0 = "\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+_HOSTILE = re.compile(f"[\x00-\x1f{BEYOND_C0}]")
 _SHORT = {"\n": "⏎", "\r": "␍", "\t": "⇥", "\x1b": "␛"}
 
 
