@@ -1,24 +1,23 @@
 """A saver joined with serde: a thread's rows, revisions resolved, checkpoints decoded on demand and once."""
 
-from base64 import b64decode
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 from time import time
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound, UsageError
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
 from ckpt_cli.history.channels import TASKS
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.revisions import Finder, is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
+from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State, TaskWrite
 
 T = TypeVar("T")
@@ -134,56 +133,15 @@ class Reader:
             yield self.decode(checkpoint)
 
     def decode(self, checkpoint: Checkpoint) -> State:
-        """Both layouts become one `State`: a whole body, or a header with a payload per channel.
+        """A stored checkpoint as a `State`, whichever way the engine keeps its channels.
 
         Raises:
             PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
         """
-        row = checkpoint.row
-        body = must_be_mapping(self.codec.decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
-        v = body.get("v")
-        updated = body.get("updated_channels")
-        return State(
-            ref=row.ref,
-            parent_id=row.parent_id,
-            v=v if isinstance(v, int) else 0,
-            ts=str(body.get("ts") or row.checkpoint_id),
-            values=self._values(body, checkpoint.channels),
-            versions=_names(body.get("channel_versions")),
-            seen={node: _names(seen) for node, seen in _names(body.get("versions_seen")).items()},
-            metadata=_names(self.codec.decode(checkpoint.metadata)),
-            updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
-            sends=self._sends(body, checkpoint),
-        )
+        return state_of(checkpoint, self.codec.decode, self._sends_written_on)
 
-    def _values(self, body: Mapping[str, Any], channels: Mapping[str, Payload] | None) -> dict[str, Any]:
-        """Inline values, over them the channels kept apart: a blob wins, and ``empty`` is a version without a value.
-
-        checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
-        """
-        inline = body.get("channel_values")
-        values = _names(inline)
-        if isinstance(inline, Node) and not values:
-            values = must_be_mapping(inline, "channel_values")
-        apart = {c: self.codec.decode(p) for c, p in (channels or {}).items() if p.tag != "empty"}
-        return {**values, **apart}
-
-    def _sends(self, body: Mapping[str, Any], checkpoint: Checkpoint) -> list[Any]:
-        """The Sends a checkpoint of v < 4 starts with: its own key, else what its parent's tasks wrote.
-
-        Where channels are kept apart and in JavaScript's SQLite the key is absent or always empty
-        (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
-        """
-        v, own = body.get("v"), body.get("pending_sends")
-        if isinstance(own, list) and len(own) == 2 and isinstance(own[0], str) and isinstance(own[1], str):
-            own = self.codec.decode(Payload(own[0], b64decode(own[1])))
-        if isinstance(own, list) and (own or checkpoint.channels is None):
-            return own
-        row = checkpoint.row
-        if row.parent_id is None or not isinstance(v, int) or v >= 4 or TASKS in _names(body.get("channel_versions")):
-            return []
-        written = self.writes(Ref(row.thread_id, row.ns, row.parent_id))
-        return [write.value for write in written if write.channel == TASKS]
+    def _sends_written_on(self, ref: Ref) -> list[Any]:
+        return [write.value for write in self.writes(ref) if write.channel == TASKS]
 
     def snapshot(self, ref: Ref) -> Snapshot:
         """What runs next at a checkpoint, its tasks and interrupts, as ``graph.get_state`` tells them.
@@ -251,48 +209,8 @@ class _Namespace:
     def steps(self, checkpoint_ids: Iterable[str]) -> dict[str, int]:
         refs = [Ref(self._thread_id, self._ns, checkpoint_id) for checkpoint_id in checkpoint_ids]
         recorded = ((ref, self._reader.value(data)) for ref, data in self._reader.saver.metadata(refs))
-        steps = {ref.checkpoint_id: _names(metadata).get("step") for ref, metadata in recorded}
+        steps = {ref.checkpoint_id: named(metadata).get("step") for ref, metadata in recorded}
         return {checkpoint_id: step for checkpoint_id, step in steps.items() if isinstance(step, int)}
 
     def short(self) -> ShortIds:
         return self._reader.short(self._thread_id)
-
-
-def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
-    """A decoded body or header as a dict.
-
-    Raises:
-        PayloadCorrupt: it is something else; a BROKEN node's own problem is told, and text is quoted: JavaScript stores
-            the words "[unable to serialize, …]" for a state that holds a BigInt.
-        KeyMissing: it is encrypted and the key is missing or wrong.
-    """
-    if isinstance(value, dict) or _names(value):
-        return _names(value)
-    if isinstance(value, Node) and value.form is Form.BROKEN:
-        problem = value.problem
-        if value.needs_key:
-            raise KeyMissing(
-                f"{what} can't be decoded: {problem}", hint="--key-env NAME names the variable with the key"
-            )
-    else:
-        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
-        problem = f"{kind} where an object should be"
-    raise PayloadCorrupt(f"{what} can't be decoded: {problem}")
-
-
-def _names(value: Any) -> dict[str, Any]:
-    """A mapping with text keys out of a dict, or out of a dict subclass that a pickle recorded; {} for anything else.
-
-    langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
-    """
-    if isinstance(value, Node) and value.form is Form.PICKLE:
-        value = value.state.get("items") if isinstance(value.state, dict) else None
-    if not isinstance(value, dict):
-        return {}
-    return {key if isinstance(key, str) else _name(key): item for key, item in value.items()}
-
-
-def _name(key: Any) -> str:
-    from ckpt_cli.values.known import text
-
-    return text(key) or str(key)

@@ -23,7 +23,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
-    "reading": _GROUND | _LOGIC,
+    "layouts": _GROUND | {"history"},
+    "reading": _GROUND | _LOGIC | {"layouts"},
     "demo": _GROUND | _LOGIC,
     "session": _GROUND | _LOGIC | {"reading", "output"},
     "commands": _BELOW_COMMANDS,
