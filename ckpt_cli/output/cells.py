@@ -25,9 +25,9 @@ def cell_len(text: str) -> int:
 def truncate(text: str, cells: int) -> str:
     """The text in at most so many cells; where something is left out it ends in …."""
     text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more characters in a cell
-    if cell_len(text) <= cells:
-        return text
-    return text[: _fitting(text, cells - 1)] + _MORE if cells > 0 else ""
+    if cell_len(text) > cells:
+        text = text[: _fitting(text, cells - 1)] + _MORE if cells > 0 else ""
+    return text.rstrip("\u200d")  # one that joins nothing would swallow what is put after it
 
 
 def pad(text: str, cells: int, *, right: bool = False) -> str:

@@ -4,8 +4,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable
 
-from rich.console import Console
-from rich.text import Text
+from rich.console import COLOR_SYSTEMS, Console
 from rich.theme import Theme
 
 from ckpt_cli.output import stdout
@@ -41,8 +40,8 @@ def width() -> int:
 
 def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callable[[], None]) -> None:
     """Print styled lines."""
-    console = _console(colored)
-    texts = [ansi(console, line) for line in lines]
+    paint = painter(colored)
+    texts = [paint(line) for line in lines]
     release()
     if paged and len(texts) >= shutil.get_terminal_size().lines:
         from ckpt_cli.output.pager import page
@@ -52,25 +51,14 @@ def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callabl
     stdout.write(texts)
 
 
-def ansi(console: Console, line: Line) -> str:
-    """One line with the terminal's own codes for its styles."""
-    text = Text()
-    for style, span in line:
-        text.append(span if (style, span) == TAB else clean(span), f"{style}" if style else None)
-    with console.capture() as captured:
-        console.print(text, soft_wrap=True, end="")
-    return captured.get()
+def painter(colored: bool) -> Callable[[Line], str]:
+    """What turns a line into text with the codes of this terminal, as many colours as it has."""
+    console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
+    colors = COLOR_SYSTEMS.get(console.color_system or "")
+    styles = Theme(THEME, inherit=False).styles
 
+    def paint(line: Line) -> str:
+        spans = ((style, text if (style, text) == TAB else clean(text)) for style, text in line)
+        return "".join(styles[style].render(text, color_system=colors) if style else text for style, text in spans)
 
-def _console(colored: bool) -> Console:
-    return Console(
-        file=sys.stdout,
-        force_terminal=colored,
-        no_color=not colored,
-        color_system="auto" if colored else None,
-        theme=Theme(THEME),
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    return paint
