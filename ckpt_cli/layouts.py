@@ -2,10 +2,10 @@
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
-from ckpt_cli.history.channels import TASKS
 from ckpt_cli.model import Checkpoint, Payload, Ref
 from ckpt_cli.values.known import text
 from ckpt_cli.values.node import Form, Node
@@ -57,7 +57,8 @@ def _sends(
     """
     v, own = body.get("v"), body.get("pending_sends")
     if isinstance(own, list) and len(own) == 2 and all(isinstance(part, str) for part in own):
-        own = decode(Payload(own[0], b64decode(own[1])))
+        with suppress(ValueError):
+            own = decode(Payload(own[0], b64decode(own[1], validate=True)))
     if isinstance(own, list) and (own or checkpoint.channels is None):
         return own
     row = checkpoint.row

@@ -6,7 +6,7 @@ and in graphs built of bare Pregel nodes, who listens to a channel is learned fr
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.history import channels
@@ -36,7 +36,6 @@ class Due:
     index: int | None = None
 
 
-@dataclass
 class Wiring:
     """Which nodes there are and what triggers them, as far as checkpoints tell.
 
@@ -45,8 +44,12 @@ class Wiring:
         silent: channels that a finished step proved to have no listener beyond those in `triggers`.
     """
 
-    triggers: dict[str, set[str]] = field(default_factory=dict)
-    silent: set[str] = field(default_factory=set)
+    def __init__(self, state: State, history: History = tuple) -> None:
+        self.triggers: dict[str, set[str]] = {}
+        self.silent: set[str] = set()
+        self._others = (other for ask in (history,) for other in ask())  # asked at the first look
+        self._steps = _Steps()
+        self.learn(state)
 
     def learn(self, state: State) -> None:
         """Take in what one checkpoint tells by its names and by what its nodes have seen."""
@@ -68,29 +71,22 @@ class Wiring:
             return
         self.silent.update(parent.loose)
 
+    def learn_until(self, enough: Callable[[], bool]) -> bool:
+        """Look at one more checkpoint after another until it is enough; False if all of them were not."""
+        if enough():
+            return True
+        for other in self._others:
+            self.learn(other)
+            for parent, child in self._steps.completed_by(_Trace(other)):
+                self.learn_step(parent, child)
+            if enough():
+                return True
+        return False
+
     def listeners(self, channel: str) -> set[str] | None:
         """The nodes a channel triggers; None where that was never seen."""
         found = {node for node, triggers in self.triggers.items() if channel in triggers}
         return found or (set() if channel in self.silent else None)
-
-
-def wiring(state: State, history: History) -> tuple[Wiring, bool]:
-    """What is known around a checkpoint, and whether that settles every channel that is set in it.
-
-    The history is asked only if the checkpoint itself leaves something open, and only until it doesn't.
-    """
-    known = Wiring()
-    known.learn(state)
-    if not _open(state, known):
-        return known, True
-    steps = _Steps()
-    for other in history():
-        known.learn(other)
-        for parent, child in steps.completed_by(_Trace(other)):
-            known.learn_step(parent, child)
-        if not _open(state, known):
-            return known, True
-    return known, False
 
 
 class _Trace:
@@ -123,27 +119,29 @@ class _Steps:
             yield trace, child
 
 
-def _open(state: State, known: Wiring) -> bool:
-    """Whether some channel that is set may trigger a node that nobody has seen run."""
-    if START in state.values and known.listeners(START) is None:
-        return True
-    return any(_edge_like(channel, state) and known.listeners(channel) is None for channel in state.values)
+def settled(state: State, known: Wiring) -> bool:
+    """Whether every channel that is set triggers nodes that were seen, or is known to trigger none."""
+    return all(known.listeners(c) is not None for c in state.values if _edge_like(c, state))
+
+
+def start_settled(state: State, known: Wiring) -> bool:
+    """Whether it is known which node takes the input, where there is one."""
+    return START not in state.values or known.listeners(START) is not None
 
 
 def _edge_like(channel: str, state: State) -> bool:
     if target(channel) is not None or channel in (START, TASKS):
         return False
-    return channels.is_edge(channel, state) or (_bare(state) and channel in state.versions)
+    if state.v < 3:
+        return channels.is_edge(channel, state) or state.values[channel] == channel
+    return _bare(state) and channel in state.versions
 
 
 def _bare(state: State) -> bool:
     """Whether this is a graph of bare Pregel nodes: no ``__start__``, and nodes that listen to channels of any name."""
-    return (
-        state.v >= 3
-        and START not in state.versions
-        and not any(target(channel) for channel in state.versions)
-        and (state.source in ("input", "loop"))
-    )
+    if START in state.versions or state.source not in ("input", "loop"):
+        return False
+    return not any(target(channel) for channel in state.versions)
 
 
 def due(state: State, known: Wiring) -> list[Due]:

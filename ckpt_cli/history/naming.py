@@ -47,6 +47,11 @@ class Names:
             return False
         return place is None or not (task_id == place.update or place.synthetic(task_id))
 
+    def unmatched(self, due: Iterable[Due]) -> bool:
+        """Whether a node is due under no recorded id beside a task without a node: triggers of its aren't known yet."""
+        known = {self.node(i) for i in self._writes if self.of_this_step(i)}
+        return None in known and any(one.index is None and one.node not in known for one in due if one.node)
+
     def task_of(self, due: Due) -> str | None:
         """The id of the task that is due: the recorded one, else the one it will have; None where that is unknown."""
         if due.index is not None:
@@ -86,9 +91,9 @@ class Names:
         return next(self._place.pull(node, self._full(node) if self._state.v > 1 else sorted(fired)))
 
     def _full(self, node: str) -> list[str]:
-        """Every trigger of a node; each of a StateGraph's has its ``branch:to:`` beside its joins since 0.3.18."""
+        """Every trigger of a node; each of a StateGraph's has its ``branch:to:`` beside its joins since v 3."""
         found = set(self._known.triggers.get(node, ()))
-        if self._place is not None and self._place.javascript:
+        if self._state.v < 3 or (self._place is not None and self._place.javascript):
             return sorted(found)
         return sorted(found | ({f"branch:to:{node}"} if any(map(channels.target, found)) else set()))
 
@@ -118,9 +123,10 @@ class Names:
             yield from ((place.handler(node, task_id), node) for task_id in failed)
 
     def _nodes(self) -> list[str]:
-        """Every name that may be a node's; old nodes also wrote to a channel of their own name."""
-        written = (w.channel for kept in self._writes.values() for w in kept if self._state.v < 3)
-        return list(dict.fromkeys([START, *self._known.triggers, *written]))
+        """Every name that may be a node's: joins name their sources, old nodes wrote to a channel of their own name."""
+        written = {w.channel for kept in self._writes.values() for w in kept}
+        sources = (source for channel in written for source in channels.sources(channel))
+        return list(dict.fromkeys([START, *self._known.triggers, *sources, *(written if self._state.v < 3 else ())]))
 
     def _by_namespace(self, task_id: str) -> str | None:
         asked = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]

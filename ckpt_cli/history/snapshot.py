@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
-from ckpt_cli.history.due import History, due, wiring
+from ckpt_cli.history.due import History, Wiring, due, settled, start_settled
 from ckpt_cli.history.naming import Names
 from ckpt_cli.history.tasks import identified
 from ckpt_cli.model import NULL_TASK
@@ -116,16 +116,20 @@ def snapshot(
         history: the other checkpoints of the same graph; asked only if the checkpoint leaves something open.
         namespaces: those of the thread; asked only if a task's node is not found otherwise.
     """
-    known, settled = wiring(state, history)
+    known = Wiring(state, history)
+    complete = known.learn_until(lambda: settled(state, known) and start_settled(state, known)) or settled(state, known)
     names = Names(state, writes, known, namespaces)
+    if names.unmatched(due(state, known)):
+        known.learn_until(lambda: False)
+        names = Names(state, writes, known, namespaces)
     recorded = _by_task(writes)
     tasks: list[Task] = []
     for one in due(state, known):
         task_id = names.task_of(one)
         tasks.append(_task(task_id, one.node or names.node(task_id), recorded.pop(task_id or "", [])))
-    if not settled:
+    if not complete:
         tasks += [_task(i, names.node(i), kept) for i, kept in recorded.items() if names.of_this_step(i)]
-    return Snapshot(tasks, consumed, settled or _all_told(tasks))
+    return Snapshot(tasks, consumed, complete or _all_told(tasks))
 
 
 def _all_told(tasks: list[Task]) -> bool:
