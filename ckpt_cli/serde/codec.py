@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ckpt_cli.model import Payload
-from ckpt_cli.serde import lcjson
+from ckpt_cli.serde import inert, lcjson
 from ckpt_cli.serde.msgpack import Unpacker
 from ckpt_cli.values.node import Form, Node, Opened, opaque
 
@@ -17,11 +17,12 @@ class Codec:
         self._decoders: dict[str, Callable[[bytes], Any]] = {
             "msgpack": Unpacker().value,
             "json": lcjson.decode,
+            "pickle": inert.decode,
             "null": lambda data: None if not data else opaque("null", data),
             "empty": lambda data: None if not data else opaque("empty", data),
             "bytes": bytes,
             "bytearray": _bytearray,
-            "": self._untagged,
+            "": _untagged,
         }
 
     def decode(self, payload: Payload) -> Any:
@@ -36,8 +37,9 @@ class Codec:
         """A value in the encoding of `like`; `like` itself where the value is what `like` decodes to."""
         raise NotImplementedError
 
-    def _untagged(self, data: bytes) -> Any:
-        return opaque("pickle", data) if data[:1] == b"\x80" else lcjson.decode(data)
+
+def _untagged(data: bytes) -> Any:
+    return inert.decode(data) if data[:1] == b"\x80" else lcjson.decode(data)
 
 
 def _bytearray(data: bytes) -> Node:

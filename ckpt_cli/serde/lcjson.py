@@ -1,8 +1,9 @@
 """JSON as LangGraph wrote it before msgpack, and as LangGraph.js always writes it.
 
-LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), everything else ``{"lc": 2, …}``
-(langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; JS ``checkpoint/src/serde/jsonplus.ts``). A user's
-dict that merely looks like one stays a dict: the library itself fails on it, a reader must not.
+LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), everything else
+``{"lc": 2, …}`` (langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
+``checkpoint/src/serde/jsonplus.ts``). A user's dict that merely looks like one stays a dict: the library itself fails
+on it, a reader must not.
 """
 
 import json

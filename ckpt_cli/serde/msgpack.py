@@ -1,10 +1,11 @@
-"""msgpack as LangGraph writes it (langgraph-checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``), read lazily.
+"""msgpack as LangGraph writes it (checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``), read lazily.
 
-The shell of a value is decoded by ormsgpack at its own speed. Every object in it (extension codes 0 to 7) becomes a `Node`
-that decodes its own payload when it is looked into; equal payloads are the same node, so they are decoded once.
+The shell of a value is decoded by ormsgpack at its own speed. Every object in it (extension codes 0 to 7) becomes a
+`Node` that decodes its own payload when it is looked into; equal payloads are the same node, so they are decoded once.
 
-Bounds: a value and all objects in it are at most `LEVELS` + `_SHALLOW` containers deep, and the copies of nested payloads
-that looking into everything makes stay within a multiple of the payload. What is beyond is a BROKEN node; its bytes are kept.
+Bounds: a value and all objects in it are at most `LEVELS` + `_SHALLOW` containers deep, and the copies of nested
+payloads that looking into everything makes stay within a multiple of the payload. What is beyond is a BROKEN node that
+keeps its bytes.
 """
 
 from collections.abc import Callable

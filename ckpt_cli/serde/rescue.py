@@ -1,4 +1,4 @@
-"""A damaged msgpack payload decoded as far as it goes: what is broken is a BROKEN node where it stands, the rest is there.
+"""A damaged msgpack payload decoded as far as it goes: a BROKEN node where it is broken, and the rest is there.
 
 ormsgpack gives up a whole checkpoint for one bad UTF-8 byte; a person with a damaged database wants the other channels.
 """
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ckpt_cli.serde import spans
-from ckpt_cli.serde.spans import Damage, Head
+from ckpt_cli.serde.spans import DamageError, Head
 from ckpt_cli.values.node import Form, Node, Opened
 
 CUT = "<truncated>"
@@ -70,7 +70,7 @@ class Rescue:
         while True:
             try:
                 value = self._next()
-            except Damage as damage:
+            except DamageError as damage:
                 return self._cut(damage)
             if isinstance(value, _Frame):
                 self._stack.append(value)
@@ -124,7 +124,7 @@ class Rescue:
         where = "$" + "".join(frame.step for frame in self._stack).removeprefix(self._skip)
         return Node(Opened("", "", Form.BROKEN, raw, problem=f"{problem} @ {where}"), encoding=ENCODING, raw=raw)
 
-    def _cut(self, damage: Damage) -> Any:
+    def _cut(self, damage: DamageError) -> Any:
         at, self._at = damage.at, len(self._data)
         value: Any = None
         while self._stack:

@@ -1,7 +1,7 @@
 """What the payload of each msgpack extension code must look like, and the `Opened` it becomes.
 
-langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. A payload of any other
-shape is nothing the library wrote, so it opens as BROKEN instead of being guessed at.
+langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. A payload of any
+other shape is nothing the library wrote, so it opens as BROKEN instead of being guessed at.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Where the values of a msgpack payload begin and end, found without recursion and without trusting any length.
 
-The format is msgpack's own (spec 2.0). ormsgpack tells nothing about positions and fails a whole payload for one bad byte;
-this walker does neither, at the price of speed, so it is used where bytes are damaged or are to be kept as they are.
+The format is msgpack's own (its specification). ormsgpack tells nothing about positions and fails a whole payload for
+one bad byte; this walker is slower, so it is used where bytes are damaged or are to be kept as they are.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import Any
 NIL, BOOL, NUMBER, STR, BIN, EXT, ARRAY, MAP, RESERVED = range(9)
 
 
-class Damage(Exception):
+class DamageError(Exception):
     """The bytes end, or lie, at `at`."""
 
     def __init__(self, what: str, at: int) -> None:
@@ -83,13 +83,13 @@ def head(data: bytes, at: int) -> Head:
     """The header of the element at `at`.
 
     Raises:
-        Damage: the bytes end within it, or its length is more than there is.
+        DamageError: the bytes end within it, or its length is more than there is.
     """
     if at >= len(data):
-        raise Damage("truncated", at)
+        raise DamageError("truncated", at)
     found = _small(data[at], at) or _large(data, at)
     if found.end > len(data):
-        raise Damage("truncated", at)
+        raise DamageError("truncated", at)
     return found
 
 
@@ -131,7 +131,7 @@ def _large(data: bytes, at: int) -> Head:
 
 def _need(data: bytes, at: int, end: int) -> None:
     if end > len(data):
-        raise Damage("truncated", at)
+        raise DamageError("truncated", at)
 
 
 def _code(byte: int) -> int:
@@ -142,7 +142,7 @@ def end(data: bytes, at: int = 0) -> int:
     """Where the element at `at` ends.
 
     Raises:
-        Damage: its bytes end before it does.
+        DamageError: its bytes end before it does.
     """
     left = 1
     while left:
@@ -156,7 +156,7 @@ def elements(data: bytes, at: int = 0) -> Iterator[tuple[int, int]]:
     """The spans of what an array holds, or of the keys and values of a map in turn; none for other kinds.
 
     Raises:
-        Damage: from the element on whose bytes end too early.
+        DamageError: from the element on whose bytes end too early.
     """
     found = head(data, at)
     at = found.end

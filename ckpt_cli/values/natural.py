@@ -29,8 +29,8 @@ def arguments(node: Node) -> Arguments:
         return (), state
     if form is Form.LC2:
         return state["args"], state["kwargs"]
-    if form is Form.PICKLE and isinstance(args := state.get("args"), list):
-        return args, {}
+    if form is Form.PICKLE and state.keys() == {"args"} and isinstance(state["args"], list):
+        return state["args"], {}
     return _NOTHING
 
 
@@ -46,13 +46,15 @@ def text(value: Any, reveal: bool = False) -> str | None:
     args, kwargs = arguments(value)
     if is_secret(value):
         return str(args[0]) if reveal and args else SECRET
+    if value.form is Form.PICKLE and value.module in ("builtins", "exceptions") and value.name.endswith("Error"):
+        return f"{value.name}({', '.join(map(repr, args))})"
     known = _TEXTS.get(_plain_type(value))
     if known is not None:
         try:
             return known(args or [kwargs])
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
             return None
-    enum = value.form in (Form.VALUE, Form.LC2) and not value.method and len(args) == 1 and not kwargs
+    enum = value.form in _ENUMS and not value.method and len(args) == 1 and not kwargs
     return str(args[0]) if enum and type(args[0]) in (str, int, float, bool) else None
 
 
@@ -128,7 +130,9 @@ def _js_pattern(args: Sequence[Any]) -> str:
     return f"/{args[0]}/{args[1] if len(args) > 1 else ''}"
 
 
-_CALLS = frozenset({Form.VALUE, Form.ARGS, Form.KWARGS, Form.METHOD, Form.LC2})
+_CALLS = frozenset({Form.VALUE, Form.ARGS, Form.KWARGS, Form.METHOD, Form.LC2, Form.PICKLE})
+
+_ENUMS = frozenset({Form.VALUE, Form.LC2, Form.PICKLE})
 
 _COLLECTIONS = frozenset({"builtins.set", "builtins.frozenset", "collections.deque", "Set"})
 
@@ -142,7 +146,8 @@ _TEXTS: dict[str, Callable[[Sequence[Any]], str]] = {
     "datetime.timezone": _timezone,
     "zoneinfo.ZoneInfo": _first,
     "re.compile": _pattern,
-    "builtins.complex": _first,
+    "builtins.complex": lambda args: str(complex(*args)),
+    "builtins.range": lambda args: str(range(*args)),
     "RegExp": _js_pattern,
     "Error": _first,
     **{f"ipaddress.IPv{n}{kind}": _first for n in (4, 6) for kind in ("Address", "Interface", "Network")},
