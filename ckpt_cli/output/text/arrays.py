@@ -22,11 +22,11 @@ _NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex", "M": "datetime"
 
 
 def heading(state: dict[str, Any]) -> str:
-    """``float64 3×4``."""
+    """``float64[3×4]``."""
     dtype, shape = str(state.get("dtype")), _shape(state)
     kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
     name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if kind in _NAMES and size.isdigit() else dtype
-    return f"{name} {'×'.join(map(str, shape)) if shape else 'scalar'}"
+    return f"{name}[{'×'.join(map(str, shape))}]" if shape else name
 
 
 def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:

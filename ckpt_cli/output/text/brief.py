@@ -15,6 +15,7 @@ from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text import arrays
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.parts import fields, inside, parts, positions
 
 UNCUT = 4000
 """What stands for "as much as it takes" where nothing is cut for a terminal's sake: still one line."""
@@ -49,6 +50,7 @@ class _Brief:
 
     def text(self, value: Any, cells: int, depth: int, *, inner: bool = False) -> str:
         """Any value; `inner` is true inside plain lists and dicts, where text looks as in JSON."""
+        value = inside(value)
         if isinstance(value, str):
             return self._json_text(value, cells) if inner else self._quoted(value, cells)
         if isinstance(value, bytes | bytearray):
@@ -69,8 +71,6 @@ class _Brief:
             return f"opaque {node.name} {size(len(node.raw or b''))}"
         if form is Form.UNDEFINED:
             return "undefined"
-        if form is Form.SNAPSHOT:
-            return self.text(node.state, cells, depth)
         if form is Form.ARRAY and isinstance(node.state, dict):
             return self._array(node.state, cells)
         return self._known(node, cells, depth) or self._object(node, cells, depth)
@@ -101,10 +101,11 @@ class _Brief:
         return self._fields(name, [], args, cells, depth)
 
     def _object(self, node: Node, cells: int, depth: int) -> str:
-        return self._fields(class_name(node), *parts(node), cells, depth)
+        named = fields(node)
+        args = [] if known.send(node) else list(positions(node) or ())
+        return self._fields(class_name(node), args, named, cells, depth)
 
-    def _fields(self, name: str, args: Iterable[Any], named: dict[Any, Any], cells: int, depth: int) -> str:
-        args = list(args)
+    def _fields(self, name: str, args: list[Any], named: dict[Any, Any], cells: int, depth: int) -> str:
         pairs = [("", value) for value in args]
         total = len(args) + len(named)
         pairs += [(f"{key}=", value) for key, value in islice(named.items(), max(cells, 0) // 4 + 1)]
@@ -183,20 +184,6 @@ def _with_rest(whole: list[str], total: int, noun: str) -> str:
     return ", ".join([*whole, f"… {rest} more"] if rest else whole)
 
 
-def parts(node: Node) -> tuple[list[Any], dict[Any, Any]]:
-    """What an object was recorded with: unnamed and named parts."""
-    state: Any = node.state
-    if node.fields is not None:
-        return [], node.fields
-    if node.form is Form.LC2:
-        return list(state["args"]), state["kwargs"]
-    if node.form is Form.PICKLE and isinstance(state, dict):
-        return [value for value in state.values() if value not in (None, [], {})], {}
-    if node.form is Form.ARGS and isinstance(state, list | tuple):
-        return list(state), {}
-    return [state], {}
-
-
 def scalar(value: Any) -> str:
     """None, booleans and numbers, as JSON writes them."""
     if value is None:
@@ -210,14 +197,10 @@ def scalar(value: Any) -> str:
 
 def elements(value: Any) -> Iterator[tuple[str, Any]]:
     """The parts of a container with their labels, for one a line."""
-    if isinstance(value, dict):
-        yield from ((key if isinstance(key, str) else f"[{brief(key, 60)}]", item) for key, item in value.items())
-    elif isinstance(value, tuple) or (found := known.items(value)) is not None:
-        yield from ((f"[{at}]", item) for at, item in enumerate(value if isinstance(value, tuple) else found or ()))
-    elif isinstance(value, Node):
-        args, named = parts(value)
-        yield from ((f"[{at}]", item) for at, item in enumerate(args))
-        yield from ((str(key), item) for key, item in named.items())
+    keyed = isinstance(value, dict)
+    for key, item in parts(value):
+        plain = isinstance(key, str) and (key.isprintable() or not keyed)
+        yield (key if plain else f"[{brief(key, 60)}]"), item
 
 
 def size_of(value: Any) -> str:

@@ -13,6 +13,7 @@ from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import UNCUT, brief, class_name, elements, size_of, whole
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.parts import inside, is_leaf
 
 __all__ = ["block", "brief", "folded"]
 
@@ -28,11 +29,11 @@ def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Ite
     return _Block(page, full).lines(value, indent, 0)
 
 
-def folded(total: int, full: bool, shown: int = _ENTRIES) -> tuple[range, range]:
+def folded(total: int, full: bool, first: int = _FIRST) -> tuple[range, range]:
     """Which of so many entries are shown: the first few and the last ones, or all."""
-    if full or total <= shown:
-        return range(total), range(0)
-    return range(_FIRST), range(total - shown + _FIRST, total)
+    if full or total <= _ENTRIES:
+        return range(total), range(total, total)
+    return range(first), range(total - _ENTRIES + first, total)
 
 
 class _Block:
@@ -44,7 +45,7 @@ class _Block:
 
     def lines(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
         """Any value, at the beginning of its own line."""
-        value = _shown(value)
+        value = inside(value)
         line = self._inline(value, self._room(indent), depth)
         if line is not None:
             yield [("", " " * indent), line]
@@ -82,7 +83,7 @@ class _Block:
                 return ("value", f"“{value}”")
             fits = "\n" not in value and cell_len(value) + 2 <= room
             return ("value", f"“{value}”") if fits else None
-        if depth >= _DEEPEST or not _has_parts(value):
+        if depth >= _DEEPEST or is_leaf(value):
             return (_style(value), brief(value, None if _is_bad(value) else room, reveal=self._page.reveal))
         if known.messages(value) is not None:
             return None
@@ -92,14 +93,16 @@ class _Block:
     def _entries(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
         """The parts of a list, dict or object, one below the other."""
         total = _count(value)
-        first, last = folded(total, self._full)
+        first, last = folded(total, self._full, _ENTRIES if isinstance(value, dict) else _FIRST)
         chosen = _chosen(elements(value), first, last)
-        pairs = [(label, _shown(item)) for label, item in chosen]
+        pairs = [(label, inside(item)) for label, item in chosen]
         column = min(max((cell_len(label) for label, _ in pairs), default=0), _LABEL)
         for at, (label, item) in enumerate(pairs):
-            if last and at == len(first):
-                yield [("", " " * indent), ("muted", f"… {last[0] - len(first)} more")]
+            if at == len(first):
+                yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more")]
             yield from self._entry(label, item, column, indent, depth)
+        if not last and total > len(first):
+            yield [("", " " * indent), ("muted", f"… {total - len(first)} more")]
 
     def _entry(self, label: str, item: Any, column: int, indent: int, depth: int) -> Iterator[Line]:
         head: Line = [("", " " * indent), ("key", label)]
@@ -120,8 +123,8 @@ class _Block:
         number = len(str(len(value) - 1)) + 2
         role = max(len(one.role) for one in said.values())
         for at, one in said.items():
-            if last and at == last[0]:
-                yield [("", " " * indent), ("muted", f"… {last[0] - len(first)} more messages")]
+            if last and at == last.start:
+                yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more messages")]
             who: Line = [("muted", pad(f"[{at}]", number)), ("", " "), (_speaker(one.role), pad(one.role, role))]
             yield from self._message(one, [("", " " * indent), *who, ("", "  ")], indent + number + role + 3)
             if self._full and isinstance(value[at], Node):
@@ -134,15 +137,15 @@ class _Block:
 
     def _words(self, said: known.Message, room: int) -> Iterator[Line]:
         mark = self._mark(said)
-        words = room - (cell_len(mark) + 2 if mark else 0)
+        room -= cell_len(mark) + 2 if mark else 0
         name: Line = [("node", f"{said.name}  ")] if said.name and said.role == "tool" else []
-        for at, line in enumerate(self._paragraphs(said, words - sum(cell_len(t) for _, t in name))):
-            spans = [*name, line] if at == 0 else [line]
-            used = sum(cell_len(text) for _, text in spans)
-            gap = 2 if self._page.width is None else max(words - used, 0) + 2
-            yield [*spans, ("", " " * gap), ("muted", mark)] if mark and at == 0 else spans
-        for call in said.tool_calls:
-            yield [("muted", "→ "), ("node", str(call.get("name"))), ("value", self._call(call, room))]
+        lines = [[line] for line in self._paragraphs(said, room - sum(cell_len(text) for _, text in name))]
+        lines += [self._call(call, room) for call in said.tool_calls]
+        for at, spans in enumerate(lines):
+            first = [*name, *spans] if at == 0 else spans
+            used = sum(cell_len(text) for _, text in first)
+            gap = 2 if self._page.width is None else max(room - used, 0) + 2
+            yield [*first, ("", " " * gap), ("muted", mark)] if mark and at == 0 else first
 
     def _paragraphs(self, said: known.Message, room: int) -> Iterator[tuple[str, str]]:
         if not said.text:
@@ -158,10 +161,10 @@ class _Block:
                 return
             yield ("value", line)
 
-    def _call(self, call: dict[str, Any], room: int) -> str:
-        args = call.get("args")
-        shown = brief(args, None if self._full else room - len(str(call.get("name"))) - 3, reveal=self._page.reveal)
-        return f" {shown}" if args not in (None, {}) else ""
+    def _call(self, call: dict[str, Any], room: int) -> Line:
+        name, args = str(call.get("name")), call.get("args")
+        shown = brief(args, None if self._full else room - cell_len(name) - 3, reveal=self._page.reveal)
+        return [("muted", "→ "), ("node", name), ("value", f" {shown}" if args not in (None, {}) else "")]
 
     def _mark(self, said: known.Message) -> str:
         """The id, in short where it is a long random one."""
@@ -179,20 +182,8 @@ _TOLD = frozenset({"content", "id", "tool_calls", "type", "name", "role"})
 _EMPTY: Sequence[Any] = (None, "", [], {})
 
 
-def _shown(value: Any) -> Any:
-    """What stands on the screen for a value: a delta snapshot is what it holds."""
-    return value.state if isinstance(value, Node) and value.form is Form.SNAPSHOT else value
-
-
 def _is_bad(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
-
-
-def _has_parts(value: Any) -> bool:
-    if isinstance(value, Node):
-        opaque = value.form in (Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY)
-        return not opaque and known.text(value) is None
-    return isinstance(value, list | dict | tuple)
 
 
 def _style(value: Any) -> str:
