@@ -124,7 +124,12 @@ class Saver(ABC):
 
     @abstractmethod
     def writes(
-        self, thread_id: str, ns: str | None = None, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
     ) -> Iterator[Write]:
         """The writes of a thread, one namespace or some of its checkpoints, by checkpoint and then in canonical order.
 
