@@ -14,13 +14,13 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView
 
 _THREADS = 2000  # of which the heads are known
-_HEADS = 40  # of which the head is read
+_SAMPLE = 30  # of which the first and the last checkpoint are read
 _BYTES = 32_000_000  # of checkpoints, all in all
 _WRITE = 4096  # a longer write isn't read for its tag
 
 
 def run(reader: Reader) -> InfoView:
-    """Look at the schema, count, and read the heads of some threads."""
+    """Look at the schema, count, and read the first and last checkpoints of some threads."""
     about, totals = reader.saver.about(), reader.saver.totals()
     view = InfoView(
         backend=about.backend,
@@ -36,13 +36,13 @@ def run(reader: Reader) -> InfoView:
         oldest=iso(unix_time(totals.oldest)) if totals.oldest else None,
         newest=iso(unix_time(totals.newest)) if totals.newest else None,
     )
-    _read_heads(reader, view)
+    _read_some(reader, view)
     return view
 
 
-def _read_heads(reader: Reader, view: InfoView) -> None:
+def _read_some(reader: Reader, view: InfoView) -> None:
     eras, tags, formats = Counter[str](), Counter[str](), Counter[str]()
-    for ref in _some_heads(reader):
+    for ref in _sample(reader):
         for checkpoint in reader.saver.checkpoints([ref]):
             view.sampled += 1
             tags[checkpoint.body.tag] += 1
@@ -65,22 +65,25 @@ def _read_heads(reader: Reader, view: InfoView) -> None:
     )
 
 
-def _some_heads(reader: Reader) -> Iterator[Ref]:
-    """Heads spread evenly over the most recently active threads, as long as they stay within the bytes allowed."""
+def _sample(reader: Reader) -> Iterator[Ref]:
+    """First and last checkpoints, as long as they stay within the bytes allowed."""
     heads = [thread.head for thread in islice(reader.saver.threads(), _THREADS)]
+    chosen = [heads[number * len(heads) // _SAMPLE] for number in range(_SAMPLE)] if len(heads) > _SAMPLE else heads
     left = _BYTES
-    for number in range(min(_HEADS, len(heads))):
-        head = heads[number * len(heads) // min(_HEADS, len(heads))]
-        row = reader.saver.row(head)
-        if row is not None and (row.size or 0) <= left:
-            left -= row.size or 0
-            yield head
+    for head in chosen:
+        first = next(reader.saver.rows(head.thread_id, head.ns), None)
+        last = reader.saver.row(head)
+        for row in dict.fromkeys(row for row in (last, first) if row is not None):
+            if (row.size or 0) <= left:
+                left -= row.size or 0
+                yield row.ref
 
 
 def info(session: Session) -> InfoView:
     """What this database is: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
 
-    Counts come from the key index; releases and encodings from the heads of some threads, and it says of how many.
+    Counts come from the key index; releases and encodings from the first and last checkpoints of some threads, and it
+    says of how many.
 
     Examples:
       ckpt info

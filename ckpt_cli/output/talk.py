@@ -47,10 +47,14 @@ def _explain(message: str, candidates: tuple[str, ...], hint: str) -> None:
 
 
 def _usage(error: Exception) -> int:
+    """Typer's errors have a context, whose command explains itself."""
     ctx = getattr(error, "ctx", None)
-    message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
     path = ctx.command_path if ctx is not None else "ckpt"
-    _explain(message[:1].lower() + message[1:], (), f"{path} --help")
+    message, _, meant = error.format_message().rstrip(".").partition(". Did you mean ")  # type: ignore[attr-defined]
+    hint = f"did you mean {meant}" if meant else f"{path} --help"
+    if path == "ckpt" and hasattr(error, "option_name"):
+        hint = f"options come after the verb: ckpt VERB {error.option_name} …"
+    _explain(message[:1].lower() + message[1:], (), hint)
     return int(getattr(error, "exit_code", 2))
 
 

@@ -20,12 +20,13 @@ class InfoView(View):
         abilities: what ckpt can do with it: ``write``, ``atomic``, ``branches``, ``task_paths``.
         oldest: when the first checkpoint was made (ISO 8601, UTC), null where ids don't tell.
         newest: when the last one was made.
-        sampled: how many threads' heads were read for what follows, spread evenly over the most recently active ones.
-        eras: the LangGraph releases that write such checkpoints, to how many of the sampled heads are theirs.
+        sampled: how many checkpoints were read for what follows: the first and the last of some threads, spread evenly
+            over the most recently active ones.
+        eras: the LangGraph releases that write such checkpoints, to how many of the sampled ones are theirs.
         encodings: type tag to how many of the sampled payloads (checkpoints and small writes) bear it.
-        formats: checkpoint format (`v`) to sampled heads.
-        locked: sampled heads that can't be read without the key.
-        corrupt: sampled heads that can't be read for another reason.
+        formats: checkpoint format (`v`) to sampled checkpoints.
+        locked: sampled checkpoints that can't be read without the key.
+        corrupt: sampled checkpoints that can't be read for another reason.
     """
 
     verb: ClassVar[str] = "info"

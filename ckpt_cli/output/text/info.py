@@ -12,7 +12,7 @@ _LABEL = 14
 
 
 def render(view: InfoView, page: Page) -> Iterator[Line]:
-    """The database, then its contents, then what a sample of heads told."""
+    """The database, then its contents, then what a sample of checkpoints told."""
     for label, (style, text) in _facts(view, page):
         if page.width is None:
             yield row([[("key", label)], [(style, text)]])
@@ -56,7 +56,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _of(view: InfoView) -> str:
-    return f" (of {view.sampled:,} heads read)" if view.sampled != 1 else " (one head read)"
+    return f" (of {view.sampled:,} checkpoints read)" if view.sampled != 1 else " (one checkpoint read)"
 
 
 def _encryption(view: InfoView) -> Span:
