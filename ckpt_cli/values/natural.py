@@ -47,7 +47,7 @@ def text(value: Any, reveal: bool = False) -> str | None:
     if is_secret(value):
         return str(args[0]) if reveal and args else SECRET
     if value.form is Form.PICKLE and value.module in ("builtins", "exceptions") and value.name.endswith("Error"):
-        return f"{value.name}({', '.join(map(repr, args))})"
+        return f"{value.name}({', '.join(repr(item) if isinstance(item, str | int) else '…' for item in args)})"
     known = _TEXTS.get(_plain_type(value))
     if known is not None:
         try:

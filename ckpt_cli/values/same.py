@@ -7,7 +7,7 @@ from ckpt_cli.values.node import Node
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are one and the same: 1 is not 1.0 and not True, nan is nan. Iterative: depth costs nothing."""
+    """Whether two values are one and the same: 1 is not 1.0 and not True, nan is nan. Iterative: depth is free."""
     stack = [(a, b)]
     while stack:
         a, b = stack.pop()
