@@ -9,7 +9,8 @@ from time import time
 from typing import Any, TypeVar
 
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
-from ckpt_cli.history.channels import TASKS
+from ckpt_cli.history import delta
+from ckpt_cli.history.channels import TASKS, user_channels
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.revisions import Finder, is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
@@ -168,6 +169,43 @@ class Reader:
         for other in refs:
             with suppress(PayloadCorrupt):
                 yield from self.states([other])
+
+    def values(self, ref: Ref) -> dict[str, Any]:
+        """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
+
+        Raises:
+            CheckpointNotFound, PayloadCorrupt: as `state`.
+        """
+        state = self.state(ref)
+        rebuilt = {channel: found.value for channel, found in self.deltas(ref).items()}
+        held = {channel: delta.unwrapped(value) for channel, value in state.values.items()}
+        return {c: rebuilt[c] if c in rebuilt else held[c] for c in user_channels(state) if c in rebuilt or c in held}
+
+    def deltas(self, ref: Ref) -> dict[str, delta.Rebuilt]:
+        """The delta channels whose value a checkpoint doesn't store, with the seed and writes that make it."""
+        state = self.state(ref)
+        missing = delta.missing(state)
+        if not missing:
+            return {}
+        line = list(self.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id))
+        return delta.rebuild(
+            state, missing, self._stations(ref, line[1:]), lambda: self._stations(ref, self._ahead(ref))
+        )
+
+    def _ahead(self, ref: Ref) -> Iterator[str]:
+        children = self.lineage(ref.thread_id, ref.ns).children
+        at: str | None = ref.checkpoint_id
+        while at is not None:
+            yield at
+            at = next(iter(children.get(at, ())), None)
+
+    def _stations(self, ref: Ref, checkpoint_ids: Iterable[str]) -> Iterator[delta.Station]:
+        children = self.lineage(ref.thread_id, ref.ns).children
+        for checkpoint_id in checkpoint_ids:
+            state = self.state(Ref(ref.thread_id, ref.ns, checkpoint_id))
+            first = next(iter(children.get(state.parent_id or "", ())), None) == checkpoint_id
+            grown = state.source in ("loop", "input") and (first or state.parent_id is None)
+            yield delta.Station(state, self.writes(state.ref), grown)
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""

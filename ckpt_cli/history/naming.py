@@ -91,11 +91,12 @@ class Names:
         return next(self._place.pull(node, self._full(node) if self._state.v > 1 else sorted(fired)))
 
     def _full(self, node: str) -> list[str]:
-        """Every trigger of a node; each of a StateGraph's has its ``branch:to:`` beside its joins since v 3."""
+        """Every trigger of a node; each of a StateGraph's has its ``branch:to:`` beside all others since v 2."""
         found = set(self._known.triggers.get(node, ()))
-        if self._state.v < 3 or (self._place is not None and self._place.javascript):
+        if self._state.v < 2 or START in found or (self._place is not None and self._place.javascript):
             return sorted(found)
-        return sorted(found | ({f"branch:to:{node}"} if any(map(channels.target, found)) else set()))
+        of_state_graph = self._state.v == 2 or any(map(channels.target, found))
+        return sorted(found | ({f"branch:to:{node}"} if of_state_graph else set()))
 
     @cached_property
     def _by_id(self) -> dict[str, str]:
