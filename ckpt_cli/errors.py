@@ -68,7 +68,7 @@ class KeyMissing(PayloadCorrupt):
 
 
 class NotSupported(CkptError):
-    """This backend cannot do that."""
+    """The backend cannot do that."""
 
     exit_code = 6
 

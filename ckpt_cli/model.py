@@ -38,7 +38,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread and its head: the highest checkpoint id of the root namespace, or of any namespace where root has none."""
+    """A thread and its head: the highest id of the root namespace, or of any namespace where root has none."""
 
     thread_id: str
     head: Ref

@@ -1,19 +1,24 @@
 """A saver joined with serde: a thread's rows, revisions resolved, checkpoints decoded on demand and once."""
 
-from base64 import b64decode
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
+from time import time
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound
-from ckpt_cli.history.channels import TASKS
+from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
+from ckpt_cli.history import delta
+from ckpt_cli.history.channels import TASKS, user_channels
 from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.revisions import Finder, is_own, split_thread
+from ckpt_cli.history.shortids import ShortIds
+from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
+from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State, TaskWrite
 
 T = TypeVar("T")
@@ -25,11 +30,13 @@ _NEAR = 2000  # threads looked at for "did you mean"
 class Reader:
     """Answers what commands ask of one database; everything it gives is decoded lazily and cached within bounds."""
 
-    def __init__(self, saver: Saver, codec: Codec) -> None:
+    def __init__(self, saver: Saver, codec: Codec, clock: Callable[[], float] = time) -> None:
         self.saver = saver
         self.codec = codec
+        self.clock = clock
         self._states: OrderedDict[Ref, State] = OrderedDict()
         self._lineages: dict[tuple[str, str], Lineage] = {}
+        self._short: dict[str, ShortIds] = {}
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; what was cached of an earlier moment is forgotten."""
@@ -37,6 +44,7 @@ class Reader:
         def fresh() -> T:
             self._states.clear()
             self._lineages.clear()
+            self._short.clear()
             return look()
 
         return self.saver.moment(fresh)
@@ -69,6 +77,41 @@ class Reader:
             raise CheckpointNotFound(f"thread {thread_id!r} has no checkpoint in namespace {ns!r}")
         return rows[0]
 
+    def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
+        """The checkpoint that a revision names in a namespace of a thread; see `history.revisions`."""
+        self.thread(thread_id)
+        return Finder(_Namespace(self, thread_id, ns), self.clock).find(text)
+
+    def resolve_anywhere(self, thread_id: str, text: str, ns: str = "") -> CheckpointRow:
+        """Like `resolve`, where ``THREAD:REV`` may name a checkpoint of another thread.
+
+        Raises:
+            UsageError: several existing threads fit.
+        """
+        own = self.saver.row(Ref(thread_id, ns, text)) if thread_id else None
+        if own is not None or is_own(text):
+            return own or self.resolve(thread_id, text, ns)
+        splits = [(thread, rev) for thread, rev in split_thread(text) if self.saver.thread(thread) is not None]
+        if len(splits) > 1:
+            splits = [split for split in splits if self._fits(*split, ns)] or splits
+        if len(splits) > 1:
+            shown = [f"{rev} of thread {thread!r}" for thread, rev in splits]
+            raise UsageError(f"{text!r} can be read in {len(splits)} ways", candidates=shown)
+        return self.resolve(*(splits[0] if splits else (thread_id, text)), ns)
+
+    def _fits(self, thread_id: str, text: str, ns: str) -> bool:
+        try:
+            self.resolve(thread_id, text, ns)
+        except (UsageError, CheckpointNotFound):
+            return False
+        return True
+
+    def short(self, thread_id: str) -> ShortIds:
+        """How the checkpoints of a thread, of all its namespaces, are called in tables."""
+        if thread_id not in self._short:
+            self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.saver.rows(thread_id))
+        return self._short[thread_id]
+
     def state(self, ref: Ref) -> State:
         """One checkpoint, decoded.
 
@@ -91,56 +134,78 @@ class Reader:
             yield self.decode(checkpoint)
 
     def decode(self, checkpoint: Checkpoint) -> State:
-        """Both layouts become one `State`: a whole body, or a header with a payload per channel.
+        """A stored checkpoint as a `State`, whichever way the engine keeps its channels.
 
         Raises:
             PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
         """
-        row = checkpoint.row
-        body = must_be_mapping(self.codec.decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
-        v = body.get("v")
-        updated = body.get("updated_channels")
-        return State(
-            ref=row.ref,
-            parent_id=row.parent_id,
-            v=v if isinstance(v, int) else 0,
-            ts=str(body.get("ts") or row.checkpoint_id),
-            values=self._values(body, checkpoint.channels),
-            versions=_names(body.get("channel_versions")),
-            seen={node: _names(seen) for node, seen in _names(body.get("versions_seen")).items()},
-            metadata=_names(self.codec.decode(checkpoint.metadata)),
-            updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
-            sends=self._sends(body, checkpoint),
+        return state_of(checkpoint, self.codec.decode, self._sends_written_on)
+
+    def _sends_written_on(self, ref: Ref) -> list[Any]:
+        return [write.value for write in self.writes(ref) if write.channel == TASKS]
+
+    def snapshot(self, ref: Ref) -> Snapshot:
+        """What runs next at a checkpoint, its tasks and interrupts, as ``graph.get_state`` tells them.
+
+        Raises:
+            CheckpointNotFound, PayloadCorrupt: as `state`.
+        """
+        return snapshot(
+            self.state(ref),
+            self.writes(ref),
+            consumed=bool(self.lineage(ref.thread_id, ref.ns).children.get(ref.checkpoint_id)),
+            history=lambda: self._others(ref),
+            namespaces=lambda: self.saver.namespaces(ref.thread_id),
         )
 
-    def _values(self, body: Mapping[str, Any], channels: Mapping[str, Payload] | None) -> dict[str, Any]:
-        """Inline values, over them the channels kept apart: a blob wins, and ``empty`` is a version without a value.
+    def _others(self, ref: Ref) -> Iterator[State]:
+        """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""
+        lineage = self.lineage(ref.thread_id, ref.ns)
+        nearest = [*lineage.children.get(ref.checkpoint_id, ()), *lineage.line(ref.checkpoint_id), *lineage.rows]
+        refs = [Ref(ref.thread_id, ref.ns, i) for i in dict.fromkeys(nearest)]
+        for ns in self.saver.namespaces(ref.thread_id) if ref.ns else ():
+            if ns != ref.ns and graph_of(ns) == graph_of(ref.ns):
+                refs += [Ref(ref.thread_id, ns, i) for i in self.lineage(ref.thread_id, ns).rows]
+        for other in refs:
+            with suppress(PayloadCorrupt):
+                yield from self.states([other])
 
-        checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
+    def values(self, ref: Ref) -> dict[str, Any]:
+        """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
+
+        Raises:
+            CheckpointNotFound, PayloadCorrupt: as `state`.
         """
-        inline = body.get("channel_values")
-        values = _names(inline)
-        if isinstance(inline, Node) and not values:
-            values = must_be_mapping(inline, "channel_values")
-        apart = {c: self.codec.decode(p) for c, p in (channels or {}).items() if p.tag != "empty"}
-        return {**values, **apart}
+        state = self.state(ref)
+        rebuilt = {channel: found.value for channel, found in self.deltas(ref).items()}
+        held = {channel: delta.unwrapped(value) for channel, value in state.values.items()}
+        return {c: rebuilt[c] if c in rebuilt else held[c] for c in user_channels(state) if c in rebuilt or c in held}
 
-    def _sends(self, body: Mapping[str, Any], checkpoint: Checkpoint) -> list[Any]:
-        """The Sends a checkpoint of v < 4 starts with: its own key, else what its parent's tasks wrote.
+    def deltas(self, ref: Ref) -> dict[str, delta.Rebuilt]:
+        """The delta channels whose value a checkpoint doesn't store, with the seed and writes that make it."""
+        state = self.state(ref)
+        missing = delta.missing(state)
+        if not missing:
+            return {}
+        line = list(self.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id))
+        return delta.rebuild(
+            state, missing, self._stations(ref, line[1:]), lambda: self._stations(ref, self._ahead(ref))
+        )
 
-        Where channels are kept apart and in JavaScript's SQLite the key is absent or always empty
-        (checkpoint-postgres 2.0, ``base.py: SELECT_PENDING_SENDS_SQL``).
-        """
-        v, own = body.get("v"), body.get("pending_sends")
-        if isinstance(own, list) and len(own) == 2 and isinstance(own[0], str) and isinstance(own[1], str):
-            own = self.codec.decode(Payload(own[0], b64decode(own[1])))
-        if isinstance(own, list) and (own or checkpoint.channels is None):
-            return own
-        row = checkpoint.row
-        if row.parent_id is None or not isinstance(v, int) or v >= 4 or TASKS in _names(body.get("channel_versions")):
-            return []
-        written = self.writes(Ref(row.thread_id, row.ns, row.parent_id))
-        return [write.value for write in written if write.channel == TASKS]
+    def _ahead(self, ref: Ref) -> Iterator[str]:
+        children = self.lineage(ref.thread_id, ref.ns).children
+        at: str | None = ref.checkpoint_id
+        while at is not None:
+            yield at
+            at = next(iter(children.get(at, ())), None)
+
+    def _stations(self, ref: Ref, checkpoint_ids: Iterable[str]) -> Iterator[delta.Station]:
+        children = self.lineage(ref.thread_id, ref.ns).children
+        for checkpoint_id in checkpoint_ids:
+            state = self.state(Ref(ref.thread_id, ref.ns, checkpoint_id))
+            first = next(iter(children.get(state.parent_id or "", ())), None) == checkpoint_id
+            grown = state.source in ("loop", "input") and (first or state.parent_id is None)
+            yield delta.Station(state, self.writes(state.ref), grown)
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""
@@ -162,41 +227,28 @@ class Reader:
         return found
 
 
-def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
-    """A decoded body or header as a dict.
+class _Namespace:
+    """One namespace as `history.revisions.Rows`."""
 
-    Raises:
-        PayloadCorrupt: it is something else; a BROKEN node's own problem is told, and text is quoted: JavaScript stores
-            the words "[unable to serialize, …]" for a state that holds a BigInt.
-        KeyMissing: it is encrypted and the key is missing or wrong.
-    """
-    if isinstance(value, dict) or _names(value):
-        return _names(value)
-    if isinstance(value, Node) and value.form is Form.BROKEN:
-        problem = value.problem
-        if value.needs_key:
-            raise KeyMissing(
-                f"{what} can't be decoded: {problem}", hint="--key-env NAME names the variable with the key"
-            )
-    else:
-        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
-        problem = f"{kind} where an object should be"
-    raise PayloadCorrupt(f"{what} can't be decoded: {problem}")
+    def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
+        self._reader = reader
+        self._thread_id = thread_id
+        self._ns = ns
 
+    def row(self, checkpoint_id: str) -> CheckpointRow | None:
+        return self._reader.saver.row(Ref(self._thread_id, self._ns, checkpoint_id))
 
-def _names(value: Any) -> dict[str, Any]:
-    """A mapping with text keys out of a dict, or out of a dict subclass that a pickle recorded; {} for anything else.
+    def head(self) -> CheckpointRow:
+        return self._reader.head(self._thread_id, self._ns)
 
-    langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
-    """
-    if isinstance(value, Node) and value.form is Form.PICKLE:
-        value = value.state.get("items") if isinstance(value.state, dict) else None
-    if not isinstance(value, dict):
-        return {}
-    return {key if isinstance(key, str) else _name(key): item for key, item in value.items()}
+    def lineage(self) -> Lineage:
+        return self._reader.lineage(self._thread_id, self._ns)
 
+    def steps(self, checkpoint_ids: Iterable[str]) -> dict[str, int]:
+        refs = [Ref(self._thread_id, self._ns, checkpoint_id) for checkpoint_id in checkpoint_ids]
+        recorded = ((ref, self._reader.value(data)) for ref, data in self._reader.saver.metadata(refs))
+        steps = {ref.checkpoint_id: named(metadata).get("step") for ref, metadata in recorded}
+        return {checkpoint_id: step for checkpoint_id, step in steps.items() if isinstance(step, int)}
 
-def _name(key: Any) -> str:
-    from ckpt_cli.values.known import text
-
-    return text(key) or str(key)
+    def short(self) -> ShortIds:
+        return self._reader.short(self._thread_id)

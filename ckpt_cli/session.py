@@ -1,4 +1,4 @@
-"""What a command is handed: the database, opened at first use, and the clock. Commands know neither terminal nor engine."""
+"""What a command is handed: the database, opened at first use, and the clock; it knows neither terminal nor engine."""
 
 import os
 import time
@@ -35,7 +35,7 @@ class Session:
         if self._reader is None:
             from ckpt_cli.savers.url import open_saver
 
-            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()))
+            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()), self.clock)
         return self._reader
 
     def look(self, run: Callable[[Reader], T]) -> T:

@@ -1,23 +1,100 @@
 """What the shell offers after TAB: names that are in the database. Silent when anything fails, done within a second."""
 
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
 import typer
 
+from ckpt_cli.session import Session
 
-def complete_thread(ctx: typer.Context, incomplete: str) -> list[str]:
+_BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
+_OFFERED = 200
+_ROWS = 50
+
+Offer = tuple[str, str]
+"""A word and what is said beside it."""
+
+
+def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Thread ids, the most recently active first."""
-    return []
+
+    def threads(session: Session) -> Iterator[Offer]:
+        for thread in session.reader.saver.threads():
+            if thread.thread_id.startswith(incomplete):
+                yield thread.thread_id, ""
+
+    return _offers(ctx, threads)
 
 
-def complete_revision(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Revisions of the thread on the command line."""
-    return []
+def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
+    """The head, branches, and the short ids of the newest checkpoints of the thread on the command line."""
+    from ckpt_cli.history.ids import step, unix_time
+    from ckpt_cli.output.quantities import ago
+
+    def revisions(session: Session) -> Iterator[Offer]:
+        thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""
+        reader = session.reader
+        yield "@", "the head"
+        short = reader.short(thread_id)
+        for row in reader.saver.newest(thread_id, ns, _ROWS):
+            number = step(row.checkpoint_id)
+            said = "" if number is None else f"step {number}, "
+            yield short(row.checkpoint_id), said + ago(unix_time(row.checkpoint_id), session.clock())
+        for branch in reader.lineage(thread_id, ns).branches:
+            yield f"branch:{branch.number}", "the tip of a branch"
+
+    return _offers(ctx, revisions)
 
 
-def complete_channel(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Channels of the thread on the command line."""
-    return []
+def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
+    """Channels at the head of the thread on the command line, else of the latest thread; the user's own first."""
+
+    def channels(session: Session) -> Iterator[Offer]:
+        thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""
+        reader = session.reader
+        head = reader.head(thread_id, ns).ref if thread_id else next(reader.saver.threads()).head
+        names = reader.state(head).versions
+        for name in sorted(names, key=lambda n: (n.startswith("__") or ":" in n, n)):
+            yield name, ""
+
+    return _offers(ctx, channels)
 
 
-def complete_namespace(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """Namespaces of the thread on the command line."""
-    return []
+    return _offers(ctx, lambda session: ((ns, "") for ns in session.reader.saver.namespaces(_thread(ctx)) if ns))
+
+
+def _thread(ctx: typer.Context) -> str:
+    threads = ctx.params.get("threads") or [None]
+    return str(ctx.params.get("thread") or threads[0] or "")
+
+
+def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
+    """What one look at the database gives; words that a shell can't carry are left out."""
+    session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or "LANGGRAPH_AES_KEY")
+    with _budget():
+        try:
+            found: list[Any] = session.look(lambda _: list(islice(names(session), _OFFERED)))
+        except Exception:  # at a prompt half typed, nothing is better than an error
+            return []
+        finally:
+            session.close()
+    return [(word, said) for word, said in found if word.isprintable()]
+
+
+@contextmanager
+def _budget() -> Iterator[None]:
+    """End the process, which only completes, when time is up: a query inside an engine can't be interrupted."""
+    from threading import Timer
+
+    timer = Timer(_BUDGET, os._exit, [0])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -14,7 +14,10 @@ Thread = Annotated[
 Threads = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[THREAD]...", help="Thread ids; all threads unless given.", autocompletion=complete_thread, show_default=False
+        metavar="[THREAD]...",
+        help="Thread ids; all threads unless given.",
+        autocompletion=complete_thread,
+        show_default=False,
     ),
 ]
 
@@ -29,7 +32,9 @@ Rev = Annotated[
 
 At = Annotated[
     str,
-    typer.Option("--at", metavar="REV", help="Look at this checkpoint.", autocompletion=complete_revision, show_default="@"),
+    typer.Option(
+        "--at", metavar="REV", help="Look at this checkpoint.", autocompletion=complete_revision, show_default="@"
+    ),
 ]
 
 Ns = Annotated[

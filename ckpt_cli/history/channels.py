@@ -4,9 +4,6 @@ Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.p
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
 """
 
-from collections.abc import Container, Mapping
-from typing import Any
-
 from ckpt_cli.values.state import State, Version
 
 TASKS = "__pregel_tasks"
@@ -51,10 +48,18 @@ def newer(version: Version | None, seen: Version | None) -> bool:
     return order(version) > order(seen)
 
 
+def sources(channel: str) -> list[str]:
+    """The nodes that a join waits for, as its name tells; [] for others. A node's name with ``+`` in it comes apart."""
+    head, _, rest = channel.partition(":")
+    return rest.rpartition(":")[0].split("+") if head == "join" and ":" in rest else []
+
+
 def target(channel: str) -> str | None:
     """The node that a channel triggers by its name alone; None for plain edges of v < 3 and all other channels."""
     if channel.startswith(_TO):
         return channel[len(_TO) :]
+    if channel.endswith(":inbox"):
+        return channel[: -len(":inbox")]
     head, _, rest = channel.partition(":")
     if not rest:
         return None
@@ -62,7 +67,7 @@ def target(channel: str) -> str | None:
         return rest
     if head == "join" or (head == "branch" and rest.count(":") == 2):
         return rest.rpartition(":")[2]
-    return channel[: -len(":inbox")] if channel.endswith(":inbox") else None
+    return None
 
 
 def is_control(channel: str, state: State) -> bool:
@@ -75,24 +80,23 @@ def is_control(channel: str, state: State) -> bool:
         return True
     if channel.startswith((_TO, "join:")):
         return True
-    return state.v < 3 and _is_old_control(channel, state)
+    if state.v < 3 and (target(channel) is not None or channel == "is_last_step"):
+        return True
+    return is_edge(channel, state)
 
 
 _RESERVED = frozenset({START, ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED, NO_WRITES, RETURN, "__input__"})
 
 
-def _is_old_control(channel: str, state: State) -> bool:
-    if target(channel) is not None or channel == "is_last_step":
-        return True
-    return channel in state.seen and is_edge(channel, state.values.get(channel), state.seen)
+def is_edge(channel: str, state: State) -> bool:
+    """Whether a channel is a plain edge of v < 3: named after a node that ran, which wrote to it.
 
-
-def is_edge(channel: str, value: Any, seen: Mapping[str, Container[str]]) -> bool:
-    """Whether a channel named like a node is the plain edge out of it: some other node is triggered by it."""
-    return value == channel or any(channel in s for node, s in seen.items() if node not in NOT_NODES)
+    StateGraph never allowed a channel of the user's to be named like a node.
+    """
+    return state.v < 3 and channel in state.seen and channel not in NOT_NODES and channel != START
 
 
 def user_channels(state: State) -> list[str]:
-    """The channels of the user's state that have ever been written, whether or not they hold a value, in stored order."""
+    """The channels of the user's state that were ever written, whether or not they hold a value, in stored order."""
     names = dict.fromkeys([*state.values, *state.versions])
     return [channel for channel in names if not is_control(channel, state)]

@@ -1,4 +1,8 @@
-"""The tree of one namespace of one thread, from skeleton rows alone: lines of ancestors, tips, forks, branches."""
+"""The tree of one namespace of one thread, from skeleton rows alone: lines of ancestors, tips, forks, branches.
+
+Rows are taken as they are stored, damaged ones too: a parent that was never stored, a row that is its own parent,
+parents that go round in a circle. Every row stays reachable from a root.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +29,7 @@ class Lineage:
         self.rows = {row.checkpoint_id: row for row in sorted(rows, key=lambda r: r.checkpoint_id)}
         self.children: dict[str, list[str]] = {}
         self.roots: list[str] = []
+        self._cut = _circular(self.rows)
         for checkpoint_id in self.rows:
             parent = self.parent(checkpoint_id)
             if parent is None:
@@ -40,9 +45,18 @@ class Lineage:
         return checkpoint_id in self.rows
 
     def parent(self, checkpoint_id: str) -> str | None:
-        """The parent that is stored, None for roots and where the parent dangles or is no older row of this namespace."""
+        """The parent that is stored; None for roots, where it dangles, and where following it would go in a circle."""
         parent = self.rows[checkpoint_id].parent_id
-        return parent if parent in self.rows and parent != checkpoint_id else None
+        return parent if parent in self.rows and checkpoint_id not in self._cut else None
+
+    def missing(self, checkpoint_id: str) -> str | None:
+        """The parent that is named but was never stored (langgraph 0.3 and 0.4 with ``checkpoint_during=False``)."""
+        parent = self.rows[checkpoint_id].parent_id
+        return parent if parent is not None and parent not in self.rows else None
+
+    def circular(self, checkpoint_id: str) -> bool:
+        """Whether the parent is its own descendant, which no library writes; the row counts as a root then."""
+        return checkpoint_id in self._cut
 
     @property
     def head(self) -> str | None:
@@ -50,11 +64,9 @@ class Lineage:
         return next(reversed(self.rows), None)
 
     def line(self, checkpoint_id: str) -> Iterator[str]:
-        """This checkpoint and its ancestors, newest first; a cycle in damaged data ends the line."""
-        seen: set[str] = set()
+        """A checkpoint and its ancestors, newest first."""
         at: str | None = checkpoint_id
-        while at is not None and at not in seen:
-            seen.add(at)
+        while at is not None:
             yield at
             at = self.parent(at)
 
@@ -80,3 +92,26 @@ class Lineage:
         while kids := self.children.get(checkpoint_id):
             checkpoint_id = kids[0]
         return checkpoint_id
+
+
+def _circular(rows: dict[str, CheckpointRow]) -> set[str]:
+    """The lowest row of every circle of parents.
+
+    Ids grow from parent to child in all that libraries write, so there is nothing to look for unless one doesn't.
+    """
+    doubtful = [
+        i for i, row in rows.items() if row.parent_id in rows and row.parent_id is not None and row.parent_id >= i
+    ]
+    settled: set[str] = set()
+    cut: set[str] = set()
+    for start in doubtful:
+        path: dict[str, None] = {}
+        at: str | None = start
+        while at in rows and at not in settled and at not in path:
+            path[at] = None
+            at = rows[at].parent_id
+        if at in path:
+            walked = list(path)
+            cut.add(min(walked[walked.index(at) :]))
+        settled.update(path)
+    return cut

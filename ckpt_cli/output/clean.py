@@ -1,12 +1,13 @@
 """No character out of a database drives a terminal: controls are shown as what they are.
 
-C0, DEL and C1 controls, bidirectional overrides and isolates (they make text read as what it isn't), zero-width and line
-separators that terminals obey, and lone surrogates that no encoding carries.
+C0, DEL and C1 controls, bidirectional overrides and isolates (they make text read as what it isn't), zero-width and
+line separators that terminals obey, and lone surrogates that no encoding carries.
 """
 
 import re
 
-_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+BEYOND_C0 = "\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+_HOSTILE = re.compile(f"[\x00-\x1f{BEYOND_C0}]")
 _SHORT = {"\n": "⏎", "\r": "␍", "\t": "⇥", "\x1b": "␛"}
 
 

@@ -50,11 +50,18 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was counted; a full count reads the index once, never the values."""
+    """What was counted; a full count reads the index once, never the values.
+
+    Attributes:
+        oldest: the lowest checkpoint id of all.
+        newest: the highest.
+    """
 
     threads: int
     checkpoints: int
     writes: int
+    oldest: str | None = None
+    newest: str | None = None
 
 
 class Saver(ABC):
@@ -117,7 +124,12 @@ class Saver(ABC):
 
     @abstractmethod
     def writes(
-        self, thread_id: str, ns: str | None = None, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
     ) -> Iterator[Write]:
         """The writes of a thread, one namespace or some of its checkpoints, by checkpoint and then in canonical order.
 

@@ -1,1 +1,1 @@
-"""bytes <-> values: one module per wire encoding, and a table of type tags. Nothing a payload names is ever imported or run."""
+"""bytes <-> values: one module per wire encoding, a table of type tags. Nothing a payload names is imported or run."""

@@ -1,8 +1,16 @@
 """`Codec`: the one door between payloads and values; it looks the type tag up and never raises for bad bytes."""
 
+from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.model import Payload
+from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported
+from ckpt_cli.model import NULL, Payload
+from ckpt_cli.serde import aes, lcjson
+from ckpt_cli.serde.msgpack import Unpacker
+from ckpt_cli.values.node import Form, Node, Opened, opaque
+from ckpt_cli.values.same import same
+
+_AES = "aes"
 
 
 class Codec:
@@ -10,11 +18,99 @@ class Codec:
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key
+        self._decoders: dict[str, Callable[[bytes], Any]] = {
+            "msgpack": Unpacker().value,
+            "json": lcjson.decode,
+            "pickle": _pickle,
+            "null": lambda data: None if not data else opaque("null", data),
+            "empty": lambda data: None if not data else opaque("empty", data),
+            "bytes": bytes,
+            "bytearray": _bytearray,
+            "": _untagged,
+        }
 
     def decode(self, payload: Payload) -> Any:
-        """A payload's value; what can't be decoded is a BROKEN node, at the top or where it stands."""
-        raise NotImplementedError
+        """A payload's value; what can't be decoded is a BROKEN node, at the top or where it stands.
+
+        Decoded values are shared (equal bytes are the same node), so they are never to be changed in place.
+        """
+        inner, encrypted, cipher = payload.tag.partition("+")
+        if encrypted and cipher == _AES:
+            try:
+                return self.decode(Payload(inner, self._decrypt(payload)))
+            except (KeyMissing, MissingExtra) as error:
+                return _locked(payload, error)
+        decoder = self._decoders.get(payload.tag)
+        return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
 
     def encode(self, value: Any, like: Payload) -> Payload:
-        """A value in the encoding of `like`; `like` itself where the value is what `like` decodes to."""
-        raise NotImplementedError
+        """A value in the encoding of `like`; `like` itself where the value is what `like` decodes to.
+
+        Of an edited value only what differs is encoded anew. As in the library, None and bytes have tags of their own.
+
+        Raises:
+            UsageError: the value has no form in that encoding.
+            KeyMissing: `like` is encrypted and the key is missing or wrong.
+            NotSupported: the encoding can't be written (pickle, unknown tags).
+        """
+        inner, encrypted, cipher = like.tag.partition("+")
+        if encrypted and cipher == _AES:
+            plain = Payload(inner, self._decrypt(like))
+            coded = self.encode(value, plain)
+            return like if coded == plain else Payload(f"{coded.tag}+{_AES}", aes.encrypt(coded.data, self._key))
+        old = self.decode(like)
+        if same(value, old):
+            return like
+        if isinstance(value, bytes) and like.tag:
+            return Payload("bytes", value)
+        if like.tag == "json" or (like.tag == "" and like.data[:1] != b"\x80"):
+            return Payload(like.tag, _json(value, old, like.data))
+        if like.tag in ("msgpack", "null", "bytes", "bytearray", "empty"):
+            return _msgpack(value, old, like)
+        raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
+
+    def _decrypt(self, payload: Payload) -> bytes:
+        return aes.decrypt(payload.data, self._key)
+
+
+def _json(value: Any, old: Any, data: bytes) -> bytes:
+    from ckpt_cli.serde.lcjson_write import JsonWire
+    from ckpt_cli.serde.splice import splice
+
+    text = data.decode("utf-8", "surrogatepass")
+    return str(splice(JsonWire(text), value, old, text)).encode()
+
+
+def _msgpack(value: Any, old: Any, like: Payload) -> Payload:
+    from ckpt_cli.serde.msgpack_write import MsgpackWire, pack
+    from ckpt_cli.serde.splice import splice
+
+    if value is None:
+        return NULL
+    if isinstance(value, Node) and value.type == "builtins.bytearray" and isinstance(value.state, bytes):
+        return Payload("bytearray", value.state)
+    packed = splice(MsgpackWire(), value, old, like.data) if like.tag == "msgpack" else pack(value)
+    return Payload("msgpack", packed)
+
+
+def _locked(payload: Payload, error: CkptError) -> Node:
+    problem = f"{error.message} ({error.hint}) @ $" if error.hint else f"{error.message} @ $"
+    return Node(
+        Opened("", "", Form.BROKEN, payload.data, problem=problem, needs_key=True),
+        encoding=payload.tag,
+        raw=payload.data,
+    )
+
+
+def _pickle(data: bytes) -> Any:
+    from ckpt_cli.serde import inert
+
+    return inert.decode(data)
+
+
+def _untagged(data: bytes) -> Any:
+    return _pickle(data) if data[:1] == b"\x80" else lcjson.decode(data)
+
+
+def _bytearray(data: bytes) -> Node:
+    return Node(Opened("builtins", "bytearray", Form.VALUE, data), encoding="bytearray", raw=data)

@@ -1,8 +1,8 @@
-"""`Node`: an object of class ``module.name`` as a payload records it; the class itself is never looked up, imported or built.
+"""`Node`: an object of class ``module.name`` as a payload records it; the class is never looked up, imported or built.
 
-Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) plus `Node`. A node keeps the bytes it
-came from, so what nobody edits is carried on unchanged, equal bytes compare equal without being decoded, and a node that
-nobody looks into costs nothing.
+Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) plus `Node`. A node keeps the bytes
+it came from, so what nobody edits is carried on unchanged, equal bytes compare equal without being decoded, and a node
+that nobody looks into costs nothing.
 """
 
 from collections.abc import Callable
@@ -81,7 +81,8 @@ class Node:
 
     def _open(self) -> Opened:
         if self._opened is None:
-            assert self._load is not None and self.raw is not None
+            if self._load is None or self.raw is None:
+                raise TypeError("a node needs what was opened, or bytes and a way to open them")
             self._opened = self._load(self.raw)
         return self._opened
 

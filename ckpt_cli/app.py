@@ -1,0 +1,105 @@
+"""The table of verbs, whose modules load when they run, and the one place where an error becomes an exit code."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ckpt_cli import __version__
+from ckpt_cli.startup import prepare
+
+ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
+
+LOOK = "Look"
+START = "Start"
+
+
+class Verb(NamedTuple):
+    """One line of the overview."""
+
+    panel: str
+    help: str
+
+
+VERBS = {
+    "threads": Verb(LOOK, "Every thread: what it was about, where it stands, who waits for you."),
+    "log": Verb(LOOK, "The checkpoints of a thread, newest first: which node, what changed."),
+    "tree": Verb(LOOK, "A whole thread drawn: branches, forks, subgraphs, interrupts, errors."),
+    "show": Verb(LOOK, "One checkpoint whole: state, next, tasks, interrupts, metadata."),
+    "get": Verb(LOOK, "One value out of the state, for scripts."),
+    "diff": Verb(LOOK, "What differs between two checkpoints, or what one step changed."),
+    "writes": Verb(LOOK, "What each task wrote at a checkpoint: results, errors, interrupts."),
+    "grep": Verb(LOOK, "Search state, writes and metadata through history."),
+    "info": Verb(LOOK, "What this database is: backend, generation, sizes, encryption."),
+    "demo": Verb(START, "Write a small example database and look around in it."),
+}
+
+
+class _Lazy(TyperCommand):
+    """A verb known by name and help; its module is imported when it runs or explains itself."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the real command, which stands in this one's place from here on."""
+        from ckpt_cli.wiring import wire
+
+        verb = self.name or ""
+        function = getattr(import_module(f"ckpt_cli.commands.{verb}"), verb)
+        return wire(verb, function).make_context(info_name, args, parent, **extra)
+
+
+class _Verbs(TyperGroup):
+    """The group of all verbs, from the table alone."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, verb in VERBS.items():
+            self.add_command(_Lazy(name, help=verb.help, rich_help_panel=verb.panel))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, ``--help`` among them, ready to take words."""
+        params: list[Any] = super().get_params(ctx)
+        prepare(params)
+        return params
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ckpt {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(cls=_Verbs, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback(invoke_without_command=True, help=ABOUT)
+def ckpt(
+    ctx: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback answers
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Without a verb, say what there is."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command line and tell its exit code."""
+    from ckpt_cli.output.talk import report
+
+    command = typer.main.get_command(app)
+    try:
+        result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        return report(error)
+    return result if isinstance(result, int) else 0
+
+
+def main() -> None:
+    """The ``ckpt`` command."""
+    sys.exit(run(sys.argv[1:]))

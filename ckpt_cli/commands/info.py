@@ -1,0 +1,93 @@
+"""``ckpt info``: what a database is, who wrote it, how big and how old it is, and whether it is encrypted."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from ckpt_cli.errors import KeyMissing, PayloadCorrupt
+from ckpt_cli.history.era import era
+from ckpt_cli.history.ids import unix_time
+from ckpt_cli.model import Ref
+from ckpt_cli.output.quantities import iso
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.info import InfoView
+
+_THREADS = 2000  # of which the heads are known
+_SAMPLE = 30  # of which the first and the last checkpoint are read
+_BYTES = 32_000_000  # of checkpoints, all in all
+_WRITE = 4096  # a longer write isn't read for its tag
+
+
+def run(reader: Reader) -> InfoView:
+    """Look at the schema, count, and read the first and last checkpoints of some threads."""
+    about, totals = reader.saver.about(), reader.saver.totals()
+    view = InfoView(
+        backend=about.backend,
+        location=about.location,
+        generation=about.generation,
+        layout=about.layout,
+        size=about.size,
+        facts=dict(about.facts),
+        abilities=sorted(reader.saver.abilities),
+        threads=totals.threads,
+        checkpoints=totals.checkpoints,
+        writes=totals.writes,
+        oldest=iso(unix_time(totals.oldest)) if totals.oldest else None,
+        newest=iso(unix_time(totals.newest)) if totals.newest else None,
+    )
+    _read_some(reader, view)
+    return view
+
+
+def _read_some(reader: Reader, view: InfoView) -> None:
+    eras, tags, formats = Counter[str](), Counter[str](), Counter[str]()
+    for ref in _sample(reader):
+        for checkpoint in reader.saver.checkpoints([ref]):
+            view.sampled += 1
+            tags[checkpoint.body.tag] += 1
+            tags.update(payload.tag for payload in (checkpoint.channels or {}).values())
+            try:
+                state = reader.decode(checkpoint)
+            except KeyMissing:
+                view.locked += 1
+            except PayloadCorrupt:
+                view.corrupt += 1
+            else:
+                eras[era(state, checkpoint.body.tag, view.layout)] += 1
+                formats[str(state.v)] += 1
+        writes = reader.saver.writes(ref.thread_id, ref.ns, [ref.checkpoint_id], values=_WRITE)
+        tags.update(write.payload.tag for write in writes if write.payload is not None)
+    view.eras, view.encodings, view.formats = (
+        dict(eras.most_common()),
+        dict(tags.most_common()),
+        dict(formats.most_common()),
+    )
+
+
+def _sample(reader: Reader) -> Iterator[Ref]:
+    """First and last checkpoints, as long as they stay within the bytes allowed."""
+    heads = [thread.head for thread in islice(reader.saver.threads(), _THREADS)]
+    chosen = [heads[number * len(heads) // _SAMPLE] for number in range(_SAMPLE)] if len(heads) > _SAMPLE else heads
+    left = _BYTES
+    for head in chosen:
+        first = next(reader.saver.rows(head.thread_id, head.ns), None)
+        last = reader.saver.row(head)
+        for row in dict.fromkeys(row for row in (last, first) if row is not None):
+            if (row.size or 0) <= left:
+                left -= row.size or 0
+                yield row.ref
+
+
+def info(session: Session) -> InfoView:
+    """What this database is: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
+
+    Counts come from the key index; releases and encodings from the first and last checkpoints of some threads, and it
+    says of how many.
+
+    Examples:
+      ckpt info
+      ckpt info -d checkpoints.sqlite --json
+      ckpt info --query 'encodings'
+    """
+    return session.look(run)

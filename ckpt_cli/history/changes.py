@@ -1,0 +1,211 @@
+"""What a step changed, told from what its tasks wrote, without the state before or after it.
+
+A write says what a task gave to a channel, not what the channel made of it: whether a list was appended or replaced is
+for the channel's reducer, which is not recorded. `Habit` holds what one decoded state proved of it; where nothing is
+proved, what was written is told and no more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ckpt_cli.history import channels
+from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.values.known import js_send, message, overwrite
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.same import same
+from ckpt_cli.values.state import TaskWrite
+
+UNKNOWN = object()
+"""Stands for a value before the step that was not read."""
+
+_REMOVE_ALL = "__remove_all__"
+
+
+class Kind(StrEnum):
+    """How a channel was changed."""
+
+    ADDED = "added"
+    """Items went into a list: `Change.added`, and `Change.removed` for messages taken out."""
+    SET = "set"
+    """A value was written; what stood there before was not read, or was the same."""
+    CHANGED = "changed"
+    """A value was written in place of another."""
+    REPLACED = "replaced"
+    """What a reducer had gathered was thrown away for a new value."""
+    SEVERAL = "several"
+    """Several tasks wrote to it, `Change.added` times."""
+    SENT = "sent"
+    """Nodes were called with arguments of their own."""
+    UNREAD = "unread"
+    """The value is too long to be read for this; `Change.size` tells its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one step did to one channel.
+
+    Attributes:
+        after: what was written; for ADDED the new items, for SEVERAL every task's value.
+        before: what it replaced, for CHANGED.
+        to: node to number of Sends, for SENT.
+        size: bytes written.
+    """
+
+    channel: str
+    kind: Kind
+    after: Any = None
+    before: Any = None
+    added: int = 0
+    removed: int = 0
+    to: Mapping[str, int] = field(default_factory=dict)
+    size: int = 0
+
+
+class Habit(StrEnum):
+    """What a channel does with what is written to it, as far as a decoded state proved."""
+
+    APPENDS = "appends"
+    REPLACES = "replaces"
+    REDUCES = "reduces"
+
+
+def is_output(write: TaskWrite, node: str | None) -> bool:
+    """Whether a write is a change of the user's state or a Send, not the graph's own affair.
+
+    Up to langgraph 0.3.18 a plain edge was a write to a channel named after the node it came from.
+    """
+    channel = write.channel
+    if channel in CONTROL_WRITES or channel in (NO_WRITES, PREVIOUS, RETURN, START) or channel.startswith("join:"):
+        return False
+    if channels.target(channel) is not None or channel == node:
+        return False
+    return not (node is None and write.read and write.value == channel)
+
+
+def changes(
+    writes: Sequence[TaskWrite],
+    habits: Mapping[str, Habit],
+    before: Callable[[str], Any] = lambda _: UNKNOWN,
+) -> list[Change]:
+    """What these outputs changed, one `Change` a channel, in the order of the writes.
+
+    `before` gives what was last written to a channel on this line, or `UNKNOWN`.
+    """
+    by_channel: dict[str, list[TaskWrite]] = {}
+    for write in writes:
+        by_channel.setdefault(write.channel, []).append(write)
+    found = []
+    for channel, some in by_channel.items():
+        size = sum(write.row.size for write in some)
+        if not all(write.read for write in some):
+            found.append(Change(channel, Kind.UNREAD, added=len(some), size=size))
+        elif channel == TASKS:
+            found.append(_sent([write.value for write in some], size))
+        else:
+            found += changed(channel, [write.value for write in some], habits.get(channel), before, size)
+    return found
+
+
+def changed(
+    channel: str,
+    values: list[Any],
+    habit: Habit | None,
+    before: Callable[[str], Any] = lambda _: UNKNOWN,
+    size: int = 0,
+) -> list[Change]:
+    """What values written to one channel changed: nothing, one thing, or messages on top of a fresh start."""
+    replaced = [known.value for value in values if (known := overwrite(value)) is not None]
+    if replaced:
+        return [Change(channel, Kind.REPLACED, replaced[-1], size=size)]
+    if (spoken := _messages(values)) is not None and habit is not Habit.REPLACES:
+        return _spoken(channel, spoken, size)
+    lists = [value for value in values if isinstance(value, list)]
+    if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit is None)):
+        items = [item for value in lists for item in value]
+        return [Change(channel, Kind.ADDED, items, added=len(items), size=size)] if items else []
+    if len(values) > 1:
+        return [Change(channel, Kind.SEVERAL, values, added=len(values), size=size)]
+    old = before(channel) if habit is not Habit.REDUCES else UNKNOWN
+    if old is UNKNOWN or same(old, values[0]):
+        return [Change(channel, Kind.SET, values[0], size=size)]
+    return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
+
+
+def _messages(values: list[Any]) -> list[Any] | None:
+    """All of the values as one list of messages, None if anything in them is none."""
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return items if items and all(message(item) is not None for item in items) else None
+
+
+def _spoken(channel: str, items: list[Any], size: int) -> list[Change]:
+    said = [(item, known) for item in items if (known := message(item)) is not None]
+    fresh = max(
+        (at + 1 for at, (_, one) in enumerate(said) if one.role == "remove" and one.id == _REMOVE_ALL), default=0
+    )
+    new = [item for item, one in said[fresh:] if one.role != "remove"]
+    if fresh:
+        return [Change(channel, Kind.REPLACED, new, size=size)]
+    return [Change(channel, Kind.ADDED, new, added=len(new), removed=len(said) - len(new), size=size)]
+
+
+def _sent(values: list[Any], size: int) -> Change:
+    to: dict[str, int] = {}
+    for value in values:
+        known = js_send(value)
+        name = known.node if known is not None else "?"
+        to[name] = to.get(name, 0) + 1
+    return Change(TASKS, Kind.SENT, to=to, added=len(values), size=size)
+
+
+def recorded(outputs: Any, source: str, habits: Mapping[str, Habit]) -> list[Change]:
+    """The changes that metadata tells: node to its output (``writes``, langgraph 0.0.69 to 0.4, LangGraph.js to 0.2).
+
+    An input stands there as it was given, or under ``__start__``.
+    """
+    parts = outputs_by_node(outputs, source)
+    by_channel: dict[str, list[Any]] = {}
+    for output in parts.values():
+        for part in output if isinstance(output, list) and _all_dicts(output) else [output]:
+            if isinstance(part, dict):
+                for channel, value in part.items():
+                    by_channel.setdefault(str(channel), []).append(value)
+            elif part is not None:
+                by_channel.setdefault("__root__", []).append(part)
+    return [change for channel, some in by_channel.items() for change in changed(channel, some, habits.get(channel))]
+
+
+def outputs_by_node(outputs: Any, source: str) -> dict[str, Any]:
+    """What metadata's ``writes`` says, by node; {} where it says nothing."""
+    if not isinstance(outputs, dict):
+        return {} if outputs is None else {START: outputs}
+    if source == "input" and outputs.keys() != {START}:
+        return {START: outputs}
+    return {str(node): output for node, output in outputs.items()}
+
+
+def _all_dicts(output: list[Any]) -> bool:
+    return bool(output) and all(isinstance(part, dict) for part in output)
+
+
+def habits(values: Mapping[str, Any], written: Mapping[str, list[Any]]) -> dict[str, Habit]:
+    """What channels do with writes, proved by a state and what was written to each on its line, newest first."""
+    found = {channel: _habit(values[channel], some) for channel, some in written.items() if some and channel in values}
+    return {channel: habit for channel, habit in found.items() if habit is not None}
+
+
+def _habit(value: Any, written: list[Any]) -> Habit | None:
+    last = written[0]
+    if isinstance(value, list) and isinstance(last, list) and not _replaces(value, written):
+        tail = value[len(value) - len(last) :] if last else []
+        grew = len(value) > len(last) and same(tail, last)
+        return Habit.APPENDS if grew else Habit.REDUCES if not same(value, last) else None
+    if isinstance(value, Node) and not isinstance(last, Node):
+        return Habit.REDUCES
+    return Habit.REPLACES if same(value, last) else Habit.REDUCES
+
+
+def _replaces(value: list[Any], written: list[Any]) -> bool:
+    """Whether a list is what was written last although something else had been written before."""
+    return same(value, written[0]) and any(part not in ([], None) for part in written[1:])

@@ -1,0 +1,192 @@
+"""Delta channels rebuilt: a channel that stores its value only now and then, and its writes in between.
+
+langgraph 1.2 ``channels/delta.py`` and checkpoint 4.3 ``base/__init__.py: get_delta_channel_history``: the value at a
+checkpoint is the nearest ancestor's stored value, then the writes on the path from there in canonical order, through
+the graph's reducer. Writes stored on the checkpoint itself belong to the next one; those on the seed's row count.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from ckpt_cli.history.channels import is_control
+from ckpt_cli.history.reducers import ABSENT, APPEND, COLLECT, MESSAGES, UNION, Evidence, Reducer, Step, Unfit, learn
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.state import State, TaskWrite
+
+COUNTERS = "counters_since_delta_snapshot"
+"""The metadata key that names the delta channels and how far their last snapshot is."""
+
+_REDUCERS = (MESSAGES, APPEND, COLLECT, UNION)
+_SPANS = 2  # older snapshots that a reducer is tested on
+_AHEAD = 300  # checkpoints looked at for a later snapshot where there is no older one
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """One checkpoint on a line, with its writes.
+
+    Attributes:
+        grown: its values came from its parent by the parent's writes; not so after a fork, an update or a replay.
+    """
+
+    state: State
+    writes: Sequence[TaskWrite]
+    grown: bool = True
+
+
+@dataclass(slots=True)
+class Rebuilt:
+    """What is known of a delta channel at one checkpoint.
+
+    Attributes:
+        seed: the nearest ancestor's stored value, ABSENT where the channel began empty.
+        writes: what was written since, oldest first.
+        spans: recorded stretches of its history from one stored value to the next.
+        marked: something said that it is a delta channel; an absent value alone may be an empty channel.
+    """
+
+    seed: Any = ABSENT
+    writes: list[Any] = field(default_factory=list)
+    spans: list[Step] = field(default_factory=list)
+    marked: bool = False
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The reducer that explains every recorded stretch; None where none does."""
+        return learn(self.spans, _REDUCERS, replayed=True)
+
+    @property
+    def reducer(self) -> Reducer | None:
+        """The reducer that explains the history; without any history the one that the kind of values suggests."""
+        if self.spans:
+            found = self.evidence
+            return found.reducer if found else None
+        return next((r for r in (MESSAGES, APPEND) if self._foldable(r)), None)
+
+    def _foldable(self, reducer: Reducer) -> bool:
+        try:
+            return isinstance(reducer.replay(self.seed, self.writes), list)
+        except Unfit:
+            return False
+
+    @property
+    def value(self) -> Any:
+        """The channel's value; seed and writes side by side where no reducer explains what was recorded."""
+        if not self.writes:
+            return [] if self.seed is ABSENT else self.seed
+        reducer = self.reducer
+        if reducer is not None:
+            try:
+                return reducer.replay(self.seed, self.writes)
+            except Unfit:
+                pass
+        seed = {} if self.seed is ABSENT else {"seed": self.seed}
+        return Node(Opened("", "DeltaChannel", Form.KWARGS, {**seed, "writes": self.writes}))
+
+
+def unwrapped(value: Any) -> Any:
+    """A stored value as the graph sees it: without the mark of a snapshot."""
+    return value.state if is_snapshot(value) else value
+
+
+def is_snapshot(value: Any) -> bool:
+    """Whether a stored value is a delta channel's snapshot."""
+    return isinstance(value, Node) and value.form is Form.SNAPSHOT
+
+
+def marked(state: State) -> set[str]:
+    """The channels that a checkpoint itself says are delta channels."""
+    counters = state.metadata.get(COUNTERS)
+    named = set(counters) if isinstance(counters, dict) else set()
+    return named | {channel for channel, value in state.values.items() if is_snapshot(value)}
+
+
+def missing(state: State) -> list[str]:
+    """The user's channels that have a version and no value: delta channels, or empty ones."""
+    if state.v < 4:
+        return []
+    return [c for c in state.versions if c not in state.values and not is_control(c, state)]
+
+
+def rebuild(
+    state: State,
+    channels: Collection[str],
+    ancestors: Iterable[Station],
+    ahead: Callable[[], Iterable[Station]] = tuple,
+) -> dict[str, Rebuilt]:
+    """The delta channels among `channels` at a checkpoint that stores no value for them.
+
+    Args:
+        state: the checkpoint.
+        channels: those to rebuild.
+        ancestors: its line from the parent back; only as many are taken as the channels need.
+        ahead: the checkpoint itself and its line of first children, for a later snapshot to learn from.
+    """
+    walks = {channel: _Walk(channel, channel in marked(state)) for channel in channels}
+    for station in ancestors:
+        for walk in walks.values():
+            walk.pass_by(station)
+        if all(walk.done for walk in walks.values()):
+            break
+    found = {channel: walk.rebuilt for channel, walk in walks.items() if walk.rebuilt.marked}
+    unproven = {channel: rebuilt for channel, rebuilt in found.items() if not rebuilt.spans and rebuilt.writes}
+    if unproven:
+        _learn_ahead(unproven, ahead())
+    return found
+
+
+class _Walk:
+    """One channel on the way back: first to its seed, then over older stretches until there is evidence enough."""
+
+    def __init__(self, channel: str, is_marked: bool) -> None:
+        self.channel = channel
+        self.rebuilt = Rebuilt(marked=is_marked)
+        self.done = False
+        self._seeded = False
+        self._after: Any = ABSENT  # the stored value that the stretch being walked leads to
+        self._writes: list[Any] = []
+
+    def pass_by(self, station: Station) -> None:
+        """Take in one more ancestor."""
+        if self.done:
+            return
+        self._writes[:0] = [write.value for write in station.writes if write.channel == self.channel]
+        self.rebuilt.marked |= self.channel in marked(station.state)
+        if not self._seeded:
+            self.rebuilt.writes = list(self._writes)
+        stored = station.state.values.get(self.channel, ABSENT)
+        if stored is not ABSENT:
+            self._arrive(unwrapped(stored), station.grown)
+        elif self._seeded and station.state.parent_id is None:
+            self._close(ABSENT)
+            self.done = True
+
+    def _arrive(self, stored: Any, grown: bool) -> None:
+        if self._seeded:
+            self._close(stored)
+        else:
+            self._seeded, self.rebuilt.seed = True, stored
+        self._after, self._writes = (stored if grown else ABSENT), []
+        self.done = len(self.rebuilt.spans) >= _SPANS or not self.rebuilt.marked
+
+    def _close(self, before: Any) -> None:
+        if self._after is not ABSENT and self._writes:
+            self.rebuilt.spans.append(Step(before, list(self._writes), self._after))
+
+
+def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
+    """Add the stretch up to a later snapshot, so that what was written before the first one is explained too."""
+    writes = {channel: list(rebuilt.writes) for channel, rebuilt in unproven.items()}
+    for place, station in enumerate(islice(stations, _AHEAD)):
+        for channel in list(writes):
+            stored = station.state.values.get(channel, ABSENT) if place else ABSENT
+            if stored is not ABSENT:
+                step = Step(unproven[channel].seed, writes.pop(channel), unwrapped(stored))
+                if station.grown:
+                    unproven[channel].spans.append(step)
+            else:
+                writes[channel] += [write.value for write in station.writes if write.channel == channel]
+        if not writes:
+            return

@@ -1,0 +1,197 @@
+"""What is due at a checkpoint: which nodes its channels trigger, without the graph.
+
+The rule is langgraph 1.2's ``pregel/_algo.py: prepare_next_tasks``: a node is due when a channel that triggers it holds
+a value and has moved since the node last saw it. A StateGraph of v 3 and newer names the node in the channel; before,
+and in graphs built of bare Pregel nodes, who listens to a channel is learned from ``versions_seen``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.history import channels
+from ckpt_cli.history.channels import NOT_NODES, START, TASKS, newer, target
+from ckpt_cli.history.tasks import PUSH
+from ckpt_cli.values.known import items, js_send
+from ckpt_cli.values.state import State
+
+History = Callable[[], Iterable[State]]
+"""The other checkpoints of the same graph in any order, asked for only where one checkpoint can't tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """One task of the next step.
+
+    Attributes:
+        node: None where it isn't recorded: an entrypoint of the functional API that never finished.
+        fired: the channels that triggered it.
+        triggers: every channel known to trigger the node.
+        index: the place of its Send; None for tasks that edges start.
+    """
+
+    node: str | None
+    fired: tuple[str, ...]
+    triggers: frozenset[str] = frozenset()
+    index: int | None = None
+
+
+class Wiring:
+    """Which nodes there are and what triggers them, as far as checkpoints tell.
+
+    Attributes:
+        triggers: node to every channel it was seen to be triggered by.
+        silent: channels that a finished step proved to have no listener beyond those in `triggers`.
+    """
+
+    def __init__(self, state: State, history: History = tuple) -> None:
+        self.triggers: dict[str, set[str]] = {}
+        self.silent: set[str] = set()
+        self._others = (other for ask in (history,) for other in ask())  # asked at the first look
+        self._steps = _Steps()
+        self.learn(state)
+
+    def learn(self, state: State) -> None:
+        """Take in what one checkpoint tells by its names and by what its nodes have seen."""
+        for node, seen in state.seen.items():
+            if node not in NOT_NODES and not node.endswith(":edges"):
+                self.triggers.setdefault(node, set()).update(seen)
+        for channel in {*state.versions, *state.values}:
+            if (listener := target(channel)) is not None:
+                self.triggers.setdefault(listener, set()).add(channel)
+            for source in channels.sources(channel):
+                self.triggers.setdefault(source, set())
+
+    def learn_step(self, parent: "_Trace", child: "_Trace") -> None:
+        """Take in a finished step: whoever listens to a channel that was set in the parent has seen it in the child.
+
+        Updates and forks run nothing; where the source isn't recorded (langgraph 0.0), what ran has seen something new.
+        """
+        if child.source in ("update", "fork") or (not child.source and child.seen == parent.seen):
+            return
+        self.silent.update(parent.loose)
+
+    def learn_until(self, enough: Callable[[], bool]) -> bool:
+        """Look at one more checkpoint after another until it is enough; False if all of them were not."""
+        if enough():
+            return True
+        for other in self._others:
+            self.learn(other)
+            for parent, child in self._steps.completed_by(_Trace(other)):
+                self.learn_step(parent, child)
+            if enough():
+                return True
+        return False
+
+    def listeners(self, channel: str) -> set[str] | None:
+        """The nodes a channel triggers; None where that was never seen."""
+        found = {node for node, triggers in self.triggers.items() if channel in triggers}
+        return found or (set() if channel in self.silent else None)
+
+
+class _Trace:
+    """What a checkpoint leaves behind once its values are let go."""
+
+    def __init__(self, state: State) -> None:
+        self.id = state.ref.checkpoint_id
+        self.parent_id = state.parent_id
+        self.source = state.source
+        self.seen = state.seen
+        self.loose = [channel for channel in state.values if _edge_like(channel, state)]
+
+
+class _Steps:
+    """Pairs parents with their children, whichever comes first."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, _Trace] = {}
+        self._orphans: dict[str, list[_Trace]] = {}
+
+    def completed_by(self, trace: _Trace) -> Iterator[tuple[_Trace, _Trace]]:
+        """The (parent, child) pairs that one more checkpoint makes."""
+        self._met[trace.id] = trace
+        if trace.parent_id is not None:
+            if (parent := self._met.get(trace.parent_id)) is not None:
+                yield parent, trace
+            else:
+                self._orphans.setdefault(trace.parent_id, []).append(trace)
+        for child in self._orphans.pop(trace.id, ()):
+            yield trace, child
+
+
+def settled(state: State, known: Wiring) -> bool:
+    """Whether every channel that is set triggers nodes that were seen, or is known to trigger none."""
+    return all(known.listeners(c) is not None for c in state.values if _edge_like(c, state))
+
+
+def start_settled(state: State, known: Wiring) -> bool:
+    """Whether it is known which node takes the input, where there is one."""
+    return START not in state.values or known.listeners(START) is not None
+
+
+def _edge_like(channel: str, state: State) -> bool:
+    if target(channel) is not None or channel in (START, TASKS):
+        return False
+    if state.v < 3:
+        return channels.is_edge(channel, state) or state.values[channel] == channel
+    return _bare(state) and channel in state.versions
+
+
+def _bare(state: State) -> bool:
+    """Whether this is a graph of bare Pregel nodes: no ``__start__``, and nodes that listen to channels of any name."""
+    if START in state.versions or state.source not in ("input", "loop"):
+        return False
+    return not any(target(channel) for channel in state.versions)
+
+
+def due(state: State, known: Wiring) -> list[Due]:
+    """The tasks of the next step: Sends in their order, then nodes by name, as the library runs them."""
+    fired: dict[str, set[str]] = {}
+    for channel in state.values:
+        for node in _triggered(channel, state, known):
+            if newer(state.versions.get(channel), state.seen.get(node, {}).get(channel)):
+                fired.setdefault(node, set()).add(channel)
+    pulled = [Due(node, tuple(sorted(fired[node])), frozenset(known.triggers.get(node, ()))) for node in sorted(fired)]
+    return [*_sends(state), *pulled, *_entrypoint(state, known)]
+
+
+def _triggered(channel: str, state: State, known: Wiring) -> Iterable[str]:
+    node = target(channel)
+    if node is None:
+        return (known.listeners(channel) or ()) if channel != TASKS else ()
+    return [node] if ready(channel, state.values[channel]) else ()
+
+
+def ready(channel: str, value: Any) -> bool:
+    """Whether a channel that holds this value triggers its node.
+
+    A join waits until every name is in; a deferred node's channel stands early as a pair ``[value, false]``
+    (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
+    """
+    parts = items(value)
+    if parts is not None and len(parts) == 2 and isinstance(parts[1], bool):
+        if not parts[1]:
+            return False
+        value, parts = parts[0], items(parts[0])
+    if not channel.startswith("join:"):
+        return True
+    names = channel[len("join:") :].rpartition(":")[0]
+    seen = [part for part in parts or [] if isinstance(part, str)]
+    return bool(seen) and len("+".join(seen)) == len(names)
+
+
+def _sends(state: State) -> Iterator[Due]:
+    packets = items(state.values.get(TASKS)) or []
+    if len(packets) == 2 and all(isinstance(p, list) for p in packets):  # LangGraph.js up to 1.0: [seen, sends]
+        packets = packets[1]
+    for index, packet in enumerate([*state.sends, *packets]):
+        known = js_send(packet)
+        if known is not None:
+            yield Due(known.node, (PUSH,), index=index)
+
+
+def _entrypoint(state: State, known: Wiring) -> list[Due]:
+    """A ``__start__`` that no node was ever seen to take: it is due, and who takes it is for the writes to tell."""
+    if START in state.values and known.listeners(START) is None:
+        return [Due(None, (START,), frozenset({START}))]
+    return []

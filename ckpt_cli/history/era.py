@@ -1,0 +1,26 @@
+"""Which LangGraph wrote a checkpoint, told from the checkpoint itself.
+
+The format number `v` moved with the library (1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5); within `v` 1 the type
+tag and the kind of channel version tell more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
+"""
+
+from ckpt_cli.values.state import State, Version
+
+_JAVASCRIPT = {1: "LangGraph.js up to 0.3", 4: "LangGraph.js 0.4 or later"}
+_BY_FORMAT = {2: "langgraph 0.3.19 to 0.3.23", 3: "langgraph 0.3.24 to 0.4", 4: "langgraph 0.5 or later"}
+
+
+def era(state: State, tag: str, layout: str) -> str:
+    """The releases that write such a checkpoint; `tag` is its type tag, "" where the schema has no column for it."""
+    versions = list(state.versions.values())
+    if layout == "H" or (tag == "json" and versions and all(map(_is_int, versions))):
+        return _JAVASCRIPT.get(state.v, "LangGraph.js")
+    if state.v in _BY_FORMAT:
+        return "langgraph 0.6 or later" if state.updated is not None else _BY_FORMAT[state.v]
+    if tag == "":
+        return "langgraph 0.0 or 0.1"
+    return "langgraph 0.2.0 to 0.2.21" if tag.startswith("json") else "langgraph 0.2.22 to 0.3.18"
+
+
+def _is_int(version: Version) -> bool:
+    return isinstance(version, int)

@@ -1,0 +1,162 @@
+"""Which node each task that left writes on a checkpoint is, from whatever the database tells.
+
+In this order: the task's path; its id, recomputed for every node that is thought of; the namespace an interrupt names
+(langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which carry the id of the task that called them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from uuid import UUID
+
+from ckpt_cli.history import channels
+from ckpt_cli.history.channels import END, ERROR_SOURCE, INTERRUPT, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.due import Due, Wiring
+from ckpt_cli.history.tasks import Place, caller, pulled, sent, trigger_sets
+from ckpt_cli.model import NULL_TASK
+from ckpt_cli.values.known import interrupts, items
+from ckpt_cli.values.state import State, TaskWrite
+
+
+class Names:
+    """The nodes of the tasks recorded on one checkpoint, worked out as far as somebody asks."""
+
+    def __init__(
+        self, state: State, writes: Sequence[TaskWrite], known: Wiring, namespaces: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        self._state = state
+        self._known = known
+        self._namespaces = namespaces
+        self._place = place(state)
+        self._writes: dict[str, list[TaskWrite]] = {}
+        for write in writes:
+            if write.task_id != NULL_TASK:
+                self._writes.setdefault(write.task_id, []).append(write)
+        self._paths = {i: next((w.row.task_path for w in kept), "") for i, kept in self._writes.items()}
+
+    def node(self, task_id: str | None) -> str | None:
+        """The node of a recorded task, None where it can't be known (and for updates, which no task made)."""
+        if task_id is None or task_id not in self._writes:
+            return None
+        by_path = pulled(self._paths[task_id])
+        return by_path or self._by_id.get(task_id) or self._by_namespace(task_id)
+
+    def of_this_step(self, task_id: str) -> bool:
+        """Whether the step began with it: it is no call of another task, no update, no delta writes of a whole run."""
+        place = self._place
+        if caller(self._paths[task_id]) is not None:
+            return False
+        return place is None or not (task_id == place.update or place.synthetic(task_id))
+
+    def unmatched(self, due: Iterable[Due]) -> bool:
+        """Whether a node is due under no recorded id beside a task without a node: triggers of its aren't known yet."""
+        known = {self.node(i) for i in self._writes if self.of_this_step(i)}
+        return None in known and any(one.index is None and one.node not in known for one in due if one.node)
+
+    def task_of(self, due: Due) -> str | None:
+        """The id of the task that is due: the recorded one, else the one it will have; None where that is unknown."""
+        if due.index is not None:
+            return self._sent(due.node or "", due.index)
+        if due.node is None:
+            return self._entrypoint()
+        mine = [i for i in self._writes if self.of_this_step(i) and self.node(i) == due.node]
+        expected = self._expected(due.node, due.fired)
+        if expected in mine or not mine:
+            return expected
+        finished = [i for i in mine if any(w.channel not in channels.CONTROL_WRITES for w in self._writes[i])]
+        return (finished or mine)[-1]
+
+    def _sent(self, node: str, index: int) -> str | None:
+        for task_id, path in self._paths.items():
+            if sent(path) == index and self.of_this_step(task_id):
+                return task_id
+        ids = list(self._place.push(node, index)) if self._place else []
+        return next((i for i in ids if i in self._writes), ids[0] if ids and self._recipe_known else None)
+
+    def _entrypoint(self) -> str | None:
+        """The task that took the input: a StateGraph's ``__start__``, or an entrypoint (all others are its calls)."""
+        mine = [i for i in self._writes if self.of_this_step(i)]
+        ends = [i for i in mine if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
+        mine = ends or [i for i in mine if any(w.channel != RETURN for w in self._writes[i])]
+        return mine[0] if len(mine) == 1 else None
+
+    @property
+    def _recipe_known(self) -> bool:
+        """Whether the first recipe of the place is this era's: in v 1 only once versions had random tails (0.2.28)."""
+        version = next(iter(self._state.versions.values()), None)
+        return self._state.v > 1 or (isinstance(version, str) and ".0." in version)
+
+    def _expected(self, node: str, fired: Sequence[str]) -> str | None:
+        if self._place is None or not self._recipe_known:
+            return None
+        return next(self._place.pull(node, self._full(node) if self._state.v > 1 else sorted(fired)))
+
+    def _full(self, node: str) -> list[str]:
+        """Every trigger of a node; each of a StateGraph's has its ``branch:to:`` beside all others since v 2."""
+        found = set(self._known.triggers.get(node, ()))
+        if self._state.v < 2 or START in found or (self._place is not None and self._place.javascript):
+            return sorted(found)
+        of_state_graph = self._state.v == 2 or any(map(channels.target, found))
+        return sorted(found | ({f"branch:to:{node}"} if of_state_graph else set()))
+
+    @cached_property
+    def _by_id(self) -> dict[str, str]:
+        """The recorded tasks whose id is that of a known node."""
+        wanted = {i for i in self._writes if pulled(self._paths[i]) is None}
+        found: dict[str, str] = {}
+        if self._place is None or not wanted:
+            return found
+        for task_id, node in self._thinkable(self._place):
+            if task_id in wanted:
+                found[task_id] = node
+                if len(found) == len(wanted):
+                    break
+        return found
+
+    def _thinkable(self, place: Place) -> Iterator[tuple[str, str]]:
+        loose = [c for c in self._state.values if channels.is_edge(c, self._state)]
+        packets = len(items(self._state.values.get(TASKS)) or []) + len(self._state.sends)
+        failed = [i for i, kept in self._writes.items() if any(w.channel == ERROR_SOURCE for w in kept)]
+        for node in self._nodes():
+            for triggers in trigger_sets({*self._full(node), f"branch:to:{node}"}, loose):
+                yield from ((task_id, node) for task_id in place.pull(node, triggers))
+            for index in range(packets):
+                yield from ((task_id, node) for task_id in place.push(node, index))
+            yield from ((place.handler(node, task_id), node) for task_id in failed)
+
+    def _nodes(self) -> list[str]:
+        """Every name that may be a node's: joins name their sources, old nodes wrote to a channel of their own name."""
+        written = {w.channel for kept in self._writes.values() for w in kept}
+        sources = (source for channel in written for source in channels.sources(channel))
+        return list(dict.fromkeys([START, *self._known.triggers, *sources, *(written if self._state.v < 3 else ())]))
+
+    def _by_namespace(self, task_id: str) -> str | None:
+        asked = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
+        for part in [*(part for i in asked for part in i.ns or ()), *self._called]:
+            node, _, owner = part.rpartition(":")
+            if owner == task_id and node:
+                return node
+        return None
+
+    @cached_property
+    def _called(self) -> list[str]:
+        return [part for ns in self._namespaces() for part in ns.split("|")]
+
+
+def place(state: State) -> Place | None:
+    """Where the tasks of a checkpoint start; None where its id is none that task ids were made of (langgraph 0.0)."""
+    try:
+        UUID(state.ref.checkpoint_id)
+    except ValueError:
+        return None
+    step = state.step if state.step is not None else -1
+    return Place(state.ref.checkpoint_id, state.ref.ns, step + 1, state.v, is_javascript(state))
+
+
+def is_javascript(state: State) -> bool:
+    """Whether LangGraph.js wrote it: versions are plain numbers, and Sends stand unmarked in an ever present list."""
+    if not all(isinstance(version, int) for version in state.versions.values()):
+        return False
+    if state.v < 4:
+        return any(channel.startswith(f"{START}:") for channel in state.versions)
+    packets = items(state.values.get(TASKS))
+    return packets is not None and all(isinstance(packet, dict | list) for packet in packets)

@@ -1,0 +1,149 @@
+"""Paths inside state, as people type them: ``messages[-1].content``, ``files["a b"].size``, ``["odd.channel"]``.
+
+A step by name goes into a dict by a text key or into an object by a field; a step in brackets goes into a list, set,
+tuple or deque by position, into a dict by a key of any plain type. Nothing live is touched: attributes are recorded
+fields.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from ckpt_cli.errors import PathNotFound, UsageError
+from ckpt_cli.values.natural import text as natural
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.parts import fields, inside, positions
+
+_NAME = re.compile(r"[^.\[\]\"'\s][^.\[\]]*")
+_PLAIN = re.compile(r"[^\W\d][\w\-]*")
+_BRACKET = re.compile(
+    r"\[\s*(?:(?P<int>-?\d{1,18})|(?P<real>-?\d{1,18}\.\d{1,18})|(?P<word>true|false|null)"
+    r"|(?P<quoted>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'))\s*\]"
+)
+_WORDS = {"true": True, "false": False, "null": None}
+_HINT = 'write channel.field, list[0], list[-1], dict["any key"] or ["any channel"].field'
+_LISTED = 8
+
+
+def parse(text: str) -> list[Any]:
+    """The steps of a path: text for keys and fields, int, float, bool or None for positions and other keys.
+
+    Raises:
+        UsageError: it can't be read; a caret shows where.
+    """
+    steps: list[Any] = []
+    at = 0
+    while at < len(text):
+        if bracket := _BRACKET.match(text, at):
+            steps.append(_key(bracket))
+            at = bracket.end()
+            continue
+        start = at + 1 if steps and text[at] == "." else at
+        name = _NAME.match(text, start)
+        if name is None or (steps and start == at):
+            raise UsageError("the path can't be read from here on", hint=_HINT, candidates=[text, " " * start + "^"])
+        steps.append(name[0])
+        at = name.end()
+    if not steps:
+        raise UsageError("the path is empty", hint=_HINT)
+    return steps
+
+
+def _key(match: re.Match[str]) -> Any:
+    if match["int"]:
+        return int(match["int"])
+    if match["real"]:
+        return float(match["real"])
+    if match["word"]:
+        return _WORDS[match["word"]]
+    body = match["quoted"][1:-1]
+    if match["quoted"][0] == "'":
+        body = body.replace("\\'", "'").replace('"', '\\"')
+    try:
+        return json.loads(f'"{body}"', strict=False)
+    except ValueError as error:
+        raise UsageError(f"{match['quoted']} is no text", hint=_HINT) from error
+
+
+def spell(steps: Sequence[Any]) -> str:
+    """The path of some steps; `parse` reads it back where all keys are of plain types."""
+    path = ""
+    for step in steps:
+        if isinstance(step, str) and _PLAIN.fullmatch(step):
+            path += f".{step}" if path else step
+        else:
+            path += f"[{_spelled(step)}]"
+    return path
+
+
+def _spelled(step: Any) -> str:
+    if step is None or isinstance(step, str | int | float):
+        return json.dumps(step, ensure_ascii=False)
+    return natural(step) or str(step)
+
+
+def follow(value: Any, steps: Sequence[Any], start: Sequence[Any] = ()) -> Any:
+    """What a path leads to from a value on; `start` is the path of that value, for errors.
+
+    Raises:
+        PathNotFound: it leads nowhere; the deepest part that exists is named, and what is there.
+    """
+    for at, step in enumerate(steps):
+        found = _step(value, step)
+        if found is None:
+            raise _lost([*start, *steps[:at]], step, value)
+        value = found.value
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    value: Any
+
+
+def _step(value: Any, step: Any) -> _Found | None:
+    if isinstance(inside(value), dict) or isinstance(step, str):
+        return _by_key(fields(value), step)
+    elements = positions(value)
+    if type(step) is not int or elements is None or not -len(elements) <= step < len(elements):
+        return None
+    return _Found(elements[step])
+
+
+def _by_key(keyed: dict[Any, Any], step: Any) -> _Found | None:
+    """The key itself, else one that is written the same: JSON and old generations made all keys text."""
+    if step in keyed:
+        return _Found(keyed[step])
+    for key, item in keyed.items():
+        if key == str(step) if isinstance(key, str) else _spelled(key) == step:
+            return _Found(item)
+    return None
+
+
+def _lost(there: list[Any], step: Any, value: Any) -> PathNotFound:
+    value = inside(value)
+    here = spell(there) or "the state"
+    missing = spell([*there, step])
+    if isinstance(step, int) and not isinstance(value, dict) and (elements := positions(value)) is not None:
+        return PathNotFound(f"no {missing}: {here} has {len(elements)} items", hint=_range(here, len(elements)))
+    names = [_spelled(key) if not isinstance(key, str) else key for key in fields(value)]
+    if not names:
+        return PathNotFound(f"no {missing}: {here} is {_kind(value)}")
+    near = get_close_matches(str(step), names, n=3, cutoff=0.5)
+    shown = ", ".join([*names[:_LISTED], *([f"… {len(names) - _LISTED} more"] if len(names) > _LISTED else [])])
+    hint = f"did you mean {spell([*there, near[0]])}?" if near else f"{here} has {shown}"
+    return PathNotFound(f"no {missing}: {here} is {_kind(value)} without it", hint=hint, candidates=near)
+
+
+def _range(here: str, count: int) -> str:
+    return f"{here}[0] to {here}[{count - 1}]; [-1] is the last" if count else f"{here} is empty"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Node):
+        return f"a {value.name or 'value that cannot be decoded'}"
+    names = {dict: "a dict", list: "a list", str: "a text", bytes: "bytes", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")

@@ -1,0 +1,67 @@
+"""The rails beside a log of several branches, newest first: one lane a line of ancestors, joined where they fork."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ckpt_cli.history.lineage import Lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """What stands beside one checkpoint.
+
+    Attributes:
+        joins: the line above it, where lanes come together (``├─╯``); "" where none do.
+        lanes: its own line: ``●`` in its lane, ``│`` in those that pass by.
+    """
+
+    joins: str
+    lanes: str
+
+
+def rails(lineage: Lineage, checkpoint_ids: Sequence[str]) -> Iterator[Rail]:
+    """One `Rail` for each of these checkpoints, which come newest first, children before their parents."""
+    lanes: list[str | None] = []
+    for checkpoint_id in checkpoint_ids:
+        mine = [at for at, wanted in enumerate(lanes) if wanted == checkpoint_id]
+        joins = _joins(lanes, mine) if len(mine) > 1 else ""
+        for at in mine[1:]:
+            lanes[at] = None
+        lane = mine[0] if mine else _free(lanes)
+        lanes[lane] = checkpoint_id
+        _trim(lanes)
+        yield Rail(joins, "".join(_cell(wanted, at == lane) for at, wanted in enumerate(lanes)))
+        lanes[lane] = lineage.parent(checkpoint_id)
+        _trim(lanes)
+
+
+def _free(lanes: list[str | None]) -> int:
+    if None not in lanes:
+        lanes.append(None)
+    return lanes.index(None)
+
+
+def _trim(lanes: list[str | None]) -> None:
+    while lanes and lanes[-1] is None:
+        lanes.pop()
+
+
+def _cell(wanted: str | None, own: bool) -> str:
+    return "● " if own else "│ " if wanted is not None else "  "
+
+
+def _joins(lanes: list[str | None], mine: list[int]) -> str:
+    """The lanes `mine` flow into the first of them; others are crossed."""
+    cells = []
+    for at, wanted in enumerate(lanes):
+        within = mine[0] <= at < mine[-1]
+        if at == mine[0]:
+            sign = "├"
+        elif at in mine:
+            sign = "┴" if within else "╯"
+        elif wanted is not None:
+            sign = "┼" if within else "│"
+        else:
+            sign = "─" if within else " "
+        cells.append(sign + ("─" if within else " "))
+    return "".join(cells)

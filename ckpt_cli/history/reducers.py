@@ -1,0 +1,191 @@
+"""Reducers as pure functions on values, and which of them explain what was recorded.
+
+The graph's own functions are not in a database. But on real history the value after a step equals one of a few
+reducers' result for every step of a channel, or for none, so a reducer can be learned and its evidence shown.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.values.known import message, overwrite
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.same import same
+
+REMOVE_ALL = "__remove_all__"
+"""The id of the RemoveMessage that removes all before it (``graph/message.py: REMOVE_ALL_MESSAGES``)."""
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = _Absent()
+"""A channel that holds nothing."""
+
+
+class Unfit(Exception):
+    """A reducer can't take these values: it is not this channel's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """One way to fold writes into a value; `fold` raises `Unfit` where the values are not of its kind."""
+
+    name: str
+    fold: Callable[[Any, Sequence[Any]], Any]
+
+    def step(self, before: Any, writes: Sequence[Any]) -> Any:
+        """The value after one step: an ``Overwrite`` among its writes is all that counts (``channels/binop.py``)."""
+        replaced = [found for write in writes if (found := overwrite(write)) is not None]
+        return replaced[-1].value if replaced else self.fold(before, writes)
+
+    def replay(self, seed: Any, writes: Sequence[Any]) -> Any:
+        """The value after many steps' writes in one go (``channels/delta.py: replay_writes``).
+
+        The last ``Overwrite`` is what the writes after it build on.
+        """
+        base, start = seed, 0
+        for place, write in enumerate(writes):
+            if (found := overwrite(write)) is not None:
+                base, start = found.value, place + 1
+        return self.fold(base, writes[start:]) if writes[start:] else base
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was recorded of one step of a channel."""
+
+    before: Any
+    writes: Sequence[Any]
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How many of the recorded steps a reducer explains."""
+
+    reducer: Reducer
+    explained: int
+    steps: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether there were steps and all of them are explained."""
+        return 0 < self.steps == self.explained
+
+
+def _last(_before: Any, writes: Sequence[Any]) -> Any:
+    if len(writes) != 1:
+        raise Unfit("a last value takes one write a step")
+    return writes[0]
+
+
+def _append(before: Any, writes: Sequence[Any]) -> Any:
+    parts = [part for part in (before, *writes) if part is not ABSENT]
+    if not parts:
+        raise Unfit("nothing to append")
+    for kind in (list, str):
+        if all(isinstance(part, kind) for part in parts):
+            return [item for part in parts for item in part] if kind is list else "".join(parts)
+    if all(isinstance(part, int | float) for part in parts):
+        return sum(parts)
+    raise Unfit("not all lists, texts or numbers")
+
+
+def _collect(before: Any, writes: Sequence[Any]) -> Any:
+    if before is not ABSENT and not isinstance(before, list):
+        raise Unfit("not a list")
+    return [*([] if before is ABSENT else before), *writes]
+
+
+def _union(before: Any, writes: Sequence[Any]) -> Any:
+    merged: dict[Any, Any] = {}
+    for part in (before, *writes):
+        if part is not ABSENT:
+            if not isinstance(part, dict):
+                raise Unfit("not a dict")
+            merged.update(part)
+    return merged
+
+
+def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
+    """Messages by id: the same id replaces in place, a RemoveMessage takes away, one without an id is new.
+
+    langgraph 1.2 ``graph/message.py: add_messages`` and ``pregel/_messages.py: _messages_delta_reducer``.
+    """
+    merged: list[Any] = []
+    places: dict[str, int] = {}
+    for part in (before, *writes):
+        for item in [] if part is ABSENT else part if isinstance(part, list) else [part]:
+            told = message(item)
+            if told is None:
+                raise Unfit("not a message")
+            if told.role != "remove":
+                _put(merged, places, told.id, item)
+            elif told.id == REMOVE_ALL:
+                merged, places = [], {}
+            elif (place := places.pop(told.id or "", None)) is not None:
+                merged[place] = ABSENT
+    return [item for item in merged if item is not ABSENT]
+
+
+def _put(merged: list[Any], places: dict[str, int], message_id: str | None, item: Any) -> None:
+    place = places.get(message_id or "")
+    if place is not None:
+        merged[place] = item
+        return
+    if message_id:
+        places[message_id] = len(merged)
+    merged.append(item)
+
+
+LAST = Reducer("last value", _last)
+MESSAGES = Reducer("message merge", _merge_messages)
+APPEND = Reducer("append", _append)
+COLLECT = Reducer("collect", _collect)
+UNION = Reducer("dict union", _union)
+
+REDUCERS = (LAST, MESSAGES, APPEND, COLLECT, UNION)
+"""All that are tried, the most telling first: what explains a history before another also does."""
+
+
+def evidence(
+    steps: Iterable[Step], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
+) -> list[Evidence]:
+    """How far each reducer explains the steps; `replayed` where a step is the writes of many."""
+    recorded = list(steps)
+    counts = [sum(explains(reducer, step, replayed=replayed) for step in recorded) for reducer in reducers]
+    return [Evidence(r, count, len(recorded)) for r, count in zip(reducers, counts, strict=True)]
+
+
+def learn(steps: Iterable[Step], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False) -> Evidence | None:
+    """The first reducer that explains every step; None if there is none or nothing was recorded."""
+    return next((found for found in evidence(steps, reducers, replayed=replayed) if found.holds), None)
+
+
+def explains(reducer: Reducer, step: Step, *, replayed: bool = False) -> bool:
+    """Whether a reducer makes of the writes what was recorded after them."""
+    try:
+        made = (reducer.replay if replayed else reducer.step)(step.before, step.writes)
+    except Unfit:
+        return False
+    return agree(made, step.after)
+
+
+def agree(made: Any, recorded: Any) -> bool:
+    """Strict equality, but a message written without an id has got one in the state."""
+    if same(made, recorded):
+        return True
+    if not isinstance(made, list) or not isinstance(recorded, list) or len(made) != len(recorded):
+        return False
+    return all(same(a, b) or _same_but_id(a, b) for a, b in zip(made, recorded, strict=True))
+
+
+def _same_but_id(made: Any, recorded: Any) -> bool:
+    told = message(made)
+    if told is None or told.id is not None or not isinstance(made, Node) or not isinstance(recorded, Node):
+        return False
+    a, b = made.fields or {}, recorded.fields or {}
+    return made.type == recorded.type and same({**a, "id": None}, {**b, "id": None})

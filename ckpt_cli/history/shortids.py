@@ -1,0 +1,74 @@
+"""Short ids: how a checkpoint is called in tables, and what may be typed back."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from ckpt_cli.history import ids
+
+SHORTEST = 6
+"""A short id is never shorter, so that it stays unique while the thread grows."""
+EMPTY = '""'
+"""How the empty id is written (langgraph 0.0.26 stored one state a thread, without any id)."""
+
+
+class ShortIds:
+    """The short form of each id of a thread: the shortest that no other id of the thread shares.
+
+    uuid6 ids begin with the time, so those of one run differ late; their last group is random and is used instead. A
+    short form is checked against both the last groups and the beginnings of all other ids: a person may type either.
+    """
+
+    def __init__(self, checkpoint_ids: Iterable[str]) -> None:
+        self._ids = set(checkpoint_ids)
+        self._names = sorted((name, i) for i in self._ids for name in _names(i))
+
+    def __call__(self, checkpoint_id: str) -> str:
+        """The short form; of an id that isn't in the thread (a parent never stored) its usual place."""
+        if not checkpoint_id:
+            return EMPTY
+        for name in _names(checkpoint_id):
+            needed = self._needed(name, checkpoint_id)
+            if needed <= len(name):
+                return name[:needed]
+        return checkpoint_id
+
+    def find(self, prefix: str) -> list[str]:
+        """The ids that begin with this, or whose last group does, ascending."""
+        at = bisect_left(self._names, (prefix, ""))
+        found = set()
+        while at < len(self._names) and self._names[at][0].startswith(prefix):
+            found.add(self._names[at][1])
+            at += 1
+        return sorted(found)
+
+    def _needed(self, name: str, checkpoint_id: str) -> int:
+        at = bisect_left(self._names, (name, checkpoint_id))
+        return 1 + max(
+            SHORTEST - 1, self._shared(name, checkpoint_id, at, -1), self._shared(name, checkpoint_id, at, 1)
+        )
+
+    def _shared(self, name: str, checkpoint_id: str, at: int, way: int) -> int:
+        """How many first characters the nearest name of another id has in common, before or after a place."""
+        place = at - 1 if way < 0 else at
+        while 0 <= place < len(self._names):
+            other, owner = self._names[place]
+            if owner != checkpoint_id:
+                return _common(name, other)
+            place += way
+        return 0
+
+
+def _names(checkpoint_id: str) -> list[str]:
+    """What an id may be called by, the preferred way first."""
+    if ids.is_uuid6(checkpoint_id):
+        return [checkpoint_id[24:], checkpoint_id]
+    return [checkpoint_id]
+
+
+def _common(a: str, b: str) -> int:
+    length = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        length += 1
+    return length

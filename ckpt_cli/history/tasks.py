@@ -1,0 +1,149 @@
+"""Task ids and task paths: which node a task is, told from what is stored with its writes.
+
+A task's path names its node (checkpoint-sqlite 3.1.2 and newer store it). Where a database has none the id still tells:
+it is a hash over the checkpoint's id, the node's namespace, the step, the node and what triggered it, so a node that is
+thought of can be checked. The recipes are those of langgraph's ``pregel/_algo.py: prepare_single_task`` in each era and
+of LangGraph.js' ``pregel/algo.ts``; a recipe that is not its era's never fits by chance.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha1
+from itertools import chain, combinations
+from uuid import UUID, uuid5
+
+from ckpt_cli.values.known import Interrupt
+
+PULL = "__pregel_pull"
+PUSH = "__pregel_push"
+
+_SEND_PATH = re.compile(rf"~{PUSH}, (\d{{10}})(?:, .*)?")
+_MANY = 5  # triggers of one node above which only the likely sets are tried
+_SIBLINGS = 8  # places in the list of tasks tried for langgraph 0.1 and 0.2.3, which hashed it
+
+
+def pulled(task_path: str) -> str | None:
+    """The node of a task that an edge started; None for Sends, calls, error handlers and rows without a path."""
+    head = f"~{PULL}, "
+    if not task_path.startswith(head) or task_path.endswith(", node_error_handler, 0000000000"):
+        return None
+    return task_path[len(head) :]
+
+
+def sent(task_path: str) -> int | None:
+    """The place among the Sends of the task that a Send started; None for all others."""
+    found = _SEND_PATH.fullmatch(task_path)
+    return int(found[1]) if found else None
+
+
+def caller(task_path: str) -> str | None:
+    """The entrypoint that called this task (functional API), None for tasks of other kinds."""
+    found = re.match(rf"~{PUSH}, ~{PULL}, (.+?), \d{{10}}(?:, \d{{10}})?$", task_path)
+    return found[1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where tasks start: what every task id of one checkpoint is made of.
+
+    Attributes:
+        step: the step the tasks run in, one above the checkpoint's own.
+        javascript: try LangGraph.js' recipes first.
+    """
+
+    checkpoint_id: str
+    ns: str
+    step: int
+    v: int
+    javascript: bool = False
+
+    def pull(self, node: str, triggers: Sequence[str]) -> Iterator[str]:
+        """The ids that `node` would have, this era's first."""
+        tag = (PULL, *triggers)
+        recipes = [self._hashed(node, *tag), self._javascript(node, PULL, list(triggers))]
+        yield from reversed(recipes) if self.javascript else recipes
+        if self.v < 2:
+            for place in range(_SIBLINGS):
+                yield from self._described(node, triggers, place)
+
+    def push(self, node: str, index: int) -> Iterator[str]:
+        """The ids that the task of one Send would have, this era's first."""
+        recipes = [self._hashed(node, PUSH, str(index)), self._javascript(node, PUSH, str(index))]
+        yield from reversed(recipes) if self.javascript else recipes
+        if self.v < 2:
+            yield from self._described(node, ["__pregel_tasks"], index)
+
+    def handler(self, node: str, failed: str) -> str:
+        """The id of the task of an error handler (1.2 ``prepare_node_error_handler_task``)."""
+        return self._hashed(node, PUSH, "node_error_handler", failed)
+
+    @property
+    def update(self) -> str:
+        """The id under which ``update_state`` records its writes."""
+        return str(uuid5(UUID(self.checkpoint_id), "__interrupt__"))
+
+    def synthetic(self, task_id: str) -> bool:
+        """Whether it is no task's id but one that ``durability="exit"`` made up for a delta channel's writes."""
+        return task_id.startswith((f"{self.step:08d}-", "ffffffff-"))
+
+    def _inside(self, node: str) -> str:
+        return f"{self.ns}|{node}" if self.ns else node
+
+    def _hashed(self, node: str, *parts: str) -> str:
+        data = UUID(self.checkpoint_id).bytes + "".join((self._inside(node), str(self.step), node, *parts)).encode()
+        if self.v > 1:
+            from xxhash import xxh3_128_hexdigest
+
+            digits = xxh3_128_hexdigest(data)
+        else:
+            digits = sha1(data, usedforsecurity=False).hexdigest()
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"
+
+    def _javascript(self, node: str, kind: str, rest: list[str] | str) -> str:
+        return self._uuid5([self._inside(node), str(self.step), node, kind, rest], compact=True)
+
+    def _described(self, node: str, triggers: Sequence[str], place: int) -> Iterator[str]:
+        """Before 0.2.28 the task's metadata was hashed, since 0.2.0 (and in LangGraph.js 0.2.3) with its namespace."""
+        metadata = {
+            "langgraph_step": self.step,
+            "langgraph_node": node,
+            "langgraph_triggers": list(triggers),
+            "langgraph_task_idx": place,
+        }
+        yield self._uuid5([self._inside(node), metadata], compact=self.javascript)
+        yield self._uuid5([self._inside(node), metadata], compact=not self.javascript)
+        yield self._uuid5(metadata, compact=False)
+
+    def _uuid5(self, described: object, *, compact: bool) -> str:
+        separators = (",", ":") if compact else (", ", ": ")
+        text = json.dumps(described, separators=separators, ensure_ascii=not compact)
+        return str(uuid5(UUID(self.checkpoint_id), text))
+
+
+def trigger_sets(triggers: Iterable[str], fired: Iterable[str] = ()) -> Iterator[tuple[str, ...]]:
+    """The sets of triggers a task id may be made of, the likely ones first.
+
+    All of the node's since langgraph 0.3.19, only those that fired before and in JavaScript; and a join that was never
+    written to leaves no trace in its checkpoint, so smaller sets are tried too.
+    """
+    every, likely = sorted(set(triggers) | set(fired)), tuple(sorted(set(fired)))
+    first = [tuple(every), likely]
+    sizes = range(len(every), -1, -1) if len(every) <= _MANY else (1,)
+    return iter(dict.fromkeys(chain(first, *(combinations(every, size) for size in sizes))))
+
+
+def interrupt_id(task_ns: str) -> str:
+    """The id of a task's interrupt, by its namespace ``node:task id`` (langgraph 1.2 ``Interrupt.from_ns``)."""
+    from xxhash import xxh3_128_hexdigest
+
+    digits: str = xxh3_128_hexdigest(task_ns.encode())
+    return digits
+
+
+def identified(interrupt: Interrupt) -> Interrupt:
+    """An interrupt with its id: stored since 0.6, before that computed from its namespaces (0.4 ``types.py``)."""
+    if interrupt.id is not None or not interrupt.ns:
+        return interrupt
+    return replace(interrupt, id=interrupt_id("|".join(interrupt.ns)))

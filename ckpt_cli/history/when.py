@@ -1,0 +1,26 @@
+"""Moments as people type them: so long ago (``2h``, ``1d12h``) or a date and time (``2026-11-01T10:00``)."""
+
+import re
+from datetime import datetime
+
+from ckpt_cli.errors import UsageError
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_AGO = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?[smhdw])+")
+_PART = re.compile(r"([\d.]+)([smhdw])")
+_HINT = "write 2h, 3d, 1d12h, 2026-11-01 or 2026-11-01T10:00"
+
+
+def moment(text: str, now: float) -> float:
+    """Seconds since 1970 of a typed moment; one without an offset is in the time zone of this machine.
+
+    Raises:
+        UsageError: it is no moment.
+    """
+    words = text.strip().removesuffix("ago").strip()
+    if _AGO.fullmatch(words):
+        return now - sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(words))
+    try:
+        return datetime.fromisoformat(words).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{text!r} is no moment", hint=_HINT) from error

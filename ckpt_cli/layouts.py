@@ -1,0 +1,97 @@
+"""Both layouts of a stored checkpoint, one whole body or a header with a payload per channel, become one `State`."""
+
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from ckpt_cli.errors import KeyMissing, PayloadCorrupt
+from ckpt_cli.model import Checkpoint, Payload, Ref
+from ckpt_cli.values.known import text
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.state import State
+
+Decode = Callable[[Payload], Any]
+
+
+def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
+    """A checkpoint, decoded; `sends_written_on` gives the Sends among a checkpoint's writes.
+
+    Raises:
+        PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
+    """
+    row = checkpoint.row
+    body = must_be_mapping(decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
+    v, updated = body.get("v"), body.get("updated_channels")
+    return State(
+        ref=row.ref,
+        parent_id=row.parent_id,
+        v=v if isinstance(v, int) else 0,
+        ts=str(body.get("ts") or row.checkpoint_id),
+        values=_values(body, checkpoint.channels, decode),
+        versions=named(body.get("channel_versions")),
+        seen={node: named(seen) for node, seen in named(body.get("versions_seen")).items()},
+        metadata=named(decode(checkpoint.metadata)),
+        updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
+        sends=_sends(body, checkpoint, decode, sends_written_on),
+    )
+
+
+def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:
+    """Inline values, over them the channels kept apart: a blob wins, and ``empty`` is a version without a value.
+
+    checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
+    """
+    inline = body.get("channel_values")
+    values = must_be_mapping(inline, "channel_values") if isinstance(inline, Node) else named(inline)
+    return {**values, **{c: decode(p) for c, p in (channels or {}).items() if p.tag != "empty"}}
+
+
+def _sends(
+    body: Mapping[str, Any], checkpoint: Checkpoint, decode: Decode, written_on: Callable[[Ref], list[Any]]
+) -> list[Any]:
+    """The Sends a checkpoint of v < 4 starts with: its own key, else what its parent's tasks wrote.
+
+    Where channels are kept apart and in JavaScript's SQLite the key is always empty or absent (checkpoint-postgres 2.0,
+    ``base.py: SELECT_PENDING_SENDS_SQL``); checkpoint-postgres 1.0 made a pair of type tag and base64 of it.
+    """
+    v, own = body.get("v"), body.get("pending_sends")
+    if isinstance(own, list) and len(own) == 2 and all(isinstance(part, str) for part in own):
+        with suppress(ValueError):
+            own = decode(Payload(own[0], b64decode(own[1], validate=True)))
+    if isinstance(own, list) and (own or checkpoint.channels is None):
+        return own
+    row = checkpoint.row
+    if row.parent_id is None or not isinstance(v, int) or v >= 4:
+        return []
+    return written_on(Ref(row.thread_id, row.ns, row.parent_id))
+
+
+def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
+    """A decoded body or header as a dict.
+
+    Raises:
+        PayloadCorrupt: it is something else; a BROKEN node's own problem is told, and text is quoted: JavaScript stores
+            the words "[unable to serialize, …]" for a state that holds a BigInt.
+        KeyMissing: it is encrypted and the key is missing or wrong.
+    """
+    if isinstance(value, dict) or named(value):
+        return named(value)
+    if not isinstance(value, Node) or value.form is not Form.BROKEN:
+        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise PayloadCorrupt(f"{what} can't be decoded: {kind} where an object should be")
+    if value.needs_key:
+        raise KeyMissing(f"{what} can't be decoded: {value.problem}", hint="--key-env NAME names the key's variable")
+    raise PayloadCorrupt(f"{what} can't be decoded: {value.problem}")
+
+
+def named(value: Any) -> dict[str, Any]:
+    """A mapping with text keys out of a dict, or out of a dict subclass that a pickle recorded; {} for anything else.
+
+    langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
+    """
+    if isinstance(value, Node) and value.form is Form.PICKLE:
+        value = value.state.get("items") if isinstance(value.state, dict) else None
+    if not isinstance(value, dict):
+        return {}
+    return {key if isinstance(key, str) else text(key) or str(key): item for key, item in value.items()}

@@ -1,0 +1,94 @@
+"""Text measured in terminal cells: a CJK character takes two, a family emoji two, an accent none.
+
+Everything here looks at text as it will be printed, so controls are neutralised first.
+"""
+
+from collections.abc import Iterator
+
+from ckpt_cli.output.clean import clean
+from ckpt_cli.output.line import Line
+
+_MORE = "…"
+_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+
+
+def cell_len(text: str) -> int:
+    """How many cells a text takes."""
+    text = clean(text)
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len as measure
+
+    return measure(text)
+
+
+def truncate(text: str, cells: int) -> str:
+    """The text in at most so many cells; where something is left out it ends in …."""
+    text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more characters in a cell
+    if cell_len(text) > cells:
+        text = text[: _fitting(text, cells - 1)] + _MORE if cells > 0 else ""
+    return text.rstrip("\u200d")  # one that joins nothing would swallow what is put after it
+
+
+def pad(text: str, cells: int, *, right: bool = False) -> str:
+    """The text in exactly so many cells, cut where it is longer; `right` aligns numbers."""
+    text = truncate(text, cells)
+    blank = " " * (cells - cell_len(text))
+    return blank + text if right else text + blank
+
+
+def wrap(text: str, cells: int) -> Iterator[str]:
+    """The lines of a text in at most so many cells each, broken at spaces where it can be; its own newlines stand."""
+    for paragraph in text.replace("\r\n", "\n").split("\n"):
+        rest = clean(paragraph.expandtabs(4))
+        while cell_len(rest) > cells:
+            end = max(_fitting(rest, cells), 1)
+            space = rest.rfind(" ", 1, end + 1)
+            if space > 0 and rest[:space].strip():
+                yield rest[:space].rstrip()
+                rest = rest[space + 1 :]
+            else:
+                yield rest[:end]
+                rest = rest[end:]
+        yield rest
+
+
+def line_len(line: Line) -> int:
+    """How many cells a styled line takes."""
+    return sum(cell_len(text) for _, text in line)
+
+
+def fit(line: Line, cells: int | None) -> Line:
+    """A styled line in at most so many cells; None cuts nothing."""
+    if cells is None or line_len(line) <= cells:
+        return line
+    fitted: Line = []
+    left = cells - 1
+    for style, text in line:
+        size = cell_len(text)
+        if size > left:
+            return [*fitted, (style, clean(text)[: _fitting(clean(text), left)] + _MORE)] if cells > 0 else []
+        fitted.append((style, text))
+        left -= size
+    return fitted
+
+
+def _fitting(text: str, cells: int) -> int:
+    """How many characters, whole clusters, fit into so many cells."""
+    low, high = 0, min(len(text), 8 * max(cells, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if cell_len(text[:middle]) <= cells else (low, middle - 1)
+    while 0 < low < len(text) and _joins(text, low):
+        low -= 1
+    return low
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether the character at this place belongs to the one before."""
+    if text[at].isascii():
+        return False
+    from unicodedata import combining
+
+    char, before = text[at], text[at - 1]
+    return char in _JOINERS or before == "\u200d" or bool(combining(char)) or "\U0001f3fb" <= char <= "\U0001f3ff"

@@ -1,0 +1,113 @@
+"""Views as JSON: fields go by their names, values out of the state take the typed form of `values.jsonform`."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.output.clean import BEYOND_C0
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.views.base import Json, View
+
+_UNSAFE = re.compile(f"[{BEYOND_C0}]")
+_LOOK = 3  # containers deep that parts of a view are looked for inside plain lists and dicts
+
+
+class Query:
+    """A JMESPath expression, compiled before any database is opened."""
+
+    def __init__(self, expression: str) -> None:
+        import jmespath  # type: ignore[import-untyped]
+        from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
+
+        self._errors = JMESPathError
+        try:
+            self._compiled = jmespath.compile(expression)
+        except JMESPathError as error:
+            raise UsageError(
+                f"--query {expression!r}: {_first_line(error)}", hint="see https://jmespath.org"
+            ) from error
+
+    def __call__(self, data: Any) -> Any:
+        """What the expression picks out of JSON data."""
+        try:
+            return self._compiled.search(data)
+        except self._errors as error:
+            raise UsageError(f"--query: {_first_line(error)}", hint="see https://jmespath.org") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(":")
+
+
+def document(view: View, query: Query | None, *, reveal: bool) -> str:
+    """A whole view, indented by two wherever it goes, so that one form is all there is."""
+    data = form(view, reveal)
+    return text(query(data) if query else data, indent=2)
+
+
+def rows(view: View, query: Query | None, *, reveal: bool) -> Iterator[str]:
+    """The rows of a list, one object a line, as they come; the query is asked of each."""
+    for row in getattr(view, view.rows_field):
+        data = form(row, reveal)
+        yield text(query(data) if query else data, indent=None)
+
+
+def text(data: Any, *, indent: int | None) -> str:
+    """JSON text that is safe on a terminal: what it would obey is escaped, which JSON allows inside strings."""
+    try:
+        encoded = json.dumps(data, ensure_ascii=False, indent=indent)
+    except RecursionError:  # Python's encoder gives up at some 1000 levels, which a hostile value may have
+        encoded = "".join(_deep(data))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", encoded) if _UNSAFE.search(encoded) else encoded
+
+
+def form(value: Any, reveal: bool) -> Any:
+    """A view, a part of one, or a value in it as JSON data."""
+    if isinstance(value, Json):
+        return value.data
+    if isinstance(value, Enum):
+        return value.value
+    if _is_part(value):
+        return {field.name: form(getattr(value, field.name), reveal) for field in fields(value)}
+    if isinstance(value, tuple | set | frozenset | Iterator):
+        return [form(item, reveal) for item in value]
+    if _holds_parts(value, _LOOK):
+        if isinstance(value, Mapping):
+            return {str(key): form(item, reveal) for key, item in value.items()}
+        return [form(item, reveal) for item in value]
+    return to_json(value, reveal=reveal)
+
+
+def _is_part(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def _holds_parts(value: Any, depth: int) -> bool:
+    """Whether a list or dict belongs to the view's structure; else it is a value out of the state."""
+    if not isinstance(value, list | Mapping) or depth == 0:
+        return False
+    items = value.values() if isinstance(value, Mapping) else value
+    return any(_is_part(i) or isinstance(i, Enum | tuple | frozenset) or _holds_parts(i, depth - 1) for i in items)
+
+
+def _deep(data: Any) -> Iterator[str]:
+    """The pieces of a JSON text of any depth, without indentation."""
+    todo: list[Any] = [data]  # a tuple is text to be given as it is
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple):
+            yield item[0]
+        elif isinstance(item, list | dict) and item:
+            keyed = isinstance(item, dict)
+            todo.append(("}" if keyed else "]",))
+            for number, key in reversed(list(enumerate(item))):
+                comma = ", " if number else ""
+                todo.append(item[key] if keyed else key)
+                todo.append((f"{comma}{json.dumps(key, ensure_ascii=False)}: " if keyed else comma,))
+            yield "{" if keyed else "["
+        else:
+            yield json.dumps(item, ensure_ascii=False)

@@ -1,0 +1,88 @@
+"""Prints views: to a person on a terminal, as plain lines into a pipe, or as JSON. Commands never know which."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Literal
+
+from ckpt_cli.output import stdout, talk
+from ckpt_cli.output.clean import clean
+from ckpt_cli.output.line import TAB, Line, Page
+from ckpt_cli.views.base import View
+
+Color = Literal["auto", "always", "never"]
+
+
+class Printer:
+    """Where one command's answer goes, and how."""
+
+    def __init__(
+        self,
+        *,
+        as_json: bool = False,
+        as_jsonl: bool = False,
+        query: str | None = None,
+        color: Color = "auto",
+        paged: bool = True,
+        reveal: bool = False,
+    ) -> None:
+        self._json = as_json or query is not None
+        self._jsonl = as_jsonl
+        self._color = color
+        self._paged = paged
+        self._reveal = reveal
+        self._query = None
+        if query is not None:
+            from ckpt_cli.output.json import Query
+
+            self._query = Query(query)
+
+    def say(self, text: str) -> None:
+        """Tell the person something beside the answer."""
+        talk.say(text)
+
+    def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
+        """Print a view; `release` lets go of the database before anybody is kept waiting in a pager."""
+        if self._json or self._jsonl:
+            from ckpt_cli.output import json
+
+            if self._jsonl:
+                stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=True)
+            else:
+                stdout.write([json.document(view, self._query, reveal=self._reveal)])
+            return
+        person = sys.stdout is not None and sys.stdout.isatty()
+        colored = wants_color(self._color, person)
+        if not person and not colored:
+            lines = render(view, Page(None, now, self._reveal))
+            stdout.write(map(plain_text, lines), prompt=_streams(view))
+            return
+        from ckpt_cli.output import terminal
+
+        page = Page(terminal.width() if person else None, now, self._reveal)
+        terminal.write(render(view, page), colored=colored, paged=person and self._paged, release=release)
+
+
+def render(view: View, page: Page) -> Iterator[Line]:
+    """The lines of a view, by the text renderer of its verb."""
+    lines: Iterator[Line] = import_module(f"ckpt_cli.output.text.{view.verb}").render(view, page)
+    return lines
+
+
+def plain_text(line: Line) -> str:
+    """A line without styles, safe to print."""
+    return "".join(span[1] if span == TAB else clean(span[1]) for span in line)
+
+
+def wants_color(choice: Color, person: bool) -> bool:
+    """Colours or not: the option decides, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (person and os.environ.get("TERM") != "dumb")
+
+
+def _streams(view: View) -> bool:
+    return bool(view.rows_field) and isinstance(getattr(view, view.rows_field), Iterator)

@@ -1,0 +1,68 @@
+"""stderr: what is said to the person, never part of the answer."""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from ckpt_cli.errors import CkptError
+from ckpt_cli.output.clean import clean
+from ckpt_cli.output.stdout import OutputClosedError, discard
+
+BUG = 70
+PIPE_CLOSED = 141
+"""128 + SIGPIPE: what a shell shows for a program that ``head`` had enough of."""
+
+
+def say(text: str) -> None:
+    """One line to the person."""
+    if sys.stderr is None:
+        return
+    sys.stderr.write(clean(text) + "\n")  # Python's stderr never fails on a character: backslashreplace
+    sys.stderr.flush()
+
+
+def report(error: Exception) -> int:
+    """Say what went wrong, and the exit code for it."""
+    if isinstance(error, OutputClosedError):
+        discard()
+        return PIPE_CLOSED
+    if isinstance(error, CkptError):
+        _explain(error.message, error.candidates, error.hint)
+        return error.exit_code
+    if hasattr(error, "format_message"):  # Typer's own, whose class it keeps to itself
+        return _usage(error)
+    if type(error).__name__ == "Abort":
+        say("ckpt: stopped")
+        return 130
+    return _bug(error)
+
+
+def _explain(message: str, candidates: tuple[str, ...], hint: str) -> None:
+    say(f"ckpt: {message}")
+    for candidate in candidates:
+        say(f"  {candidate}")
+    if hint:
+        say(f"hint: {hint}")
+
+
+def _usage(error: Exception) -> int:
+    """Typer's errors have a context, whose command explains itself."""
+    ctx = getattr(error, "ctx", None)
+    path = ctx.command_path if ctx is not None else "ckpt"
+    message, _, meant = error.format_message().rstrip(".").partition(". Did you mean ")  # type: ignore[attr-defined]
+    hint = f"did you mean {meant}" if meant else f"{path} --help"
+    if path == "ckpt" and hasattr(error, "option_name"):
+        hint = f"options come after the verb: ckpt VERB {error.option_name} …"
+    _explain(message[:1].lower() + message[1:], (), hint)
+    return int(getattr(error, "exit_code", 2))
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get("CKPT_TRACEBACK"):
+        traceback.print_exception(error)
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(where.filename).name}:{where.lineno}"
+    say(f"ckpt: this is a bug in ckpt: {type(error).__name__}: {error} ({place})")
+    say("hint: CKPT_TRACEBACK=1 shows where it came from")
+    return BUG

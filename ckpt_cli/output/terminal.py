@@ -1,0 +1,64 @@
+"""The home of Rich: styled lines on a terminal, and the pager when they are more than a screen."""
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+
+from rich.console import COLOR_SYSTEMS, Console
+from rich.theme import Theme
+
+from ckpt_cli.output import stdout
+from ckpt_cli.output.clean import clean
+from ckpt_cli.output.line import TAB, Line
+
+THEME = {
+    "title": "bold",
+    "id": "yellow",
+    "key": "cyan",
+    "node": "magenta",
+    "value": "",
+    "muted": "bright_black",
+    "added": "green",
+    "removed": "red",
+    "changed": "yellow",
+    "good": "green",
+    "waiting": "bold yellow",
+    "bad": "bold red",
+    "head": "bold green",
+    "human": "bold blue",
+    "ai": "bold green",
+    "tool": "bold magenta",
+    "system": "bold bright_black",
+    "tab": "",
+}
+
+
+def width() -> int:
+    """Cells in a line; COLUMNS goes first."""
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callable[[], None]) -> None:
+    """Print styled lines."""
+    paint = painter(colored)
+    texts = [paint(line) for line in lines]
+    release()
+    if paged and len(texts) >= shutil.get_terminal_size().lines:
+        from ckpt_cli.output.pager import page
+
+        if page(texts):
+            return
+    stdout.write(texts)
+
+
+def painter(colored: bool) -> Callable[[Line], str]:
+    """What turns a line into text with the codes of this terminal, as many colours as it has."""
+    console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
+    colors = COLOR_SYSTEMS.get(console.color_system or "")
+    styles = Theme(THEME, inherit=False).styles
+
+    def paint(line: Line) -> str:
+        spans = ((style, text if (style, text) == TAB else clean(text)) for style, text in line)
+        return "".join(styles[style].render(text, color_system=colors) if style else text for style, text in spans)
+
+    return paint

@@ -1,0 +1,45 @@
+"""The first numbers of a numpy array, read from its bytes: numpy itself is never needed."""
+
+import struct
+from math import prod
+from typing import Any
+
+_CODES = {
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+    "i1": "b",
+    "i2": "h",
+    "i4": "i",
+    "i8": "q",
+    "u1": "B",
+    "u2": "H",
+    "u4": "I",
+    "u8": "Q",
+    "b1": "?",
+}
+_NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex", "M": "datetime", "m": "timedelta"}
+
+
+def heading(state: dict[str, Any]) -> str:
+    """``float64[3×4]``."""
+    dtype, shape = str(state.get("dtype")), _shape(state)
+    kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
+    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if kind in _NAMES and size.isdigit() else dtype
+    return f"{name}[{'×'.join(map(str, shape))}]" if shape else name
+
+
+def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:
+    """The first numbers in stored order, and how many there are; None for types that are no plain numbers."""
+    dtype, data = str(state.get("dtype")), state.get("data")
+    code = _CODES.get(dtype.lstrip("<>=|"))
+    if code is None or not isinstance(data, bytes):
+        return None
+    total = min(prod(_shape(state)), len(data) // struct.calcsize(f"={code}"))
+    order = ">" if dtype.startswith(">") else "<"
+    return list(struct.unpack_from(f"{order}{min(count, total)}{code}", data)), total
+
+
+def _shape(state: dict[str, Any]) -> list[int]:
+    shape = state.get("shape")
+    return [n for n in shape if isinstance(n, int)] if isinstance(shape, list) else []

@@ -1,0 +1,216 @@
+"""A value in one line and in so many cells: what tables, trees and summaries show of it.
+
+Text stands in “quotes”; plain lists and dicts look like JSON; objects like ``Person(name=“Ada”, age=36)``. Only as much
+of a value is looked at as there is room for.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from ckpt_cli.output.cells import cell_len, truncate
+from ckpt_cli.output.clean import clean
+from ckpt_cli.output.quantities import size
+from ckpt_cli.output.text import arrays
+from ckpt_cli.values import known
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.parts import fields, inside, parts, positions
+
+UNCUT = 4000
+"""What stands for "as much as it takes" where nothing is cut for a terminal's sake: still one line."""
+_DEEPEST = 6
+_BARE = frozenset({"datetime", "date", "time", "timedelta", "UUID"})
+
+
+def brief(value: Any, cells: int | None = None, *, reveal: bool = False) -> str:
+    """One line that tells a value in at most so many cells; None for as long as it needs, within reason."""
+    room = UNCUT if cells is None else cells
+    return truncate(_Brief(reveal).text(value, room, 0), room)
+
+
+def whole(value: Any, cells: int, *, reveal: bool = False) -> str | None:
+    """The same line where nothing had to be left out, else None."""
+    writer = _Brief(reveal)
+    text = writer.text(value, cells, 0)
+    return text if not writer.cut and cell_len(text) <= cells else None
+
+
+def class_name(node: Node) -> str:
+    """How an object's class is called on the screen."""
+    return node.name.rpartition(".")[2] or "object"
+
+
+class _Brief:
+    """Renders with the same secrets shown or masked all the way down."""
+
+    def __init__(self, reveal: bool) -> None:
+        self._reveal = reveal
+        self.cut = False
+
+    def text(self, value: Any, cells: int, depth: int, *, inner: bool = False) -> str:
+        """Any value; `inner` is true inside plain lists and dicts, where text looks as in JSON."""
+        value = inside(value)
+        if isinstance(value, str):
+            return self._json_text(value, cells) if inner else self._quoted(value, cells)
+        if isinstance(value, bytes | bytearray):
+            return f"bytes {size(len(value))} {value[:8].hex()}{'…' if len(value) > 8 else ''}".rstrip()
+        if isinstance(value, Node):
+            return self._node(value, cells, depth)
+        if isinstance(value, list | tuple):
+            return self._list(value, cells, depth, ("[", "]") if isinstance(value, list) else ("(", ")"))
+        if isinstance(value, dict):
+            return self._dict(value, cells, depth)
+        return scalar(value)
+
+    def _node(self, node: Node, cells: int, depth: int) -> str:
+        form = node.form
+        if form is Form.BROKEN:
+            return f"⚠ {node.problem or 'cannot be decoded'}"
+        if form is Form.OPAQUE:
+            return f"opaque {node.name} {size(len(node.raw or b''))}"
+        if form is Form.UNDEFINED:
+            return "undefined"
+        if form is Form.ARRAY and isinstance(node.state, dict):
+            return self._array(node.state, cells)
+        return self._known(node, cells, depth) or self._object(node, cells, depth)
+
+    def _known(self, node: Node, cells: int, depth: int) -> str | None:
+        natural = known.text(node, self._reveal)
+        if natural is not None:
+            return natural if node.name in _BARE else f"{class_name(node)}({self._truncated(natural, cells)})"
+        elements = known.items(node)
+        if elements is not None:
+            marks = ("[", "]") if node.name == "deque" else ("{", "}")
+            return self._list(elements, cells, depth, (class_name(node).lower() + marks[0], marks[1]))
+        if said := known.message(node):
+            return self._message(said, cells, depth)
+        return None
+
+    def _message(self, said: known.Message, cells: int, depth: int) -> str:
+        head = said.role + (f" {said.name}" if said.name and said.role == "tool" else "")
+        words = [self._quoted(said.text, cells - len(head) - 1)] if said.text or not said.tool_calls else []
+        calls = [f"→ {self.call(call, cells, depth)}" for call in said.tool_calls[:3]]
+        return self._truncated(" ".join([head, *words, *calls]), cells)
+
+    def call(self, call: dict[str, Any], cells: int, depth: int) -> str:
+        """A tool call, as ``lookup(order=“1043”)``."""
+        name, args = str(call.get("name") or "?"), call.get("args")
+        if not isinstance(args, dict):
+            return f"{name}({self.text(args, cells, depth + 1)})"
+        return self._fields(name, [], args, cells, depth)
+
+    def _object(self, node: Node, cells: int, depth: int) -> str:
+        named = fields(node)
+        args = [] if known.send(node) else list(positions(node) or ())
+        return self._fields(class_name(node), args, named, cells, depth)
+
+    def _fields(self, name: str, args: list[Any], named: dict[Any, Any], cells: int, depth: int) -> str:
+        pairs = [("", value) for value in args]
+        total = len(args) + len(named)
+        pairs += [(f"{key}=", value) for key, value in islice(named.items(), max(cells, 0) // 4 + 1)]
+        return self._joined((f"{name}(", ")"), pairs, total, "fields", cells, depth, inner=False)
+
+    def _list(self, value: list[Any] | tuple[Any, ...], cells: int, depth: int, marks: tuple[str, str]) -> str:
+        pairs = (("", item) for item in value)
+        return self._joined(marks, pairs, len(value), "items", cells, depth, inner=True)
+
+    def _dict(self, value: dict[Any, Any], cells: int, depth: int) -> str:
+        pairs = ((f"{self._key(key)}: ", item) for key, item in value.items())
+        return self._joined(("{", "}"), pairs, len(value), "keys", cells, depth, inner=True)
+
+    def _key(self, key: Any) -> str:
+        return self._json_text(key, 60) if isinstance(key, str) else self.text(key, 60, _DEEPEST)
+
+    def _array(self, state: dict[str, Any], cells: int) -> str:
+        head = f"array {arrays.heading(state)}"
+        found = arrays.first(state, 12)
+        if found is None:
+            return head
+        numbers, total = found
+        self.cut |= total > len(numbers)
+        pairs = (("", f) for f in numbers)
+        return f"{head} {self._joined(('[', ']'), pairs, total, 'items', cells - len(head) - 1, 0, inner=True)}"
+
+    def _joined(
+        self,
+        marks: tuple[str, str],
+        pairs: Iterable[tuple[str, Any]],
+        total: int,
+        noun: str,
+        cells: int,
+        depth: int,
+        *,
+        inner: bool,
+    ) -> str:
+        """As many elements as there is room for, then how many more there are."""
+        left = cells - cell_len(marks[0]) - len(marks[1])
+        shown: list[str] = []
+        for label, value in pairs if depth < _DEEPEST else ():
+            rest = total - len(shown) - 1
+            tail = len(f", … {rest} more") if rest else 0
+            room = left - tail - (2 if shown else 0)
+            part = label + self.text(value, _share(room, rest) - cell_len(label), depth + 1, inner=inner)
+            used = cell_len(part)
+            if used > room or room < 3:
+                break
+            left -= used + (2 if shown else 0)
+            shown.append(part)
+        self.cut |= len(shown) < total
+        return marks[0] + _with_rest(shown, total, noun) + marks[1]
+
+    def _quoted(self, text: str, cells: int) -> str:
+        return f"“{self._truncated(text, cells - 2)}”"
+
+    def _json_text(self, text: str, cells: int) -> str:
+        shown = json.dumps(text[: max(cells, 0) + 8], ensure_ascii=False)[1:-1]
+        return f'"{self._truncated(shown, cells - 2)}"'
+
+    def _truncated(self, text: str, cells: int) -> str:
+        shown = truncate(text, max(cells, 1))
+        self.cut |= shown != clean(text)
+        return shown
+
+
+def _share(room: int, rest: int) -> int:
+    """What one element may take of the room, so that those after it get some too."""
+    return room if not rest else min(room, max(24, room * 2 // 3))
+
+
+def _with_rest(whole: list[str], total: int, noun: str) -> str:
+    rest = total - len(whole)
+    if not whole:
+        return f"{total} {noun if total != 1 else noun.rstrip('s')}" if total else ""
+    return ", ".join([*whole, f"… {rest} more"] if rest else whole)
+
+
+def scalar(value: Any) -> str:
+    """None, booleans and numbers, as JSON writes them."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > 4096:
+        return f"an integer of {value.bit_length()} bits"
+    return str(value)
+
+
+def elements(value: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a container with their labels, for one a line."""
+    keyed = isinstance(value, dict)
+    for key, item in parts(value):
+        plain = isinstance(key, str) and (key.isprintable() or not keyed)
+        yield (key if plain else f"[{brief(key, 60)}]"), item
+
+
+def size_of(value: Any) -> str:
+    """What is said of a value that stands below: its class, or how much there is of it."""
+    if isinstance(value, str):
+        return f"{len(value):,} characters"
+    if isinstance(value, Node) and known.items(value) is None:
+        return class_name(value)
+    if isinstance(value, dict):
+        return f"{{{len(value)} {'key' if len(value) == 1 else 'keys'}}}"
+    total = len(known.items(value) or ()) if isinstance(value, Node) else len(value)
+    noun = f"{total} {'item' if total == 1 else 'items'}"
+    return f"{class_name(value)} of {noun}" if isinstance(value, Node) else f"[{noun}]"

@@ -1,0 +1,68 @@
+"""``ckpt info`` as text: one label and one fact a line."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from ckpt_cli.output.cells import pad, wrap
+from ckpt_cli.output.line import Line, Page, Span, row
+from ckpt_cli.output.quantities import ago, clock, size
+from ckpt_cli.views.info import InfoView
+
+_LABEL = 14
+
+
+def render(view: InfoView, page: Page) -> Iterator[Line]:
+    """The database, then its contents, then what a sample of checkpoints told."""
+    for label, (style, text) in _facts(view, page):
+        if page.width is None:
+            yield row([[("key", label)], [(style, text)]])
+            continue
+        for number, part in enumerate(wrap(text, max(page.width - _LABEL - 1, 20))):
+            yield [("key", pad("" if number else label, _LABEL) + " "), (style, part)]
+
+
+def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
+    yield "database", ("title", view.location)
+    yield "engine", ("", view.backend + (f", {size(view.size)}" if view.size is not None else ""))
+    yield "schema", ("", view.generation)
+    for label, text in view.facts.items():
+        yield label, ("", text)
+    yield "threads", ("", f"{view.threads:,}")
+    yield "checkpoints", ("", f"{view.checkpoints:,}")
+    yield "writes", ("", f"{view.writes:,}")
+    if view.oldest and view.newest:
+        yield "oldest", ("", _when(view.oldest, page))
+        yield "newest", ("", _when(view.newest, page))
+    if view.sampled:
+        yield "written by", ("", f"{_counts(view.eras) or 'unknown'}{_of(view)}")
+        yield "encodings", ("", _counts(view.encodings))
+        yield "encryption", _encryption(view)
+    if view.corrupt:
+        yield "unreadable", ("bad", f"{view.corrupt}{_of(view)}")
+    yield "abilities", ("", ", ".join(view.abilities) or "read only")
+
+
+def _when(text: str, page: Page) -> str:
+    if page.width is None:
+        return text
+    then = datetime.fromisoformat(text).timestamp()
+    return f"{clock(then)} ({ago(then, page.now)})"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    if len(counts) == 1:
+        return next(iter(counts)) or "untagged"
+    return ", ".join(f"{name or 'untagged'} ({count:,})" for name, count in counts.items())
+
+
+def _of(view: InfoView) -> str:
+    return f" (of {view.sampled:,} checkpoints read)" if view.sampled != 1 else " (one checkpoint read)"
+
+
+def _encryption(view: InfoView) -> Span:
+    ciphers = sorted({tag.split("+", 1)[1] for tag in view.encodings if "+" in tag})
+    if not ciphers:
+        return "", "none seen"
+    if view.locked:
+        return "bad", f"{', '.join(ciphers)}; {view.locked}{_of(view)} can't be read without the right key"
+    return "good", f"{', '.join(ciphers)}; the key fits"

@@ -1,0 +1,159 @@
+"""Connections that read and leave no trace, and moments in which what is read belongs together.
+
+What SQLite 3.40 does was tried out, situation by situation (``tests/savers/test_sqlite_opening.py``):
+
+- a process has the file open in WAL mode: ``mode=ro``; one read transaction is one moment and blocks no writer;
+- a ``-wal`` was left and nobody is there: ``vfs=unix-none`` with ``locking_mode=exclusive`` keeps the log's index in
+  memory, creates no ``-shm`` and, opened ``mode=ro``, can't put the log back into the file at closing;
+- neither, or a rollback-journal file: ``immutable=1``, without any lock, so that no writer ever waits.
+
+The last two hold only while nobody writes, so the file is looked at before and after, and the read is done again if it
+was changed. In rollback mode a short ``mode=ro`` look comes first: it fails where a writer holds the file exclusively,
+and where one was killed half-way, which only a writer can mend.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import sleep
+from typing import Any, TypeVar
+
+from ckpt_cli.errors import DatabaseUnreachable, Refused
+from ckpt_cli.savers.sqlite.files import Survey, Way, survey
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+_TIMEOUT = 1.0  # seconds to wait for a lock
+_ATTEMPTS = 5
+_PAUSE = 0.05  # seconds between attempts
+
+
+class NotCheckpoints(DatabaseUnreachable):
+    """An SQLite database without LangGraph's tables."""
+
+
+class _Changed(Exception):
+    """Somebody wrote while it was read."""
+
+
+def connect(path: Path, options: str = "") -> sqlite3.Connection:
+    """A connection in autocommit; text that isn't UTF-8 is carried, not refused."""
+    address = f"file:{_quoted(path)}?{options}"
+    connection = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _quoted(path: Path) -> str:
+    """A path as a URI filename: ``?``, ``#``, ``%`` and all that isn't plain ASCII as ``%HH``."""
+    plain = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))
+
+
+class ReadOnlyFile:
+    """A database file that others may write and this one only reads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.seen = survey(path)
+        self._connection: sqlite3.Connection | None = None
+        self._inside = False
+
+    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
+        """The rows of one statement, one at a time."""
+        try:
+            yield from self._connected().execute(sql, words)
+        except sqlite3.DatabaseError as error:
+            raise explained(self.path, error) from error
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look` on one moment of the file; run it again where a writer came in between.
+
+        Raises:
+            Refused: the file changed every time.
+        """
+        if self._inside:
+            return look()
+        self._inside = True
+        try:
+            for _ in range(_ATTEMPTS):
+                try:
+                    return self._attempt(look)
+                except _Changed:
+                    sleep(_PAUSE)
+        finally:
+            self._inside = False
+        raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is quieter")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _attempt(self, look: Callable[[], T]) -> T:
+        self._follow(survey(self.path))
+        if self.seen.way is Way.LIVE:
+            return self._within_transaction(look)
+        try:
+            value = look()
+        except Exception as error:
+            self._check(error)
+            raise
+        self._check()
+        return value
+
+    def _within_transaction(self, look: Callable[[], T]) -> T:
+        connection = self._connected()
+        connection.execute("BEGIN")
+        try:
+            return look()
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _check(self, error: Exception | None = None) -> None:
+        if survey(self.path) != self.seen:
+            raise _Changed from error
+
+    def _follow(self, now: Survey) -> None:
+        """Open anew where the situation is another; an immutable connection never notices a change by itself."""
+        if now.way is not self.seen.way or (now.way is not Way.LIVE and now != self.seen):
+            self.close()
+        self.seen = now
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if not self.seen.wal_mode:
+                self._ask_for_lock()
+            self._connection = connect(self.path, _OPTIONS[self.seen.way])
+            if self.seen.way is Way.LEFT:
+                self._connection.execute("PRAGMA locking_mode=exclusive")
+            self._connection.execute("PRAGMA query_only=1")
+        return self._connection
+
+    def _ask_for_lock(self) -> None:
+        with closing(connect(self.path, "mode=ro")) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+
+
+_OPTIONS = {Way.LIVE: "mode=ro", Way.LEFT: "mode=ro&vfs=unix-none", Way.STILL: "mode=ro&immutable=1"}
+
+
+def explained(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:
+    """An engine's error in words for the person in front of it."""
+    text = str(error)
+    if "locked" in text:
+        return DatabaseUnreachable(f"{path} is locked by another process", hint="try again when it has finished")
+    if "readonly database" in text:
+        hint = "open it once with its application (or `sqlite3`), which rolls back what was half done"
+        return DatabaseUnreachable(f"{path} was left in the middle of a write", hint=hint)
+    if "malformed" in text or "not a database" in text:
+        return DatabaseUnreachable(f"{path} is damaged: {text}", hint="`sqlite3 FILE .recover` may save what is left")
+    return DatabaseUnreachable(f"can't read {path}: {text}")

@@ -1,0 +1,2 @@
+def create(path):  # being written
+    raise NotImplementedError

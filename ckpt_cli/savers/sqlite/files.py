@@ -1,0 +1,139 @@
+"""What stands on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
+
+import os
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from struct import pack, unpack
+
+from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.sqlite.wal import committed
+
+_MAGIC = b"SQLite format 3\x00"
+_ALIVE = 128  # the byte of a -shm that every connection keeps locked (sqlite 3.40, ``os_unix.c: UNIX_SHM_DMS``)
+
+
+class Way(Enum):
+    """How a file is read without leaving a trace."""
+
+    LIVE = "a process has it open"
+    LEFT = "with the log that its last writer left"
+    STILL = "nobody writes"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A database file at one moment; two equal surveys mean that nobody wrote in between.
+
+    Attributes:
+        marks: identity, size and time of the file, its log and its journal, and the file's change counters.
+    """
+
+    way: Way
+    wal_mode: bool
+    page_size: int
+    size: int
+    log_size: int
+    marks: tuple[object, ...]
+
+
+def survey(path: Path) -> Survey:
+    """Look at a file; `path` has no links in it.
+
+    The way is found here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` where there
+    are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40).
+
+    Raises:
+        DatabaseUnreachable: it isn't there, can't be read, or is no SQLite database.
+    """
+    try:
+        return _survey(path, _header(path))
+    except OSError as error:
+        raise DatabaseUnreachable(f"can't read {error.filename or path}: {error.strerror}") from error
+
+
+def _survey(path: Path, header: bytes) -> Survey:
+    wal_mode = header[18] == 2
+    log, shared = _beside(path, "-wal"), _beside(path, "-shm")
+    way = Way.STILL
+    if wal_mode and _exists(shared) and _exists(log) and _held(shared):
+        way = Way.LIVE
+    elif wal_mode and committed(log):
+        way = Way.LEFT
+    file, log_mark = _mark(path), _mark(log)
+    marks = (file, log_mark, _mark(_beside(path, "-journal")), header[24:28], header[92:96])
+    page_size = int.from_bytes(header[16:18], "big")
+    return Survey(way, wal_mode, 65536 if page_size == 1 else page_size, file[1], log_mark[1] if wal_mode else 0, marks)
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file begins as SQLite databases do."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def _header(path: Path) -> bytes:
+    mode = path.stat().st_mode
+    if S_ISDIR(mode):
+        raise DatabaseUnreachable(f"{path} is a folder", hint="name the database file in it")
+    if not S_ISREG(mode):
+        raise DatabaseUnreachable(f"{path} is not a regular file")
+    with path.open("rb") as file:
+        header = file.read(100)
+    if not header:
+        raise DatabaseUnreachable(f"{path} is empty (0 bytes): nothing was ever saved in it")
+    if len(header) < 100 or not header.startswith(_MAGIC):
+        raise DatabaseUnreachable(f"{path} is not an SQLite database", hint="an encrypted file looks like this too")
+    return header
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _exists(path: Path) -> bool:
+    return _mark(path) != _ABSENT
+
+
+_ABSENT = (0, 0, 0)
+
+
+def _mark(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return _ABSENT
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _held(shared: Path) -> bool:
+    """Whether some process has the database open, by asking, not by taking a lock.
+
+    Locks of this very process are seen only where the system has F_OFD_GETLK; where nobody is seen the file is read as
+    LEFT or STILL, which notices a writer afterwards.
+    """
+    try:
+        import fcntl
+
+        question = getattr(fcntl, "F_OFD_GETLK", fcntl.F_GETLK)
+        with shared.open("rb") as file:
+            answer = fcntl.fcntl(file, question, _flock(fcntl.F_WRLCK))
+    except (ImportError, FileNotFoundError, PermissionError):
+        return False
+    kind: int = unpack(_FLOCK, answer)[_KIND]
+    return kind != fcntl.F_UNLCK
+
+
+_LINUX = os.uname().sysname == "Linux"
+_FLOCK = "hhqqi4x" if _LINUX else "qqihh"
+_KIND = 0 if _LINUX else 3
+
+
+def _flock(kind: int) -> bytes:
+    if _LINUX:
+        return pack(_FLOCK, kind, os.SEEK_SET, _ALIVE, 1, 0)
+    return pack(_FLOCK, _ALIVE, 1, 0, kind, os.SEEK_SET)

@@ -1,0 +1,265 @@
+"""`SqliteSaver`: LangGraph's two tables behind the contract, whatever generation made them."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import groupby, islice
+from pathlib import Path
+from typing import ClassVar, Protocol, TypeVar
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Plan, Ref, Thread, Write
+from ckpt_cli.savers.contract import Ability, About, Saver, Totals
+from ckpt_cli.savers.sqlite import statements as sql
+from ckpt_cli.savers.sqlite.connect import ReadOnlyFile, Row
+from ckpt_cli.savers.sqlite.files import Survey
+from ckpt_cli.savers.sqlite.schema import Layout, detect
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+_CHUNK = 500  # parameters of one IN (…)
+_EVERYTHING = 1 << 62
+
+
+class File(Protocol):
+    """An open database file."""
+
+    path: Path
+
+    @property
+    def seen(self) -> Survey:
+        """How the file was found."""
+        ...
+
+    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
+        """The rows of one statement."""
+        ...
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look` on one moment of the file."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+def open_file(path: Path, location: str = "") -> "SqliteSaver":
+    """Open an existing database for reading.
+
+    Args:
+        path: the file.
+        location: how the person named it; the path unless given.
+
+    Raises:
+        DatabaseUnreachable: it isn't there, can't be read, or holds no checkpoints.
+    """
+    file = ReadOnlyFile(path.resolve())
+    try:
+        layout = file.moment(lambda: detect(path, file.query))
+        return SqliteSaver(file, layout, location or str(path))
+    except BaseException:
+        file.close()
+        raise
+
+
+class SqliteSaver(Saver):
+    """A database file of any generation."""
+
+    name: ClassVar[str] = "sqlite"
+
+    def __init__(self, file: File, layout: Layout, location: str) -> None:
+        self._file = file
+        self._layout = layout
+        self._location = location
+        self._odd_ids: dict[str, object] | None = None
+        able = {Ability.BRANCHES: layout.parents, Ability.TASK_PATHS: layout.task_paths}
+        self.abilities = frozenset(ability for ability, has in able.items() if has)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """One read transaction, or a look at a file that nobody changed meanwhile."""
+
+        def fresh() -> T:
+            self._odd_ids = None
+            return look()
+
+        return self._file.moment(fresh)
+
+    def about(self) -> About:
+        """The generation, and how the file was found."""
+        seen, layout = self._file.seen, self._layout
+        facts = {"journal mode": "WAL" if seen.wal_mode else "rollback journal", "page size": str(seen.page_size)}
+        if seen.wal_mode:
+            facts["opened"] = seen.way.value
+        if layout.other_tables:
+            facts["other tables"] = ", ".join(layout.other_tables)
+        size = seen.size + seen.log_size
+        return About("SQLite", self._location, layout.generation, layout.letter, facts, size)
+
+    def totals(self) -> Totals:
+        """Three counts over the key indexes."""
+        ((threads,),) = self._rows(sql.COUNT_THREADS)
+        ((checkpoints, oldest, newest),) = self._rows(sql.COUNT_CHECKPOINTS)
+        writes = next(self._rows(sql.COUNT_WRITES))[0] if self._layout.writes else 0
+        return Totals(threads, checkpoints, writes, oldest or None, newest or None)
+
+    def threads(self) -> Iterator[Thread]:
+        """Skip from thread to thread in the key index; only the ids are sorted, by SQLite."""
+        found = ((str(raw), head) for raw, head in self._rows(sql.THREADS))
+        by_root = groupby(found, key=lambda pair: pair[1] is None)
+        rootless: list[Thread] = []
+        for without_root, pairs in by_root:
+            if without_root:
+                rootless = sorted((self._headed(thread_id) for thread_id, _ in pairs), key=_head_id, reverse=True)
+            else:
+                rooted = (Thread(thread_id, Ref(thread_id, "", head)) for thread_id, head in pairs)
+                yield from merge(rootless, rooted, key=_head_id, reverse=True)
+                return
+        yield from rootless
+
+    def thread(self, thread_id: str) -> Thread | None:
+        """One thread by its exact id."""
+        spaces = self.namespaces(thread_id)
+        return self._headed(thread_id, spaces) if spaces else None
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """Skip from namespace to namespace in the key index."""
+        key, word = self._key(thread_id)
+        return [ns for (ns,) in self._rows(sql.NAMESPACES, [word, word], thread=key)]
+
+    def count(self, thread_id: str) -> int:
+        """Count the thread's part of the key index."""
+        key, word = self._key(thread_id)
+        return int(next(self._rows(sql.COUNT, [word], thread=key))[0])
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """The first page of each row: the parent stands there, and the header tells the size."""
+        key, word = self._key(thread_id)
+        words, only = [word], ""
+        if ns is not None:
+            words, only = [word, _bound(ns)], self._layout.sql(sql.ONE_NS)
+        for row_ns, checkpoint_id, parent_id, size in self._rows(sql.ROWS, words, thread=key, only=only):
+            yield CheckpointRow(thread_id, row_ns, checkpoint_id, parent_id, size)
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """Walk the key index backwards."""
+        key, word = self._key(thread_id)
+        found = self._rows(sql.NEWEST, [word, _bound(ns), limit], thread=key)
+        return [CheckpointRow(thread_id, ns, *row) for row in found]
+
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """One skeleton row."""
+        key, word = self._key(ref.thread_id)
+        found = next(self._rows(sql.ROW, [word, _bound(ref.ns), _bound(ref.checkpoint_id)], thread=key), None)
+        return CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, *found) if found else None
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """Stands behind the checkpoint, so each costs a walk over that row's pages."""
+        for (thread_id, ns), some in groupby(sorted(refs), key=lambda ref: (ref.thread_id, ref.ns)):
+            key, word = self._key(thread_id)
+            for chunk in _chunks([ref.checkpoint_id for ref in some]):
+                words = [word, _bound(ns), *map(_bound, chunk)]
+                for checkpoint_id, text in self._rows(sql.METADATA, words, thread=key, ids=_places(chunk)):
+                    yield Ref(thread_id, ns, checkpoint_id), self._metadata(text)
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """One row at a time, by its key."""
+        for ref in refs:
+            key, word = self._key(ref.thread_id)
+            words = [word, _bound(ref.ns), _bound(ref.checkpoint_id)]
+            for parent_id, tag, body, metadata in self._rows(sql.CHECKPOINT, words, thread=key):
+                data = _data(body)
+                row = CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, parent_id, len(data))
+                yield Checkpoint(row, Payload(tag or "", data), self._metadata(metadata))
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        """In the order of the key index, but for the task path, which is in no index."""
+        if not self._layout.writes:
+            return
+        key, word = self._key(thread_id)
+        words: list[object] = [_EVERYTHING if values is None else values, word]
+        only = ""
+        if ns is not None:
+            words.append(_bound(ns))
+            only = self._layout.sql(sql.ONE_WRITE_NS)
+        if checkpoint_ids is None:
+            yield from self._writes(thread_id, words, key, only)
+            return
+        for chunk in _chunks(sorted(checkpoint_ids)):
+            some = self._layout.sql(sql.SOME_WRITE_IDS, ids=_places(chunk))
+            yield from self._writes(thread_id, [*words, *map(_bound, chunk)], key, only + some)
+
+    def apply(self, plan: Plan) -> None:  # noqa: ARG002 - no plan can be applied
+        """Existing databases are only read."""
+        raise NotSupported(f"{self._location} was opened for reading only", hint="this version writes new files only")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _rows(self, template: str, words: Sequence[object] = (), **parts: str) -> Iterator[Row]:
+        return self._file.query(self._layout.sql(template, **parts), words)
+
+    def _writes(self, thread_id: str, words: Sequence[object], key: str, only: str) -> Iterator[Write]:
+        for ns, checkpoint_id, path, task_id, idx, channel, tag, size, value in self._rows(
+            sql.WRITES, words, thread=key, only=only
+        ):
+            unread = size is not None and value is None
+            payload = None if unread else Payload(tag or "", _data(value))
+            yield Write(thread_id, ns, checkpoint_id, task_id, idx, channel, path, payload, size or 0)
+
+    def _metadata(self, text: object) -> Payload:
+        """JSON text also beside encrypted checkpoints; where the generation stores no type tags it has none either."""
+        return NULL if text is None else Payload("json" if self._layout.typed else "", _data(text))
+
+    def _headed(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
+        """A thread with its head: in the root namespace, or the highest id of any where root has none."""
+        spaces = spaces or self.namespaces(thread_id)
+        heads = [self.newest(thread_id, ns, 1)[0].ref for ns in spaces if ns == "" or spaces[0] != ""]
+        return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
+
+    def _key(self, thread_id: str) -> tuple[str, object]:
+        """The expression and the parameter that find a thread, also one whose id was stored as no text."""
+        if self._odd_ids is None:
+            found = [raw for template in (sql.NUMBER_IDS, sql.BLOB_IDS) for (raw,) in self._rows(template)]
+            self._odd_ids = {str(raw): raw for raw in found}
+        if thread_id in self._odd_ids:
+            return "?", self._odd_ids[thread_id]
+        return "CAST(? AS TEXT)", _bound(thread_id)
+
+
+def _head_id(thread: Thread) -> str:
+    return thread.head.checkpoint_id
+
+
+def _bound(text: str) -> str | bytes:
+    """Text as a parameter; where it carries bytes that aren't UTF-8, those bytes, which the statement casts to text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape")
+    return text
+
+
+def _data(value: object) -> bytes:
+    """A column's bytes, whatever its storage class: blobs in Python's, text in JavaScript's, NULL for no bytes."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
+
+
+def _places(chunk: Sequence[object]) -> str:
+    return ", ".join(["CAST(? AS TEXT)"] * len(chunk))
+
+
+def _chunks(items: Sequence[K]) -> Iterator[list[K]]:
+    rest = iter(items)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk

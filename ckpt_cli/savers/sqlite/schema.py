@@ -1,0 +1,118 @@
+"""Which generation of LangGraph made the tables, told by their columns and never by a file's name.
+
+Columns are addressed by name everywhere: ``writes.task_path`` stands in the middle of new databases and at the end of
+those that checkpoint-sqlite 3.1.2 upgraded. Letters run from A (langgraph 0.0.26) to E (today); H is LangGraph.js 0.0.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ckpt_cli.savers.sqlite.connect import NotCheckpoints, Row
+
+_OURS = {"checkpoints", "writes"}
+_FIRST = {"thread_id", "checkpoint"}
+
+_GENERATIONS = {
+    "A": "langgraph 0.0.26 or older: one state a thread, no history",
+    "B": "langgraph 0.0.30 to 0.0.38",
+    "C": "langgraph 0.0.48 to 0.1",
+    "D": "langgraph 0.2 to 1.2 (checkpoint-sqlite before 3.1.2), or LangGraph.js",
+    "E": "checkpoint-sqlite 3.1.2 or newer (task_path)",
+    "H": "LangGraph.js 0.0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The tables of one generation, as SQL expressions for what the current one has columns for.
+
+    Attributes:
+        columns: name to expression, for `sql`.
+        typed: whether a payload's type tag is stored beside it.
+        parents: whether a checkpoint knows its parent.
+        writes: whether there is a table of writes.
+        other_tables: what else lives in the file.
+    """
+
+    letter: str
+    columns: dict[str, str]
+    typed: bool
+    parents: bool
+    writes: bool
+    task_paths: bool
+    other_tables: tuple[str, ...]
+
+    @property
+    def generation(self) -> str:
+        """The generation in words."""
+        return _GENERATIONS[self.letter]
+
+    def sql(self, template: str, **more: str) -> str:
+        """A statement with this generation's columns in it; values never stand in it, they are parameters."""
+        return template.format_map({**self.columns, **more})
+
+
+def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> Layout:
+    """The layout of an open database.
+
+    Raises:
+        NotCheckpoints: the tables are not LangGraph's; the hint names what is there.
+    """
+    tables = [name for (name,) in query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", ())]
+    own = [name for name in tables if not name.startswith("sqlite_")]
+    checkpoints, writes = (_columns(query, table) for table in ("checkpoints", "writes"))
+    letter = _letter(checkpoints, writes)
+    if not letter:
+        seen = f"its tables: {', '.join(own)}" if own else "it has no tables"
+        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=seen)
+    return Layout(
+        letter=letter,
+        columns=_expressions(checkpoints, writes),
+        typed="type" in checkpoints,
+        parents=letter != "A",
+        writes=bool(writes),
+        task_paths="task_path" in writes,
+        other_tables=tuple(name for name in own if name not in _OURS),
+    )
+
+
+def _columns(query: Callable[[str, Sequence[object]], Iterator[Row]], table: str) -> set[str]:
+    return {name for (name,) in query("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+def _letter(checkpoints: set[str], writes: set[str]) -> str:
+    """ "" where it is none of the generations."""
+    if not checkpoints >= _FIRST:
+        return ""
+    if checkpoints >= {"checkpoint_ns", "checkpoint_id", "parent_checkpoint_id"}:
+        return "E" if "task_path" in writes else "D"
+    if checkpoints >= {"checkpoint_id", "parent_id"}:
+        return "H"
+    if checkpoints >= {"thread_ts", "parent_ts"}:
+        return "C" if "metadata" in checkpoints else "B"
+    return "A" if checkpoints == _FIRST else ""
+
+
+def _expressions(checkpoints: set[str], writes: set[str]) -> dict[str, str]:
+    def first(columns: set[str], names: tuple[str, ...], otherwise: str) -> str:
+        return next((name for name in names if name in columns), otherwise)
+
+    return {
+        "ns": first(checkpoints, ("checkpoint_ns",), "''"),
+        "id": first(checkpoints, ("checkpoint_id", "thread_ts"), "''"),
+        "parent": first(checkpoints, ("parent_checkpoint_id", "parent_ts", "parent_id"), "NULL"),
+        "tag": first(checkpoints, ("type",), "NULL"),
+        "metadata": first(checkpoints, ("metadata",), "NULL"),
+        "size": _bytes("checkpoint"),
+        "write_ns": first(writes, ("checkpoint_ns",), "''"),
+        "write_id": first(writes, ("checkpoint_id", "thread_ts"), "''"),
+        "write_tag": first(writes, ("type",), "NULL"),
+        "write_size": _bytes("value"),
+        "task_path": first(writes, ("task_path",), "''"),
+    }
+
+
+def _bytes(column: str) -> str:
+    """The length of a blob is in the row's header and free; that of text (LangGraph.js 0.0) would count characters."""
+    return f"CASE typeof({column}) WHEN 'text' THEN length(CAST({column} AS BLOB)) ELSE length({column}) END"

@@ -1,0 +1,71 @@
+"""Every statement that reads. ``{…}`` is a column expression of the generation (`schema.Layout`), ``?`` a value.
+
+Text parameters are cast, so that bytes that are no UTF-8 can be looked up as the text they are stored as.
+"""
+
+ONE_NS = "AND {ns} = CAST(? AS TEXT)"
+ONE_WRITE_NS = " AND {write_ns} = CAST(? AS TEXT)"
+SOME_WRITE_IDS = " AND {write_id} IN ({ids})"
+
+_SKIP_FROM_THREAD_TO_THREAD = """
+    WITH RECURSIVE ids(id) AS (
+        SELECT min(thread_id) FROM checkpoints
+        UNION ALL
+        SELECT (SELECT min(thread_id) FROM checkpoints WHERE thread_id > ids.id) FROM ids WHERE ids.id IS NOT NULL
+    )
+"""
+
+THREADS = (
+    _SKIP_FROM_THREAD_TO_THREAD
+    + """
+    SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '') AS head
+    FROM ids WHERE id IS NOT NULL
+    ORDER BY head IS NOT NULL, head DESC, id
+"""  # noqa: S608 - constants
+)
+"""Threads without a root namespace come first, with NULL."""
+
+COUNT_THREADS = _SKIP_FROM_THREAD_TO_THREAD + "SELECT count(id) FROM ids"  # noqa: S608 - constants
+
+NUMBER_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id < ''"
+BLOB_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id >= x''"
+"""SQLite sorts numbers before all text and blobs behind it, so where there are none this is one look at the index."""
+
+COUNT_CHECKPOINTS = "SELECT count(*), min({id}), max({id}) FROM checkpoints"
+COUNT_WRITES = "SELECT count(*) FROM writes"
+COUNT = "SELECT count(*) FROM checkpoints WHERE thread_id = {thread}"
+
+NAMESPACES = """
+    WITH RECURSIVE spaces(ns) AS (
+        SELECT min({ns}) FROM checkpoints WHERE thread_id = {thread}
+        UNION ALL
+        SELECT (SELECT min({ns}) FROM checkpoints WHERE thread_id = {thread} AND {ns} > spaces.ns)
+        FROM spaces WHERE spaces.ns IS NOT NULL
+    )
+    SELECT ns FROM spaces WHERE ns IS NOT NULL
+"""
+
+ROWS = """
+    SELECT {ns}, {id}, {parent}, {size} FROM checkpoints WHERE thread_id = {thread} {only} ORDER BY {ns}, {id}
+"""
+
+NEWEST = """
+    SELECT {id}, {parent}, {size} FROM checkpoints
+    WHERE thread_id = {thread} AND {ns} = CAST(? AS TEXT) ORDER BY {id} DESC LIMIT ?
+"""
+
+_ONE = "WHERE thread_id = {thread} AND {ns} = CAST(? AS TEXT) AND {id} = CAST(? AS TEXT)"
+
+ROW = "SELECT {parent}, {size} FROM checkpoints " + _ONE  # noqa: S608 - constants
+CHECKPOINT = "SELECT {parent}, {tag}, checkpoint, {metadata} FROM checkpoints " + _ONE  # noqa: S608 - constants
+
+METADATA = """
+    SELECT {id}, {metadata} FROM checkpoints WHERE thread_id = {thread} AND {ns} = CAST(? AS TEXT) AND {id} IN ({ids})
+"""
+
+WRITES = """
+    SELECT {write_ns}, {write_id}, {task_path}, task_id, idx, channel, {write_tag}, {write_size},
+        CASE WHEN {write_size} <= ? THEN value END
+    FROM writes WHERE thread_id = {thread} {only}
+    ORDER BY {write_ns}, {write_id}, {task_path}, task_id, idx
+"""

@@ -1,0 +1,54 @@
+"""Encrypted payloads: AES in EAX mode as langgraph-checkpoint writes it (2.0.21 and later, ``serde/encrypted.py``).
+
+The bytes are nonce (16), tag (16) and ciphertext; there is no associated data. pycryptodome is the extra ``aes`` and is
+imported when a payload with that tag is met.
+"""
+
+import os
+from typing import Any
+
+from ckpt_cli.errors import KeyMissing, MissingExtra
+
+_NONCE = 16
+_TAG = 16
+
+
+def decrypt(data: bytes, key: bytes | None) -> bytes:
+    """The plaintext.
+
+    Raises:
+        KeyMissing: no key, or one that is wrong (or the bytes are damaged: EAX can't tell them apart).
+        MissingExtra: pycryptodome is not installed.
+    """
+    nonce, tag, secret = data[:_NONCE], data[_NONCE : _NONCE + _TAG], data[_NONCE + _TAG :]
+    if len(tag) < _TAG:
+        raise KeyMissing("encrypted, but too short to be AES-EAX")
+    try:
+        return bytes(_cipher(key, nonce).decrypt_and_verify(secret, tag))
+    except ValueError as error:
+        raise KeyMissing("the key doesn't fit, or the bytes are damaged") from error
+
+
+def encrypt(data: bytes, key: bytes | None) -> bytes:
+    """The ciphertext under a fresh nonce.
+
+    Raises:
+        KeyMissing: there is no key.
+        MissingExtra: pycryptodome is not installed.
+    """
+    nonce = os.urandom(_NONCE)
+    secret, tag = _cipher(key, nonce).encrypt_and_digest(data)
+    return bytes(nonce + tag + secret)
+
+
+def _cipher(key: bytes | None, nonce: bytes) -> Any:
+    if key is None:
+        raise KeyMissing("encrypted, and no key was given", hint="set LANGGRAPH_AES_KEY, or name a variable: --key-env")
+    try:
+        from Crypto.Cipher import AES
+    except ImportError as error:
+        raise MissingExtra("encrypted: reading it needs pycryptodome", hint="pip install 'ckpt-cli[aes]'") from error
+    try:
+        return AES.new(key, AES.MODE_EAX, nonce=nonce, mac_len=_TAG)
+    except ValueError as error:
+        raise KeyMissing(f"a key of {len(key)} bytes; AES takes 16, 24 or 32") from error

@@ -1,0 +1,21 @@
+"""Pickles read without running them: a machine that calls nothing, and the finite tree of values it leads to."""
+
+from typing import Any
+
+from ckpt_cli.serde.inert.machine import Dict, Machine, Missing
+from ckpt_cli.serde.inert.tree import Tree
+from ckpt_cli.values.node import broken
+
+CUT = "<truncated>"
+"""The key under which a dict at the top says that the pickle is damaged further on."""
+
+
+def decode(data: bytes) -> Any:
+    """The value that a pickle records; never raises, a BROKEN node says what is wrong."""
+    machine = Machine()
+    root = machine.run(data)
+    if machine.problem and isinstance(root, Dict):
+        root.pairs.append((CUT, Missing(machine.problem)))
+    elif machine.problem:
+        return broken(f"{machine.problem} @ $", data)
+    return Tree(len(data)).value(root)

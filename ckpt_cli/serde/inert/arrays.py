@@ -1,0 +1,63 @@
+"""numpy's pickles read without numpy: an array becomes the node that msgpack's extension 6 makes of it.
+
+numpy 1 and 2: ``_core/multiarray._reconstruct`` (protocols below 5), ``_core/numeric._frombuffer`` and
+``_core/multiarray.scalar``. Arrays of objects hold Python values and no bytes; they stay as they were pickled.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ckpt_cli.serde.inert.calls import Call
+from ckpt_cli.values.node import Form, Node, Opened
+
+_FORMATS = {"f2": "e", "f4": "f", "f8": "d", "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q"}
+_FORMATS |= {f"u{size}": _FORMATS[f"i{size}"].upper() for size in (1, 2, 4, 8)}
+
+
+def _dtype(value: Any) -> str:
+    """``<f8`` and the like, from the pickled dtype."""
+    kind, state = value.state["args"][0], value.state["state"]
+    if (value.module, value.name) != ("numpy", "dtype") or not isinstance(kind, str) or kind.startswith("O"):
+        raise ValueError(value)
+    return f"{state[1]}{kind}"
+
+
+def _array(dtype: str, shape: Any, order: str, data: Any) -> Node | None:
+    if isinstance(data, Node):
+        data = data.state
+    if not isinstance(data, bytes) or not all(type(n) is int for n in shape) or order not in ("C", "F"):
+        return None
+    state = {"dtype": dtype, "shape": shape, "order": order, "data": data}
+    return Node(Opened("numpy", "ndarray", Form.ARRAY, state))
+
+
+def _reconstruct(call: Call) -> Node | None:
+    _, shape, dtype, fortran, data = call.state
+    return _array(_dtype(dtype), shape, "F" if fortran else "C", data)
+
+
+def _frombuffer(call: Call) -> Node | None:
+    data, dtype, shape, order = call.args
+    return _array(_dtype(dtype), shape, order, data)
+
+
+def _scalar(call: Call) -> Node:
+    dtype, data = _dtype(call.args[0]), call.args[1]
+    try:
+        (number,) = struct.unpack(dtype[0].replace("|", "=") + _FORMATS[dtype[1:]], data)
+    except struct.error as error:
+        raise ValueError(dtype) from error
+    return Node(Opened("numpy", dtype[1:], Form.VALUE, number))
+
+
+ARRAYS: dict[tuple[str, str], Callable[[Call], Any]] = {
+    (f"numpy.{core}.{module}", name): read
+    for core in ("core", "_core")
+    for module, name, read in (
+        ("multiarray", "_reconstruct", _reconstruct),
+        ("multiarray", "scalar", _scalar),
+        ("numeric", "_frombuffer", _frombuffer),
+    )
+}
+"""numpy's makers of arrays and numbers."""

@@ -1,0 +1,55 @@
+"""Who would have been called: a class by its name, a method taken from it, or one of copyreg's ways to say so."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.values.node import Form, Node, Opened
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What would have been called, and with what: `state`, `items` and `pairs` are given to the result."""
+
+    module: str
+    name: str
+    args: Any
+    kwargs: Any
+    state: Any
+    items: list[Any]
+    pairs: dict[Any, Any]
+    method: str = ""
+
+    def node(self, form: Form, state: Any, module: str = "", name: str = "", method: str = "") -> Node:
+        """A node of this class, or of the one named."""
+        return Node(Opened(module or self.module, name or self.name, form, state, method))
+
+
+def resolved(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Call:
+    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ stands for."""
+    rest = (kwargs, state, items, pairs)
+    if not _is_global(made_by):
+        if owner := _bound(made_by):
+            return Call(owner.module, owner.name, args, *rest, method=made_by.state["args"][1])
+        return Call("", "call", [made_by, args], *rest)
+    module = _MODULES.get(made_by.module, made_by.module)
+    if module == "copyreg" and isinstance(args, list) and args and _is_global(args[0]):
+        own = [part for part in args[2:] if part is not None] if made_by.name == "_reconstructor" else args[1:]
+        return Call(args[0].module, args[0].name, own, *rest)
+    return Call(module, made_by.name, args, *rest)
+
+
+def _is_global(value: Any) -> bool:
+    return isinstance(value, Node) and value.form is Form.PICKLE and not value.state
+
+
+def _bound(value: Any) -> Node | None:
+    """The class of which a method was taken by ``getattr``."""
+    if isinstance(value, Node) and (value.module, value.name) == ("builtins", "getattr"):
+        args = value.state.get("args") if value.form is Form.PICKLE else None
+        if isinstance(args, list) and len(args) == 2 and _is_global(args[0]) and isinstance(args[1], str):
+            owner: Node = args[0]
+            return owner
+    return None
+
+
+_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg", "pathlib._local": "pathlib"}

@@ -1,0 +1,101 @@
+"""JSON as LangGraph wrote it before msgpack, and as LangGraph.js always writes it.
+
+LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), everything else
+``{"lc": 2, …}`` (langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
+``checkpoint/src/serde/jsonplus.ts``). A user's dict that merely looks like one stays a dict: the library itself fails
+on it, a reader must not.
+"""
+
+import json
+import sys
+from typing import Any
+
+from ckpt_cli.values.node import Form, Node, Opened, broken
+
+LEVELS = 500
+"""Containers inside each other; Python's own recursion limit is 1,000."""
+
+
+def decode(data: bytes) -> Any:
+    """The value of one JSON text; never raises, a BROKEN node says what is wrong and where."""
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        return broken(f"bad UTF-8 at byte {error.start} @ $", data)
+    hook = revive if '"lc"' in text else None
+    limit = sys.get_int_max_str_digits()
+    try:
+        value = json.loads(text, object_hook=hook)
+    except RecursionError:
+        return broken("nested too deep @ $", data)
+    except ValueError as error:
+        return broken(f"{_told(error, limit)} @ $", data)
+    return value if _within(value, text) else broken(f"nested deeper than {LEVELS} levels @ $", data)
+
+
+def _told(error: ValueError, limit: int) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at character {error.pos}"
+    return f"a number of more than {limit} digits"
+
+
+def _within(value: Any, text: str) -> bool:
+    if text.count("[") + text.count("{") <= LEVELS:
+        return True
+    layer = [value]
+    for _ in range(LEVELS):
+        layer = [child for item in layer for child in _children(item) if isinstance(child, list | dict | Node)]
+        if not layer:
+            return True
+    return False
+
+
+def _children(value: Any) -> Any:
+    if isinstance(value, Node):
+        return (value.state,)
+    return value.values() if isinstance(value, dict) else value
+
+
+def revive(value: dict[str, Any]) -> Any:
+    """The node an envelope records; a dict that is no valid envelope as it is."""
+    version = value.get("lc")
+    if type(version) is not int or version not in (1, 2):
+        return value
+    kind = value.get("type")
+    if version == 2 and kind == "undefined" and len(value) == 2:
+        return Node(Opened("", "undefined", Form.UNDEFINED, None))
+    if version == 2 and kind == "delta_snapshot" and value.keys() == {"lc", "type", "value"}:
+        return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value["value"]))
+    path = value.get("id")
+    if not isinstance(path, list) or not path or not all(isinstance(part, str) and part for part in path):
+        return value
+    return _lc1(value, path) if version == 1 else _lc2(value, path)
+
+
+def _lc1(value: dict[str, Any], path: list[str]) -> Any:
+    kind, module = value["type"], ".".join(path[:-1])
+    if kind == "constructor" and value.keys() == {"lc", "type", "id", "kwargs"} and isinstance(value["kwargs"], dict):
+        return Node(Opened(module, path[-1], Form.LC1, value["kwargs"]))
+    rest = {key: item for key, item in value.items() if key not in ("lc", "type", "id")}
+    if kind in ("not_implemented", "secret"):
+        return Node(Opened(module, path[-1], Form.LC1, rest, method=kind))
+    return value
+
+
+def _lc2(value: dict[str, Any], path: list[str]) -> Any:
+    args, kwargs = value.get("args") or [], value.get("kwargs") or {}
+    if value["type"] != "constructor" or not isinstance(args, list) or not isinstance(kwargs, dict):
+        return value
+    method = value.get("method")
+    names = [method] if method is None or isinstance(method, str) else method
+    if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
+        return value
+    if not value.keys() <= {"lc", "type", "id", "method", "args", "kwargs"}:
+        return value
+    told = next((name for name in names if name), "")
+    if path == ["builtins", "bytes"] and told == "fromhex" and len(args) == 1:
+        try:
+            return bytes.fromhex(args[0])
+        except (TypeError, ValueError):
+            return value
+    return Node(Opened(".".join(path[:-1]), path[-1], Form.LC2, {"args": args, "kwargs": kwargs}, method=told))

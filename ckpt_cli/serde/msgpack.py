@@ -1,0 +1,138 @@
+"""msgpack as LangGraph writes it (checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``), read lazily.
+
+The shell of a value is decoded by ormsgpack at its own speed. Every object in it (extension codes 0 to 7) becomes a
+`Node` that decodes its own payload when it is looked into; equal payloads are the same node, so they are decoded once.
+
+Bounds: a value and all objects in it are at most `LEVELS` + `_SHALLOW` containers deep, and the copies of nested
+payloads that looking into everything makes stay within a multiple of the payload. What is beyond is a BROKEN node that
+keeps its bytes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ckpt_cli.serde import shapes
+from ckpt_cli.serde.rescue import Rescue
+from ckpt_cli.values.node import Form, Node, Opened, opaque
+
+LEVELS = 400
+"""Containers and objects inside each other; Python's own recursion limit is 1,000."""
+
+_SHALLOW = 100  # bytes that may open a container, in a payload whose objects need no tracking
+_COPIES = 64 << 20  # bytes that looking into all objects may copy, beside 8 times the size of the value
+_MEMO = 16 << 20  # bytes of payloads whose nodes are remembered
+_MEMO_EACH = 64 << 10
+
+_OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How much deeper a value may go, and how many more bytes its objects may copy on the way down."""
+
+    levels: int
+    copies: int
+
+
+@dataclass(slots=True)
+class _Unsettled:
+    """An object that is not shallow, before it is known how deep it stands."""
+
+    code: int
+    data: bytes
+
+
+def _is_shallow(data: bytes) -> bool:
+    openers = len(data) - len(data.translate(None, _OPENERS))
+    return openers <= _SHALLOW and openers * len(data) <= _COPIES
+
+
+class Unpacker:
+    """Decodes msgpack payloads; remembers nodes by their bytes, within bounds."""
+
+    def __init__(self) -> None:
+        self._memo: dict[tuple[int, bytes, int], Node] = {}
+        self._memo_size = 0
+        self._shallow_loads = {code: partial(self._load, code, None) for code in range(8)}
+
+    def value(self, data: bytes) -> Any:
+        """The value of one payload; never raises. What is damaged is a BROKEN node where it stands."""
+        return self._value(data, _Room(LEVELS, 8 * len(data) + _COPIES))
+
+    def _value(self, data: bytes, room: _Room | None, skip: str = "") -> Any:
+        import ormsgpack
+
+        if room is None or _is_shallow(data):
+            hook: Callable[[int, bytes], Any] = self._shallow
+            room = None
+        else:
+            hook = self._tracked
+        try:
+            value = ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=hook)
+        except ValueError:
+            value = Rescue(data, room.levels if room else LEVELS, hook, skip).value()
+        if room is None:
+            return value
+        box = [value]
+        if not self._settle(box, room):
+            box = [Rescue(data, room.levels, hook, skip).value()]
+            self._settle(box, room)
+        return box[0]
+
+    def _shallow(self, code: int, data: bytes) -> Node:
+        load = self._shallow_loads.get(code)
+        return self._remember(code, data, 0, load) if load else opaque(f"msgpack:{code}", data)
+
+    def _tracked(self, code: int, data: bytes) -> Any:
+        return (
+            self._shallow(code, data)
+            if code not in self._shallow_loads or _is_shallow(data)
+            else _Unsettled(code, data)
+        )
+
+    def _settle(self, box: list[Any], room: _Room) -> bool:
+        """Give every object its room; False if plain containers alone go too deep."""
+        stack: list[tuple[Any, int]] = [(box, room.levels + 1)]
+        while stack:
+            container, levels = stack.pop()
+            for key, value in enumerate(container) if type(container) is list else container.items():
+                kind = type(value)
+                if kind is list or kind is dict:
+                    if levels <= 1:
+                        return False
+                    stack.append((value, levels - 1))
+                elif kind is _Unsettled:
+                    container[key] = self._node(value, _Room(levels - 1, room.copies - len(value.data)))
+        return True
+
+    def _node(self, found: _Unsettled, room: _Room) -> Node:
+        if room.levels < 1 or room.copies < 0:
+            return _broken(found.code, found.data, "nested too deep")
+        return self._remember(found.code, found.data, room.levels, partial(self._load, found.code, room))
+
+    def _remember(self, code: int, data: bytes, levels: int, load: Callable[[bytes], Opened]) -> Node:
+        key = (code, data, levels)
+        node = self._memo.get(key)
+        if node is None:
+            node = Node(encoding=f"msgpack:{code}", raw=data, load=load)
+            if len(data) <= _MEMO_EACH:
+                self._memo[key] = node
+                self._memo_size += len(data) + _EACH
+                while self._memo_size > _MEMO:
+                    oldest = next(iter(self._memo))
+                    del self._memo[oldest]
+                    self._memo_size -= len(oldest[1]) + _EACH
+        return node
+
+    def _load(self, code: int, room: _Room | None, data: bytes) -> Opened:
+        inner = self._value(data, room, skip="" if code == shapes.SNAPSHOT else "[2]")
+        return shapes.opened(code, inner, data)
+
+
+_EACH = 500  # bytes a remembered node takes beside its payload
+
+
+def _broken(code: int, data: bytes, problem: str) -> Node:
+    return Node(Opened("", "", Form.BROKEN, data, problem=f"{problem} @ $"), encoding=f"msgpack:{code}", raw=data)

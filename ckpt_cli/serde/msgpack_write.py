@@ -1,0 +1,152 @@
+"""msgpack written as langgraph-checkpoint 4.3 writes it (``serde/jsonplus.py: _msgpack_enc``), from values and nodes.
+
+A node that kept its payload is written with it; one that was made (by an edit, by ``demo``) is written by its form.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.serde import spans
+from ckpt_cli.serde.rescue import ENCODING
+from ckpt_cli.serde.shapes import PYDANTIC_METHOD, SNAPSHOT
+from ckpt_cli.values.node import Form, Node
+
+_CODES = {
+    Form.VALUE: 0,
+    Form.ARGS: 1,
+    Form.KWARGS: 2,
+    Form.METHOD: 3,
+    Form.PYDANTIC_V1: 4,
+    Form.PYDANTIC: 5,
+    Form.ARRAY: 6,
+    Form.SNAPSHOT: SNAPSHOT,
+}
+
+
+def pack(value: Any) -> bytes:
+    """The msgpack of a value.
+
+    Raises:
+        UsageError: it holds what msgpack, or LangGraph's use of it, has no form for.
+    """
+    import ormsgpack
+
+    problems: list[UsageError] = []
+
+    def default(item: Any) -> Any:
+        try:
+            return _object(item)
+        except UsageError as error:
+            problems.append(error)
+            raise
+
+    try:
+        return ormsgpack.packb(value, default=default, option=ormsgpack.OPT_NON_STR_KEYS)
+    except (TypeError, RecursionError) as error:
+        raise problems[0] if problems else UsageError(f"msgpack can't hold this: {error}") from error
+
+
+def _object(item: Any) -> Any:
+    import ormsgpack
+
+    if not isinstance(item, Node):
+        raise UsageError(f"a {type(item).__name__} can't be stored")
+    if item.raw is not None and item.encoding.startswith("msgpack:"):
+        return ormsgpack.Ext(int(item.encoding.removeprefix("msgpack:")), item.raw)
+    if item.raw is not None and item.encoding == ENCODING:
+        return ormsgpack.Fragment(whole(item))
+    return ormsgpack.Ext(*_ext(item))
+
+
+def whole(node: Node) -> bytes:
+    """The bytes of a broken element, if at least its end is where it says.
+
+    Raises:
+        UsageError: it is cut off, so nothing could follow it.
+    """
+    raw = node.raw or b""
+    try:
+        if spans.end(raw) == len(raw):
+            return raw
+    except spans.DamageError:
+        pass
+    raise UsageError(f"a value that can't be decoded can't be carried over: {node.problem}")
+
+
+def _ext(node: Node) -> tuple[int, bytes]:
+    form, state = node.form, node.state
+    if form is Form.LC2:
+        form, state = _as_call(node)
+    code = _CODES.get(form)
+    if code is None:
+        raise UsageError(f"msgpack has no form for {node.type or 'this'} as it was stored ({form})")
+    if form is Form.SNAPSHOT:
+        return code, pack(state)
+    if form is Form.ARRAY:
+        return code, pack([state["dtype"], state["shape"], state["order"], state["data"]])
+    parts = [node.module, node.name, state]
+    if form is Form.METHOD or form is Form.PYDANTIC:
+        parts.append(node.method or PYDANTIC_METHOD)
+    return code, pack(parts)
+
+
+def _as_call(node: Node) -> tuple[Form, Any]:
+    args, kwargs = node.state["args"], node.state["kwargs"]
+    if node.method and len(args) == 1 and not kwargs:
+        return Form.METHOD, args[0]
+    if args and kwargs:
+        raise UsageError(f"msgpack has no form for {node.type} with both kinds of arguments")
+    return (Form.KWARGS, kwargs) if kwargs else (Form.ARGS, args)
+
+
+class MsgpackWire:
+    """msgpack taken apart and put together (`splice.Wire`)."""
+
+    def members(self, raw: bytes) -> list[tuple[Any, bytes, bytes]] | None:
+        """See `splice.Wire`; duplicate keys are no map to be taken apart."""
+        if not spans.is_map(raw):
+            return None
+        try:
+            flat = [raw[start:end] for start, end in spans.elements(raw)]
+            found = [(_key(key), key, value) for key, value in zip(flat[::2], flat[1::2], strict=True)]
+        except (spans.DamageError, ValueError):
+            return None
+        return found if len({key for key, *_ in found}) == len(found) else None
+
+    def elements(self, raw: bytes) -> list[bytes] | None:
+        """See `splice.Wire`."""
+        try:
+            return [raw[start:end] for start, end in spans.elements(raw)] if spans.is_array(raw) else None
+        except spans.DamageError:
+            return None
+
+    def join_map(self, pairs: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """See `splice.Wire`."""
+        return _header(len(pairs), 0x80, 0xDE) + b"".join(key + value for key, value in pairs)
+
+    def join_list(self, items: Sequence[bytes]) -> bytes:
+        """See `splice.Wire`."""
+        return _header(len(items), 0x90, 0xDC) + b"".join(items)
+
+    def write(self, value: Any) -> bytes:
+        """See `splice.Wire`."""
+        return pack(value)
+
+    def write_object(self, new: Node, _old: Node, _raw: bytes, _levels: int) -> bytes:
+        """An edited object; the objects inside that were not edited keep their payloads by themselves."""
+        return pack(new)
+
+
+def _key(raw: bytes) -> Any:
+    import ormsgpack
+
+    return next(iter(ormsgpack.unpackb(b"\x81" + raw + b"\xc0", option=ormsgpack.OPT_NON_STR_KEYS)))
+
+
+def _header(length: int, small: int, large: int) -> bytes:
+    if length < 16:
+        return bytes([small | length])
+    if length < 1 << 16:
+        return bytes([large]) + length.to_bytes(2)
+    return bytes([large + 1]) + length.to_bytes(4)

@@ -1,0 +1,140 @@
+"""A damaged msgpack payload decoded as far as it goes: a BROKEN node where it is broken, and the rest is there.
+
+ormsgpack gives up a whole checkpoint for one bad UTF-8 byte; a person with a damaged database wants the other channels.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ckpt_cli.serde import spans
+from ckpt_cli.serde.spans import DamageError, Head
+from ckpt_cli.values.node import Form, Node, Opened
+
+CUT = "<truncated>"
+"""The key under which a map that ends too early says so."""
+
+ENCODING = "msgpack"
+"""The encoding of a node that keeps one whole msgpack element."""
+
+_IDENTIFIER = 64  # longer keys are cut in problems
+
+
+class _Frame:
+    """A container that is being filled."""
+
+    __slots__ = ("at_key", "key", "left", "value")
+
+    def __init__(self, found: Head) -> None:
+        self.value: Any = [] if found.kind == spans.ARRAY else {}
+        self.left = found.children
+        self.at_key = found.kind == spans.MAP
+        self.key: Any = None
+
+    def put(self, value: Any) -> None:
+        """The next key, value or item."""
+        self.left -= 1
+        if isinstance(self.value, list):
+            self.value.append(value)
+        elif self.at_key:
+            self.key, self.at_key = value, False
+        else:
+            self.value[self.key], self.at_key = value, True
+
+    @property
+    def step(self) -> str:
+        """The path from this container to what is read next."""
+        if isinstance(self.value, list):
+            return f"[{len(self.value)}]"
+        if self.at_key:
+            return ".<key>"
+        key = self.key
+        return f".{key[:_IDENTIFIER]}" if isinstance(key, str) and key.isidentifier() else f"[{key!r:.{_IDENTIFIER}}]"
+
+
+class Rescue:
+    """One walk over damaged bytes, bounded by their number and by `levels` of containers.
+
+    `skip` is the way from an object's payload to its fields, which is left out of the paths in problems.
+    """
+
+    def __init__(self, data: bytes, levels: int, node: Callable[[int, bytes], Any], skip: str = "") -> None:
+        self._data = data
+        self._levels = levels
+        self._node = node
+        self._skip = skip
+        self._stack: list[_Frame] = []
+        self._at = 0
+
+    def value(self) -> Any:
+        """What can be read."""
+        while True:
+            try:
+                value = self._next()
+            except DamageError as damage:
+                return self._cut(damage)
+            if isinstance(value, _Frame):
+                self._stack.append(value)
+            elif self._stack:
+                self._stack[-1].put(value)
+            else:
+                return value
+            while self._stack[-1].left == 0:
+                whole = self._stack.pop().value
+                if not self._stack:
+                    return whole
+                self._stack[-1].put(whole)
+
+    def _next(self) -> Any:
+        at = self._at
+        found = spans.head(self._data, at)
+        key = bool(self._stack) and self._stack[-1].at_key
+        if found.kind in (spans.ARRAY, spans.MAP):
+            if not key and len(self._stack) < self._levels:
+                self._at = found.end
+                return _Frame(found)
+            self._at = spans.end(self._data, at)
+            return self._key(at) if key else self._broken(f"nested deeper than {self._levels} levels", at)
+        self._at = found.end
+        if found.kind == spans.EXT:
+            content = self._data[found.start : found.end]
+            return self._broken("an object as a key", at) if key else self._node(found.code, content)
+        return self._scalar(found, at)
+
+    def _scalar(self, found: Head, at: int) -> Any:
+        if found.kind == spans.STR:
+            try:
+                return self._data[found.start : found.end].decode()
+            except UnicodeDecodeError:
+                return self._broken("bad UTF-8", at)
+        if found.kind == spans.BIN:
+            return self._data[found.start : found.end]
+        return self._broken("reserved byte 0xc1", at) if found.kind == spans.RESERVED else found.value
+
+    def _key(self, at: int) -> Any:
+        import ormsgpack
+
+        try:
+            map_of_it = b"\x81" + self._data[at : self._at] + b"\xc0"
+            return next(iter(ormsgpack.unpackb(map_of_it, option=ormsgpack.OPT_NON_STR_KEYS)))
+        except ValueError:
+            return self._broken("a container as a key", at)
+
+    def _broken(self, problem: str, at: int) -> Node:
+        raw = self._data[at : self._at]
+        where = "$" + "".join(frame.step for frame in self._stack).removeprefix(self._skip)
+        return Node(Opened("", "", Form.BROKEN, raw, problem=f"{problem} @ {where}"), encoding=ENCODING, raw=raw)
+
+    def _cut(self, damage: DamageError) -> Any:
+        at, self._at = damage.at, len(self._data)
+        value: Any = None
+        while self._stack:
+            frame = self._stack[-1]
+            if value is not None:
+                frame.put(value)
+            if frame.left:
+                if frame.at_key:
+                    frame.put(CUT)
+                frame.put(self._broken(damage.what, at))
+                at = self._at
+            value = self._stack.pop().value
+        return self._broken(damage.what, at) if value is None else value

@@ -1,0 +1,176 @@
+"""Where the values of a msgpack payload begin and end, found without recursion and without trusting any length.
+
+The format is msgpack's own (its specification). ormsgpack tells nothing about positions and fails a whole payload for
+one bad byte; this walker is slower, so it is used where bytes are damaged or are to be kept as they are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any
+
+NIL, BOOL, NUMBER, STR, BIN, EXT, ARRAY, MAP, RESERVED = range(9)
+
+
+class DamageError(Exception):
+    """The bytes end, or lie, at `at`."""
+
+    def __init__(self, what: str, at: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One element's header: its kind, where its content begins, and how much of it there is.
+
+    Attributes:
+        size: bytes of content of scalars, strings and extensions; elements of an array; pairs of a map.
+        code: the extension code.
+        value: the value itself where the header already holds it.
+    """
+
+    kind: int
+    start: int
+    size: int
+    code: int = 0
+    value: Any = None
+
+    @property
+    def children(self) -> int:
+        """How many elements follow that belong to this one."""
+        return self.size if self.kind == ARRAY else 2 * self.size if self.kind == MAP else 0
+
+    @property
+    def end(self) -> int:
+        """Where the header and the content of its own end; the elements of a container come after."""
+        return self.start if self.kind in (ARRAY, MAP) else self.start + self.size
+
+
+_U8, _U16, _U32 = Struct(">B"), Struct(">H"), Struct(">I")
+_SIZED: dict[int, tuple[int, Struct]] = {
+    0xC4: (BIN, _U8),
+    0xC5: (BIN, _U16),
+    0xC6: (BIN, _U32),
+    0xC7: (EXT, _U8),
+    0xC8: (EXT, _U16),
+    0xC9: (EXT, _U32),
+    0xD9: (STR, _U8),
+    0xDA: (STR, _U16),
+    0xDB: (STR, _U32),
+    0xDC: (ARRAY, _U16),
+    0xDD: (ARRAY, _U32),
+    0xDE: (MAP, _U16),
+    0xDF: (MAP, _U32),
+}
+_NUMBERS: dict[int, Struct] = {
+    0xCA: Struct(">f"),
+    0xCB: Struct(">d"),
+    0xCC: _U8,
+    0xCD: _U16,
+    0xCE: _U32,
+    0xCF: Struct(">Q"),
+    0xD0: Struct(">b"),
+    0xD1: Struct(">h"),
+    0xD2: Struct(">i"),
+    0xD3: Struct(">q"),
+}
+_FIXEXT = {0xD4: 1, 0xD5: 2, 0xD6: 4, 0xD7: 8, 0xD8: 16}
+
+
+def head(data: bytes, at: int) -> Head:
+    """The header of the element at `at`.
+
+    Raises:
+        DamageError: the bytes end within it, or its length is more than there is.
+    """
+    if at >= len(data):
+        raise DamageError("truncated", at)
+    found = _small(data[at], at) or _large(data, at)
+    if found.end > len(data):
+        raise DamageError("truncated", at)
+    return found
+
+
+def _small(byte: int, at: int) -> Head | None:
+    if byte < 0x80:
+        return Head(NUMBER, at + 1, 0, value=byte)
+    if byte < 0x90:
+        return Head(MAP, at + 1, byte & 0x0F)
+    if byte < 0xA0:
+        return Head(ARRAY, at + 1, byte & 0x0F)
+    if byte < 0xC0:
+        return Head(STR, at + 1, byte & 0x1F)
+    if byte >= 0xE0:
+        return Head(NUMBER, at + 1, 0, value=byte - 256)
+    return None
+
+
+def _large(data: bytes, at: int) -> Head:
+    byte, start = data[at], at + 1
+    if byte == 0xC0:
+        return Head(NIL, start, 0)
+    if byte == 0xC1:
+        return Head(RESERVED, start, 0)
+    if byte in (0xC2, 0xC3):
+        return Head(BOOL, start, 0, value=byte == 0xC3)
+    if number := _NUMBERS.get(byte):
+        _need(data, at, start + number.size)
+        return Head(NUMBER, start, number.size, value=number.unpack_from(data, start)[0])
+    if byte in _FIXEXT:
+        _need(data, at, start + 1)
+        return Head(EXT, start + 1, _FIXEXT[byte], code=_code(data[start]))
+    kind, length = _SIZED[byte]
+    coded = kind == EXT
+    _need(data, at, start + length.size + coded)
+    size = int(length.unpack_from(data, start)[0])
+    start += length.size
+    return Head(kind, start + coded, size, code=_code(data[start]) if coded else 0)
+
+
+def _need(data: bytes, at: int, end: int) -> None:
+    if end > len(data):
+        raise DamageError("truncated", at)
+
+
+def _code(byte: int) -> int:
+    return byte - 256 if byte > 127 else byte
+
+
+def end(data: bytes, at: int = 0) -> int:
+    """Where the element at `at` ends.
+
+    Raises:
+        DamageError: its bytes end before it does.
+    """
+    left = 1
+    while left:
+        found = head(data, at)
+        left += found.children - 1
+        at = found.end
+    return at
+
+
+def elements(data: bytes, at: int = 0) -> Iterator[tuple[int, int]]:
+    """The spans of what an array holds, or of the keys and values of a map in turn; none for other kinds.
+
+    Raises:
+        DamageError: from the element on whose bytes end too early.
+    """
+    found = head(data, at)
+    at = found.end
+    for _ in range(found.children):
+        after = end(data, at)
+        yield at, after
+        at = after
+
+
+def is_map(data: bytes, at: int = 0) -> bool:
+    """Whether the element at `at` is a map."""
+    return at < len(data) and (0x80 <= data[at] < 0x90 or data[at] in (0xDE, 0xDF))
+
+
+def is_array(data: bytes, at: int = 0) -> bool:
+    """Whether the element at `at` is an array."""
+    return at < len(data) and (0x90 <= data[at] < 0xA0 or data[at] in (0xDC, 0xDD))

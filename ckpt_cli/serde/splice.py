@@ -1,0 +1,77 @@
+"""An edited value encoded so that only what was edited is encoded anew: everything else keeps its very bytes.
+
+What a payload holds beyond its value (how numbers are spelled, the order of keys, damaged parts) would not survive a
+re-encoding.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.same import same
+
+_LEVELS = 60
+"""How deep an edit is followed; below, a value is encoded whole."""
+
+
+class Wire(Protocol):
+    """An encoding that can be taken apart and put together; `raw` is bytes or text, as the encoding has it."""
+
+    def members(self, raw: Any) -> list[tuple[Any, Any, Any]] | None:
+        """Key, raw key and raw value of each member of a map; None for other kinds and where it is damaged."""
+
+    def elements(self, raw: Any) -> list[Any] | None:
+        """The raw elements of an array; None for other kinds and where it is damaged."""
+
+    def join_map(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
+        """A map of raw keys and raw values."""
+
+    def join_list(self, items: Sequence[Any]) -> Any:
+        """An array of raw elements."""
+
+    def write(self, value: Any) -> Any:
+        """A value encoded whole."""
+
+    def write_object(self, new: Node, old: Node, raw: Any, levels: int) -> Any:
+        """An object that was edited."""
+
+
+def splice(wire: Wire, new: Any, old: Any, raw: Any, levels: int = _LEVELS) -> Any:
+    """The encoding of `new`, given that `raw` is the one of `old`."""
+    if same(new, old):
+        return raw
+    if levels and type(new) is type(old):
+        if isinstance(new, dict) and (members := wire.members(raw)) is not None:
+            return _map(wire, new, old, members, levels - 1)
+        if isinstance(new, list) and (elements := wire.elements(raw)) is not None and len(elements) == len(old):
+            return _list(wire, new, old, elements, levels - 1)
+        if isinstance(new, Node):
+            return wire.write_object(new, old, raw, levels - 1)
+    return wire.write(new)
+
+
+def _map(wire: Wire, new: dict[Any, Any], old: dict[Any, Any], members: list[tuple[Any, Any, Any]], levels: int) -> Any:
+    kept = {key: (raw_key, raw) for key, raw_key, raw in members}
+    pairs = []
+    for key, value in new.items():
+        if key in kept and key in old:
+            raw_key, raw = kept[key]
+            pairs.append((raw_key, splice(wire, value, old[key], raw, levels)))
+        else:
+            pairs.append((wire.write(key), wire.write(value)))
+    return wire.join_map(pairs)
+
+
+def _list(wire: Wire, new: list[Any], old: list[Any], elements: list[Any], levels: int) -> Any:
+    """Elements are matched from both ends; what is between is matched by position."""
+    shorter = min(len(new), len(old))
+    head = next((i for i in range(shorter) if not same(new[i], old[i])), shorter)
+    rest = shorter - head
+    tail = next((i for i in range(rest) if not same(new[-1 - i], old[-1 - i])), rest)
+    items = elements[:head]
+    for at in range(head, len(new) - tail):
+        if at < len(old) - tail:
+            items.append(splice(wire, new[at], old[at], elements[at], levels))
+        else:
+            items.append(wire.write(new[at]))
+    return wire.join_list([*items, *elements[len(old) - tail :]])

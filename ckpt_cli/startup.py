@@ -1,0 +1,74 @@
+"""Plain words become parameters without Pydantic, whose import alone is longer than most commands run.
+
+Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of
+a command, even for text and flags, at 0.09 s a start. A parameter keeps its converter in ``_runtime_param``; one put
+there beforehand is used. Ours takes what is plainly right and hands everything else to Typer's own, which also words
+the errors. Where Typer's insides are not as expected nothing is touched: slower, and still right.
+"""
+
+from collections.abc import Sequence
+from typing import Any, get_args, get_origin
+
+_UNSET = object()
+
+
+class _Plain:
+    """Stands in for Typer's ``RuntimeParam`` until a value isn't plain."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value of one parameter, from the words given."""
+        many = param.multiple or param.nargs == -1
+        if value is None:
+            return () if many else None
+        kind = param.type_descriptor.annotation
+        plain: Any = _UNSET
+        if not many:
+            plain = _plain(value, kind, param)
+        elif get_origin(kind) is list and isinstance(value, list | tuple):
+            plain = tuple(_plain(item, get_args(kind)[0], param) for item in value)
+        if plain is _UNSET or (many and _UNSET in plain):
+            param._runtime_param = None
+            return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+        return plain
+
+
+def _plain(value: Any, kind: Any, param: Any) -> Any:
+    """One value, or _UNSET where it takes more than a look to tell what it is."""
+    if type(value) is kind:
+        return value if _within(value, param) else _UNSET
+    if not isinstance(value, str):
+        return _UNSET
+    if kind in (int, float):
+        try:
+            number = kind(value)
+        except ValueError:
+            return _UNSET
+        return number if _within(number, param) else _UNSET
+    for choice in param.type_descriptor.choices or ():
+        if value == getattr(choice, "value", choice):
+            return choice
+    return _UNSET
+
+
+def _within(value: Any, param: Any) -> bool:
+    if param.min is None and param.max is None:
+        return True
+    return (param.min is None or value >= param.min) and (param.max is None or value <= param.max)
+
+
+def prepare(params: Sequence[Any]) -> None:
+    """Make parameters quick, and flags free of a type that says nothing."""
+    quicken(params)
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+
+
+def quicken(params: Sequence[Any]) -> None:
+    """Give parameters a converter that doesn't import Pydantic, where they have Typer's place for one."""
+    for param in params:
+        info = getattr(getattr(param, "type_descriptor", None), "parameter_info", None)
+        converts = getattr(info, "parser", None) or getattr(info, "click_type", None)
+        expected = info is not None and not converts and hasattr(param, "get_runtime_param")
+        if expected and getattr(param, "_runtime_param", _UNSET) is None:
+            param._runtime_param = _Plain()

@@ -1,0 +1,158 @@
+"""Decoded values as JSON that can be read back without loss: what ``--json`` prints and an editor is given.
+
+An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``, dicts with other keys
+than text ``{"$map": [[key, value], …]}``, floats that JSON has no word for ``{"$float": "nan"}``; a user's own keys
+that begin with ``$`` get one more. Where class and fields don't tell how an object was recorded, further ``$`` keys do:
+
+- ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
+- ``$args``: the positional arguments (date, timedelta, Path, Send)
+- ``$method``: the class method that would have built it; ``fromisoformat`` is not said
+- ``$form``: the `Form`; not said for ``value``, ``args``, ``method``, ``array``, for ``pydantic`` where the class is
+  LangChain's, and for ``kwargs`` elsewhere
+- ``$module``: the module, where the last dot of ``$type`` doesn't end it
+- ``$state``, ``$items``: of a pickled object, where they are no dict of fields
+- ``$masked``: stands in place of a secret
+- ``$snapshot``, ``$undefined``, ``$opaque``, ``$broken``, ``$tuple`` (as a key): what they say
+"""
+
+from base64 import b64encode
+from math import isfinite
+from typing import Any
+
+from ckpt_cli.values.jsonback import FIELDS, ISO_METHOD, from_json, implied_form
+from ckpt_cli.values.natural import SECRET, is_secret
+from ckpt_cli.values.node import Form, Node
+
+__all__ = ["from_json", "to_json"]
+
+_SCALARS = frozenset({str, int, bool, type(None)})
+
+
+def to_json(value: Any, reveal: bool = False) -> Any:
+    """The JSON form of a value; secrets are masked unless `reveal`. Depth costs nothing: it is iterative."""
+    return _Writer(reveal).write(value)
+
+
+class _Writer:
+    """One value on its way to JSON; `_todo` holds what is still to be put, and where."""
+
+    def __init__(self, reveal: bool) -> None:
+        self._reveal = reveal
+        self._todo: list[tuple[Any, Any, Any]] = []
+
+    def write(self, value: Any) -> Any:
+        """All of it."""
+        box: list[Any] = [None]
+        self._put(box, 0, value)
+        while self._todo:
+            holder, key, item = self._todo.pop()
+            holder[key] = self._shell(item)
+        return box[0]
+
+    def _put(self, holder: Any, key: Any, value: Any) -> None:
+        if type(value) in _SCALARS or (type(value) is float and isfinite(value)):
+            holder[key] = value
+        else:
+            holder[key] = None
+            self._todo.append((holder, key, value))
+
+    def _shell(self, value: Any) -> Any:
+        """A container whose insides are put, now or later."""
+        if isinstance(value, list):
+            return self._list(value)
+        if isinstance(value, dict):
+            return self._dict(value)
+        if isinstance(value, Node):
+            return self._node(value)
+        if isinstance(value, bytes | bytearray):
+            return {"$bytes": b64encode(value).decode()}
+        if isinstance(value, float):
+            return {"$float": str(value)}
+        if isinstance(value, tuple):
+            return {"$tuple": self._list(value)}
+        raise TypeError(f"{type(value).__name__} is no decoded value")
+
+    def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any]:
+        shell: list[Any] = [None] * len(value)
+        for index, item in enumerate(value):
+            self._put(shell, index, item)
+        return shell
+
+    def _dict(self, value: dict[Any, Any]) -> dict[str, Any]:
+        if all(isinstance(key, str) for key in value):
+            return self._fields({}, value)
+        return {"$map": [self._list(pair) for pair in value.items()]}
+
+    def _fields(self, shell: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+        for key, item in value.items():
+            self._put(shell, f"${key}" if key.startswith("$") else key, item)
+        return shell
+
+    def _node(self, node: Node) -> dict[str, Any]:
+        form, state = node.form, node.state
+        if form is Form.BROKEN:
+            return _bytes(node, {"$broken": node.problem, **({"$needs_key": True} if node.needs_key else {})})
+        if form is Form.OPAQUE:
+            return _bytes(node, {"$opaque": node.name})
+        if form is Form.UNDEFINED:
+            return {"$undefined": True}
+        shell: dict[str, Any] = {}
+        if form is Form.SNAPSHOT:
+            self._put(shell, "$snapshot", state)
+            return shell
+        _class(node, shell)
+        if not self._reveal and is_secret(node):
+            return {**shell, "$value": SECRET, "$masked": True}
+        return self._object(node, state, shell)
+
+    def _object(self, node: Node, state: Any, shell: dict[str, Any]) -> dict[str, Any]:
+        form = node.form
+        if node.method and not (form is Form.METHOD and node.method == ISO_METHOD):
+            shell["$method"] = node.method
+        if form in (Form.VALUE, Form.METHOD):
+            if form is Form.METHOD and node.method == ISO_METHOD and node.type != "datetime.datetime":
+                shell["$method"] = ISO_METHOD
+            self._put(shell, "$value", state)
+        elif form is Form.ARGS:
+            self._put(shell, "$args", state)
+        elif form in FIELDS:
+            return self._recorded(node, state, shell)
+        elif form is Form.LC2:
+            shell["$form"] = "lc2"
+            self._put(shell, "$args", state["args"])
+            self._fields(shell, state["kwargs"])
+        elif form is Form.PICKLE:
+            return self._pickled(state, shell)
+        else:
+            self._fields(shell, state)
+        return shell
+
+    def _recorded(self, node: Node, state: Any, shell: dict[str, Any]) -> dict[str, Any]:
+        if node.form is not implied_form(node.module):
+            shell["$form"] = str(node.form)
+        if isinstance(state, dict) and all(isinstance(key, str) for key in state):
+            return self._fields(shell, state)
+        shell["$form"] = str(node.form)
+        self._put(shell, "$value", state)
+        return shell
+
+    def _pickled(self, state: dict[str, Any], shell: dict[str, Any]) -> dict[str, Any]:
+        shell["$form"] = "pickle"
+        for key, item in state.items():
+            if key == "state" and isinstance(item, dict) and item and all(isinstance(name, str) for name in item):
+                self._fields(shell, item)
+            else:
+                self._put(shell, f"${key}", item)
+        return shell
+
+
+def _class(node: Node, shell: dict[str, Any]) -> None:
+    shell["$type"] = node.type
+    if node.type.rpartition(".")[::2] != (node.module, node.name):
+        shell["$module"] = node.module
+
+
+def _bytes(node: Node, shell: dict[str, Any]) -> dict[str, Any]:
+    if node.encoding and shell.get("$opaque") != node.encoding:
+        shell["$encoding"] = node.encoding
+    return {**shell, "$bytes": b64encode(node.raw or b"").decode()}

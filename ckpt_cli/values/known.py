@@ -1,0 +1,231 @@
+"""Values that mean something to LangGraph: messages, interrupts, Sends, overwrites; of every era, Python and JS."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.values.natural import arguments, is_secret, items, text
+from ckpt_cli.values.node import Form, Node
+
+__all__ = [
+    "Interrupt",
+    "Message",
+    "Overwrite",
+    "Send",
+    "interrupts",
+    "is_secret",
+    "items",
+    "js_send",
+    "message",
+    "messages",
+    "overwrite",
+    "send",
+    "text",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A chat message.
+
+    Attributes:
+        role: ``human``, ``ai``, ``tool``, ``system``, ``remove``, ``function``, or what a ChatMessage says.
+        text: the text of its content; parts that are no text are named in brackets (``[image_url]``).
+        tool_calls: ``{"name", "args", "id"}`` each.
+        tool_call_id: the call that a tool message answers.
+    """
+
+    role: str
+    id: str | None
+    text: str
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """A question a graph waits with.
+
+    Attributes:
+        id: None where it is not stored (before langgraph 0.6 it is computed from `ns`, or there is none).
+        ns: the namespaces down to the task (langgraph 0.2.60 to 0.5).
+    """
+
+    id: str | None
+    value: Any
+    ns: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A node to be called with an argument of its own."""
+
+    node: str
+    arg: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A write that replaces what a reducer has gathered."""
+
+    value: Any
+
+
+_ROLES = {
+    "human": "human",
+    "user": "human",
+    "ai": "ai",
+    "assistant": "ai",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "function",
+    "remove": "remove",
+}
+_OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1, Form.PICKLE, Form.LC2})
+
+
+def message(value: Any) -> Message | None:
+    """The chat message a value is: an object of any era, or a dict with ``role`` or ``type`` and ``content``."""
+    found = _message_fields(value)
+    if found is None:
+        return None
+    role, fields = found
+    extra = fields.get("additional_kwargs")
+    return Message(
+        role,
+        _str(fields.get("id")),
+        _content(fields.get("content")),
+        _calls(fields.get("tool_calls"), extra if isinstance(extra, dict) else {}),
+        _str(fields.get("tool_call_id")),
+        _str(fields.get("name")),
+    )
+
+
+def messages(value: Any) -> list[Message] | None:
+    """All of a list as messages; None unless it is a list of messages only, and not empty."""
+    if not isinstance(value, list) or not value:
+        return None
+    found = []
+    for item in value:
+        one = message(item)
+        if one is None:
+            return None
+        found.append(one)
+    return found
+
+
+def _message_fields(value: Any) -> tuple[str, dict[str, Any]] | None:
+    if isinstance(value, dict):
+        role = value.get("role", value.get("type"))
+        if "content" in value and isinstance(role, str) and role in _ROLES and _is_content(value["content"]):
+            return _ROLES[role], value
+        return None
+    if not isinstance(value, Node) or value.form not in _OBJECTS:
+        return None
+    fields = value.fields
+    if fields is None or not ("content" in fields or value.name == "RemoveMessage"):
+        return None
+    role = _role(value, fields)
+    return (role, fields) if role else None
+
+
+def _role(node: Node, fields: dict[str, Any]) -> str:
+    named = node.name.removesuffix("Chunk").removesuffix("Message").lower()
+    kind = fields.get("type")
+    kind = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else named
+    if kind == "chat" or named == "chat":
+        return _str(fields.get("role")) or "chat"
+    if named in _ROLES and "messages" in node.module:
+        return _ROLES[named]
+    return _ROLES.get(kind, "") if node.name.endswith(("Message", "MessageChunk")) else ""
+
+
+def _is_content(content: Any) -> bool:
+    return content is None or isinstance(content, str | list)
+
+
+def _content(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(_part(part) for part in content)
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict):
+        if isinstance(told := part.get("text"), str):
+            return told
+        return f"[{part.get('type')}]" if isinstance(part.get("type"), str) else "[…]"
+    return "[…]"
+
+
+def _calls(calls: Any, extra: dict[str, Any]) -> list[dict[str, Any]]:
+    if isinstance(calls, list) and calls:
+        return [_call(call) for call in calls if isinstance(call, dict)]
+    raw = extra.get("tool_calls")
+    return [_call(call) for call in raw if isinstance(call, dict)] if isinstance(raw, list) else []
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    function = call.get("function")
+    if isinstance(function, dict):
+        return {"name": function.get("name"), "args": function.get("arguments"), "id": call.get("id")}
+    return {"name": call.get("name"), "args": call.get("args"), "id": call.get("id")}
+
+
+def interrupts(value: Any) -> list[Interrupt]:
+    """The interrupts of an ``__interrupt__`` write: one or a list, objects of every era or JavaScript's plain dicts."""
+    found = []
+    for item in value if isinstance(value, list) else [value]:
+        fields = _class_fields(item, "Interrupt")
+        if fields is None and isinstance(item, dict) and "value" in item and item.keys() <= _INTERRUPT:
+            fields = item
+        if fields is not None:
+            ns = fields.get("ns")
+            whole = isinstance(ns, list) and all(isinstance(part, str) for part in ns)
+            found.append(Interrupt(_str(fields.get("id")), fields.get("value"), ns if whole else None))
+    return found
+
+
+_INTERRUPT = frozenset({"id", "value", "ns", "when", "resumable", "response_schema", "interrupt_id"})
+
+
+def send(value: Any) -> Send | None:
+    """The Send an object is; JavaScript's carry no mark and are known by their place (`js_send`)."""
+    fields = _class_fields(value, "Send")
+    if fields is not None:
+        node, arg = fields.get("node"), fields.get("arg")
+    elif isinstance(value, Node) and value.name == "Send" and value.form is Form.ARGS and len(value.state) > 1:
+        node, arg = value.state[:2]
+    else:
+        return None
+    return Send(node, arg) if isinstance(node, str) else None
+
+
+def js_send(value: Any) -> Send | None:
+    """A Send as LangGraph.js stores it: ``{"node", "args"}``, told from a user's dict only by where it stands."""
+    if isinstance(value, dict) and isinstance(value.get("node"), str) and "args" in value:
+        return Send(value["node"], value["args"])
+    return send(value)
+
+
+def overwrite(value: Any) -> Overwrite | None:
+    """The value that replaces the channel's: an ``Overwrite`` object, or a dict with the one key ``__overwrite__``."""
+    if isinstance(value, dict) and value.keys() == {"__overwrite__"}:
+        return Overwrite(value["__overwrite__"])
+    fields = _class_fields(value, "Overwrite")
+    return Overwrite(fields["value"]) if fields is not None and "value" in fields else None
+
+
+def _class_fields(value: Any, name: str) -> dict[str, Any] | None:
+    if isinstance(value, Node) and value.name == name and value.module.startswith("langgraph"):
+        return value.fields or arguments(value)[1] or None
+    return None
+
+
+def _str(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

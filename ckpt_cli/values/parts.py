@@ -1,0 +1,63 @@
+"""What a value consists of: named fields and positions, however it was recorded. What has neither is a leaf."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ckpt_cli.values.known import send
+from ckpt_cli.values.natural import arguments, items, text
+from ckpt_cli.values.node import Form, Node
+
+_CLOSED = frozenset({Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY})
+
+
+def inside(value: Any) -> Any:
+    """The value itself, or what a delta snapshot holds: nobody names the wrapper."""
+    return value.state if isinstance(value, Node) and value.form is Form.SNAPSHOT else value
+
+
+def fields(value: Any) -> dict[Any, Any]:
+    """The keys of a dict or the named fields of an object; {} for what has none."""
+    value = inside(value)
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, Node) or is_leaf(value):
+        return {}
+    named = value.fields or arguments(value)[1]
+    if not named and (sent := send(value)) is not None:
+        return {"node": sent.node, "arg": sent.arg}
+    return named if isinstance(named, dict) else {}
+
+
+def positions(value: Any) -> list[Any] | tuple[Any, ...] | None:
+    """The elements of a list, tuple, set or deque, or the unnamed arguments of an object; None for what has none."""
+    value = inside(value)
+    if isinstance(value, list | tuple):
+        return value
+    if not isinstance(value, Node) or is_leaf(value):
+        return None
+    found = items(value)
+    if found is not None or send(value) is not None:
+        return found
+    if value.form is Form.PICKLE and isinstance(value.state, dict):
+        return [part for name, part in value.state.items() if name != "state" and part not in (None, [], {})]
+    args = list(arguments(value)[0])
+    return args or None
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a value is shown and compared as one: scalars, dates and the like, arrays, what can't be decoded."""
+    value = inside(value)
+    if isinstance(value, Node):
+        return value.form in _CLOSED or text(value) is not None
+    return not isinstance(value, dict | list | tuple)
+
+
+def parts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """All direct parts: position and element, key and value."""
+    value = inside(value)
+    if isinstance(value, dict):
+        yield from value.items()
+    elif not is_leaf(value):
+        yield from enumerate(positions(value) or ())
+        if not isinstance(value, list | tuple):
+            yield from fields(value).items()

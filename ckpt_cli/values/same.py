@@ -1,0 +1,56 @@
+"""Strict equality of decoded values: what has the same type and content, told from raw bytes where there are any."""
+
+from math import copysign, isnan
+from typing import Any
+
+from ckpt_cli.values.node import Node
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are one and the same: 1 is not 1.0 and not True, nan is nan. Iterative: depth is free."""
+    stack = [(a, b)]
+    while stack:
+        a, b = stack.pop()
+        if a is b:
+            continue
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, dict):
+            if not _keyed(a, b, stack):
+                return False
+        elif isinstance(a, list | tuple):
+            if len(a) != len(b):
+                return False
+            stack.extend(zip(a, b, strict=True))
+        elif isinstance(a, Node):
+            if not _nodes(a, b, stack):
+                return False
+        elif isinstance(a, float):
+            if not _floats(a, b):
+                return False
+        elif a != b:
+            return False
+    return True
+
+
+def _floats(a: float, b: float) -> bool:
+    return (isnan(a) and isnan(b)) or (a == b and copysign(1, a) == copysign(1, b))
+
+
+def _keyed(a: dict[Any, Any], b: dict[Any, Any], stack: list[tuple[Any, Any]]) -> bool:
+    if a.keys() != b.keys():
+        return False
+    kinds = {key: type(key) for key in a if not isinstance(key, str)}
+    if kinds and any(kinds.get(key, str) is not type(key) for key in b):
+        return False
+    stack.extend((value, b[key]) for key, value in a.items())
+    return True
+
+
+def _nodes(a: Node, b: Node, stack: list[tuple[Any, Any]]) -> bool:
+    if a.raw is not None and a.raw == b.raw and a.encoding == b.encoding:
+        return True
+    if (a.module, a.name, a.form, a.method, a.problem) != (b.module, b.name, b.form, b.method, b.problem):
+        return False
+    stack.append((a.state, b.state))
+    return True

@@ -1,0 +1,148 @@
+"""A verb's function becomes a Typer command: its session goes out of the signature, every command's options come in."""
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from ckpt_cli.output.printer import Printer
+from ckpt_cli.session import Session
+from ckpt_cli.startup import prepare
+from ckpt_cli.views.base import View
+
+if TYPE_CHECKING:
+    from typer._click import Command
+
+_DATABASE = "Database"
+_OUTPUT = "Output"
+
+_DB = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        "-d",
+        metavar="DATABASE",
+        envvar="CKPT_DB",
+        show_envvar=True,
+        help="A path or sqlite:///path; otherwise the one database in this folder.",
+        rich_help_panel=_DATABASE,
+    ),
+]
+_KEY_ENV = Annotated[
+    str,
+    typer.Option(
+        "--key-env",
+        metavar="NAME",
+        help="The environment variable that holds the AES key of an encrypted database.",
+        rich_help_panel=_DATABASE,
+        show_default=True,
+    ),
+]
+_JSON = Annotated[bool, typer.Option("--json", help="The whole answer as JSON.", rich_help_panel=_OUTPUT)]
+_JSONL = Annotated[
+    bool, typer.Option("--jsonl", help="One JSON object a line, as they are found.", rich_help_panel=_OUTPUT)
+]
+_QUERY = Annotated[
+    str | None,
+    typer.Option(
+        "--query", metavar="JMESPATH", help="Only this part of the JSON; implies --json.", rich_help_panel=_OUTPUT
+    ),
+]
+_COLOR = Annotated[
+    Literal["auto", "always", "never"],
+    typer.Option(
+        "--color", help="Colours; auto honours NO_COLOR and FORCE_COLOR.", rich_help_panel=_OUTPUT, show_default=False
+    ),
+]
+_NO_PAGER = Annotated[bool, typer.Option("--no-pager", help="Never start a pager.", rich_help_panel=_OUTPUT)]
+_REVEAL = Annotated[
+    bool, typer.Option("--reveal", help="Show secrets instead of masking them.", rich_help_panel=_OUTPUT)
+]
+
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "db": (_DB, None),
+    "key_env": (_KEY_ENV, "LANGGRAPH_AES_KEY"),
+    "as_json": (_JSON, False),
+    "as_jsonl": (_JSONL, False),
+    "query": (_QUERY, None),
+    "color": (_COLOR, "auto"),
+    "no_pager": (_NO_PAGER, False),
+    "reveal": (_REVEAL, False),
+}
+
+
+class VerbCommand(TyperCommand):
+    """A verb's command: quick to start, and its flags are shown without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, ``--help`` among them, ready to take words."""
+        params: list[Any] = super().get_params(ctx)
+        prepare(params)
+        return params
+
+
+def wire(name: str, function: Callable[..., View]) -> "Command":
+    """The command of one verb."""
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(name, cls=VerbCommand, help=readable(inspect.getdoc(function) or ""))(adapt(function))
+    return typer.main.get_command(app)
+
+
+def adapt(function: Callable[..., View]) -> Callable[..., None]:
+    """What Typer can call: it makes the session, calls the verb, prints the view, and exits with the view's code."""
+    hints = get_type_hints(function, include_extras=True)
+    view_type = hints.pop("return")
+    own = list(inspect.signature(function).parameters.values())[1:]
+    parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    for name, (annotation, default) in _COMMON.items():
+        if name != "as_jsonl" or view_type.rows_field:
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+
+    def command(**words: Any) -> None:
+        common = {name: words.pop(name, default) for name, (_, default) in _COMMON.items()}
+        _run(function, words, **common)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def _run(
+    function: Callable[..., View],
+    words: dict[str, Any],
+    *,
+    db: str | None,
+    key_env: str,
+    as_json: bool,
+    as_jsonl: bool,
+    query: str | None,
+    color: Literal["auto", "always", "never"],
+    no_pager: bool,
+    reveal: bool,
+) -> None:
+    printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
+    session = Session(database=db, key_env=key_env, say=printer.say)
+    try:
+        view = function(session, **words)
+        printer.show(view, now=session.clock(), release=session.close)
+    finally:
+        session.close()
+    if view.exit_code:
+        raise typer.Exit(view.exit_code)
+
+
+def readable(docstring: str) -> str:
+    """A docstring as Rich markup: brackets are text, and the examples stand one a line however they were spaced."""
+    words, _, examples = docstring.replace("[", "\\[").partition("Examples:\n")
+    if not examples:
+        return words
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    return f"{words}\b\n[bold]Examples[/bold]\n" + "\n".join(f"  {_example(line)}" for line in lines)
+
+
+def _example(line: str) -> str:
+    command, gap, remark = line.partition("  ")
+    return f"[cyan]{command}[/cyan]{gap}[dim]{remark}[/dim]" if command.startswith("ckpt") else line

@@ -1,0 +1,42 @@
+"""Nothing out of a database drives a terminal."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckpt_cli.output.clean import clean
+
+_OBEYED = {"Cc", "Cs", "Zl", "Zp"}
+_BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@given(st.text())
+def test_nothing_hostile_is_left(text: str) -> None:
+    """No control, surrogate, line separator or direction override comes through, whatever stands around it."""
+    shown = clean(text)
+    assert not [char for char in shown if unicodedata.category(char) in _OBEYED or char in _BIDI]
+    assert clean(shown) == shown
+
+
+@pytest.mark.parametrize("text", ["plain", "中文 👩‍👩‍👧 e\u0301", "שלום", "naïve “quotes” — …", "می\u200cخواهم"])
+def test_honest_text_is_left_alone(text: str) -> None:
+    """Text of any script, joiners of emoji and Persian included, is printed as it is."""
+    assert clean(text) is text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred", "␛[31mred"),
+        ("a\r\nb\tc", "a␍⏎b⇥c"),
+        ("\x00\x07\x08", "␀␇␈"),
+        ("\x7f\x9b31m", "\\x7f\\x9b31m"),
+        ("\u202egnp.exe", "\\u202egnp.exe"),
+        ("\ud83d", "\\ud83d"),
+    ],
+)
+def test_controls_are_shown_as_what_they_are(text: str, shown: str) -> None:
+    """A person sees that something stood there, and what."""
+    assert clean(text) == shown

@@ -1,0 +1,70 @@
+"""What goes wrong is said on stderr, once, with what to do about it, and has its exit code."""
+
+import pytest
+
+from ckpt_cli import errors
+from ckpt_cli.errors import CkptError, Failed
+from ckpt_cli.output.talk import report, say
+
+CODES = {
+    "CkptError": 8,
+    "UsageError": 2,
+    "AmbiguousRevision": 2,
+    "MissingExtra": 2,
+    "DatabaseUnreachable": 3,
+    "NotFound": 4,
+    "ThreadNotFound": 4,
+    "CheckpointNotFound": 4,
+    "ChannelNotFound": 4,
+    "PathNotFound": 4,
+    "PayloadCorrupt": 5,
+    "KeyMissing": 5,
+    "NotSupported": 6,
+    "Refused": 7,
+    "Failed": 8,
+}
+"""The contract with scripts, retyped so that a change is noticed."""
+
+
+def test_every_error_has_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each class of error leaves with the code that the table gives it, and there is no other class."""
+    classes = {name: cls for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, CkptError)}
+    assert {name: report(cls("it went wrong")) for name, cls in classes.items()} == CODES
+    assert capsys.readouterr() == ("", "ckpt: it went wrong\n" * len(CODES))
+
+
+def test_candidates_and_hint_follow(capsys: pytest.CaptureFixture[str]) -> None:
+    """An error names what could have been meant, one a line, and then what to do."""
+    report(errors.ThreadNotFound("no thread 'x'", hint="did you mean y?", candidates=["y", "z"]))
+    assert capsys.readouterr().err == "ckpt: no thread 'x'\n  y\n  z\nhint: did you mean y?\n"
+
+
+def test_an_error_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names out of the database are as harmless in errors as in output."""
+    report(Failed("bad \x1b[2J", hint="\x9b1m", candidates=["a\nckpt: forged"]))
+    assert capsys.readouterr().err == "ckpt: bad ␛[2J\n  a⏎ckpt: forged\nhint: \\x9b1m\n"
+
+
+def test_a_bug_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug says what and where, and its traceback only when asked for."""
+    monkeypatch.delenv("CKPT_TRACEBACK", raising=False)
+    assert report(_raised()) == 70
+    said = capsys.readouterr().err
+    assert "bug in ckpt: KeyError: 'x\\x1b' (test_talk.py:" in said
+    assert "Traceback" not in said
+    monkeypatch.setenv("CKPT_TRACEBACK", "1")
+    report(_raised())
+    assert "Traceback" in capsys.readouterr().err
+
+
+def _raised() -> Exception:
+    try:
+        raise KeyError("x\x1b")
+    except KeyError as error:
+        return error
+
+
+def test_talk_is_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is said beside the answer never mixes with it."""
+    say("reading ./checkpoints.sqlite")
+    assert capsys.readouterr() == ("", "reading ./checkpoints.sqlite\n")

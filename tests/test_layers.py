@@ -1,0 +1,177 @@
+"""The house stands: arrows point down only, every third party has one home, and nothing but output talks."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
+
+_GROUND = {"values", "model", "errors"}
+_LOGIC = {"history", "serde", "savers", "views"}
+_BELOW_COMMANDS = {"session", "reading", "output", "demo"} | _LOGIC | _GROUND
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "model": {"errors"},
+    "values": {"model", "errors"},
+    "views": _GROUND,
+    "savers": {"model", "errors"},  # they work on checkpoints nobody can decode
+    "serde": _GROUND,
+    "history": _GROUND,  # pure logic: no database, no terminal, no bytes
+    "output": _GROUND | {"views", "history"},
+    "layouts": _GROUND | {"history"},
+    "reading": _GROUND | _LOGIC | {"layouts"},
+    "demo": _GROUND | _LOGIC,
+    "session": _GROUND | _LOGIC | {"reading", "output"},
+    "commands": _BELOW_COMMANDS,
+    "startup": set(),
+    "wiring": _BELOW_COMMANDS | {"startup"},
+    "app": _BELOW_COMMANDS | {"startup", "wiring", "commands"},
+    "__main__": {"app"},
+}
+"""What each part may import beside itself; the package's own `__init__` (the version) is free to all."""
+
+HOMES: dict[str, tuple[str, ...]] = {
+    "rich": ("output.*",),
+    "typer": ("app", "wiring", "commands.*"),
+    "jmespath": ("output.json",),
+    "ormsgpack": ("serde.*",),
+    "Crypto": ("serde.aes",),
+    "simpleeval": ("history.filters",),
+    "xxhash": ("history.tasks",),
+    "uuid6": ("demo.*",),
+    "sqlite3": ("savers.sqlite*",),
+    "subprocess": ("output.pager",),
+    "importlib": ("app", "output.printer", "savers.url"),
+    "pickletools": ("serde.*",),
+    # Nothing in a database is ever run:
+    "pickle": (),
+    "shelve": (),
+    "marshal": (),
+    "runpy": (),
+    "ctypes": (),
+}
+"""Where third parties, and the standard modules that could do harm, may be imported; others have no home."""
+
+TALKERS = ("output.*", "app")
+"""Who may touch stdout and stderr (the app through Typer: its help and version)."""
+
+
+def modules() -> list[Path]:
+    """Every file of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    """``output.text.info`` for a file, without the package's own name."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def breaches(module: str, source: str) -> Iterator[str]:
+    """Each sentence of the table that a module breaks."""
+    tree = ast.parse(source)
+    for imported in _imports(tree):
+        yield from _own(module, imported) if imported.split(".")[0] == "ckpt_cli" else _foreign(module, imported)
+    if not _at_home(module, TALKERS):
+        yield from (f"{module} talks: {name} in line {line}" for name, line in _talk(tree))
+    yield from (
+        f"{module} runs text: {name}() in line {line}" for name, line in _called(tree, {"eval", "exec", "__import__"})
+    )
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            if node.module == "ckpt_cli":
+                yield from (f"ckpt_cli.{alias.name}" for alias in node.names)
+            else:
+                yield node.module or ""
+
+
+def _own(module: str, imported: str) -> Iterator[str]:
+    here, there = module.split(".")[0], [*imported.split("."), ""][1]
+    if there not in {here, "", "__version__"} and there not in MAY_IMPORT[here]:
+        yield f"{module} imports {imported}: {here} may not know {there}"
+
+
+def _foreign(module: str, imported: str) -> Iterator[str]:
+    top = imported.split(".")[0]
+    if top in HOMES:
+        if not _at_home(module, HOMES[top]):
+            yield f"{module} imports {top}, whose home is {', '.join(HOMES[top]) or 'nowhere'}"
+    elif top not in sys.stdlib_module_names:
+        yield f"{module} imports {top}, which has no home"
+
+
+def _at_home(module: str, homes: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(module, home) or fnmatchcase(f"{module}.", home) for home in homes)
+
+
+def _talk(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    yield from _called(tree, {"print", "input"})
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = f"{node.value.id}.{node.attr}"
+            if name in {
+                "sys.stdout",
+                "sys.stderr",
+                "sys.stdin",
+                "sys.exit",
+                "typer.echo",
+                "typer.secho",
+                "os.system",
+            }:
+                yield name, node.lineno
+
+
+def _called(tree: ast.AST, names: set[str]) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            yield node.func.id, node.lineno
+
+
+@pytest.mark.parametrize("path", modules(), ids=module_name)
+def test_module_keeps_to_its_layer(path: Path) -> None:
+    """A module imports what its layer may, third parties stay at home, and only output talks."""
+    module = module_name(path) or "__main__"
+    assert list(breaches(module, path.read_text())) == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=module_name)
+def test_files_and_functions_stay_small(path: Path) -> None:
+    """A file ends before 300 lines and a function before 50."""
+    source = path.read_text()
+    assert source.count("\n") <= 300
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            length = (node.end_lineno or 0) - node.lineno + 1
+            assert length <= 50, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "breach"),
+    [
+        ("savers.sqlite", "from ckpt_cli.serde.codec import Codec", "savers may not know serde"),
+        ("history.diff", "def f():\n    import ckpt_cli.savers.contract", "history may not know savers"),
+        ("views.log", "from ckpt_cli import output", "views may not know output"),
+        ("values.known", "if TYPE_CHECKING:\n    from ckpt_cli.history.ids import step", "values may not know history"),
+        ("commands.log", "import rich.text", "commands.log imports rich, whose home is output.*"),
+        ("serde.picklereader", "from pickle import Unpickler", "imports pickle, whose home is nowhere"),
+        ("history.diff", "import sqlite3", "whose home is savers.sqlite*"),
+        ("output.json", "import requests", "imports requests, which has no home"),
+        ("commands.log", "print('x')", "commands.log talks: print in line 1"),
+        ("reading", "import sys\nsys.stderr.write('x')", "reading talks: sys.stderr in line 2"),
+        ("history.filters", "eval('1')", "history.filters runs text: eval() in line 1"),
+    ],
+)
+def test_a_breach_is_named(module: str, source: str, breach: str) -> None:
+    """Each kind of breach is found, wherever in the module it stands, and said in words."""
+    [found] = breaches(module, source)
+    assert breach in found

@@ -1,0 +1,125 @@
+"""Starting is cheap: a command imports what it needs and no more, and parameters are read without Pydantic."""
+
+import subprocess
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import typer
+
+from ckpt_cli.app import VERBS
+from ckpt_cli.startup import prepare
+
+HEAVY = frozenset(
+    {
+        *("pydantic", "rich", "ormsgpack", "sqlite3", "jmespath", "simpleeval", "uuid6", "xxhash", "Crypto"),
+        *("langgraph", "langchain_core", "numpy", "json", "asyncio", "email", "importlib.metadata", "pickletools"),
+    }
+)
+
+
+def imported(*words: str, cwd: Path | None = None) -> set[str]:
+    """Which of the heavy modules a command line imports, piped."""
+    script = "import sys; from ckpt_cli.app import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, encoding="utf-8", cwd=cwd, check=True
+    )
+    return HEAVY & set(done.stderr.splitlines()[-1].split())
+
+
+def test_the_version_imports_nothing() -> None:
+    """``--version`` answers from Typer alone."""
+    assert imported("--version") == set()
+
+
+@pytest.mark.parametrize("words", [["--no-such-option"], ["no-such-verb"]])
+def test_a_usage_error_needs_no_database(words: list[str]) -> None:
+    """A mistyped command costs no engine and no codec."""
+    assert imported(*words) == set()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_needs_no_database(verb: str) -> None:
+    """Help is Rich's; it opens nothing, so it imports no engine and no codec."""
+    assert imported(verb, "--help") & {"sqlite3", "ormsgpack", "jmespath", "simpleeval", "Crypto", "xxhash"} == set()
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+Answer = tuple[Any, ...]
+
+
+def sample(
+    text: str,
+    rest: Annotated[list[str] | None, typer.Argument()] = None,
+    flag: bool = False,
+    maybe: str | None = None,
+    number: Annotated[int, typer.Option("-n", min=0, max=50)] = 20,
+    share: float = 0.5,
+    many: Annotated[list[str] | None, typer.Option()] = None,
+    numbers: Annotated[list[int] | None, typer.Option()] = None,
+    choice: Literal["a", "b"] = "a",
+    colour: Colour = Colour.RED,
+    path: Path = Path("here"),
+) -> Answer:
+    """A command with every kind of parameter."""
+    return (text, rest, flag, maybe, number, share, many, numbers, choice, colour, path)
+
+
+def outcome(words: list[str], *, prepared: bool) -> Answer:
+    """What the sample command was called with, or how the words were refused."""
+    app = typer.Typer(add_completion=False)
+    app.command()(sample)
+    command: Any = typer.main.get_command(app)
+    if prepared:
+        prepare(command.params)
+        assert all(type(param._runtime_param).__module__ == "ckpt_cli.startup" for param in command.params)
+    try:
+        answer: Answer = command.main(words, prog_name="sample", standalone_mode=False)
+    except Exception as error:
+        return type(error).__name__, error.format_message()  # type: ignore[attr-defined]
+    return answer, *map(type, answer)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["x"],
+        ["x", "y", "z"],
+        ["x", "--flag", "--maybe", "", "-n", "0", "--share", "1e3"],
+        ["x", "--many", "a", "--many", "b", "--numbers", "1", "--numbers", "2"],
+        ["x", "--choice", "b", "--colour", "blue", "--path", "there"],
+        ["x", "-n", " 7 "],
+        ["x", "-n", "seven"],
+        ["x", "-n", "51"],
+        ["x", "-n", "-1"],
+        ["x", "-n", "1_0"],
+        ["x", "--share", "inf"],
+        ["x", "--share", "half"],
+        ["x", "--numbers", "1", "--numbers", "two"],
+        ["x", "--choice", "c"],
+        ["x", "--colour", "RED"],
+        [],
+        ["x", "--no-such"],
+    ],
+    ids=" ".join,
+)
+def test_words_mean_the_same_without_pydantic(words: list[str]) -> None:
+    """Every kind of parameter takes the same values, and refuses others with the same words, as Typer's own way."""
+    assert outcome(words, prepared=True) == outcome(words, prepared=False)
+
+
+def test_other_insides_of_typer_are_left_alone() -> None:
+    """A parameter that isn't made as expected keeps whatever it has."""
+
+    class Other:
+        is_flag = True
+
+    other = Other()
+    prepare([other])
+    assert not hasattr(other, "_runtime_param")
