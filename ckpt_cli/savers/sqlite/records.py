@@ -1,0 +1,112 @@
+"""Logical records as rows of a generation's tables: what a plan adds, replaces and removes, column by column."""
+
+from collections.abc import Callable, Iterable
+
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, Scalar, Write, WriteKey
+from ckpt_cli.savers.sqlite.schema import Layout
+
+Current = Callable[[str, Row], Row | None]
+
+
+def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current: Current) -> Iterable[RowChange]:
+    """The rows of a plan with their before-images: removals first, so that a key can be freed and used again.
+
+    Args:
+        stored: a thread id as this database stores it (some hold numbers).
+        current: the row of a key as it is now.
+
+    Raises:
+        Refused: a record to add stands already, or one to replace or remove doesn't.
+        NotSupported: this generation has no place for a record.
+    """
+    rows = _Rows(layout, stored)
+    for name in plan.remove:
+        relation, key = rows.key(name)
+        yield RowChange(relation, key, _standing(current, relation, key), None)
+    for record in plan.replace:
+        relation, key = rows.key(_name(record))
+        yield RowChange(relation, key, _standing(current, relation, key), rows.row(record))
+    for record in plan.add:
+        relation, key = rows.key(_name(record))
+        if current(relation, key) is not None:
+            raise Refused(f"{_words(_name(record))} exists already; nothing was written")
+        yield RowChange(relation, key, None, rows.row(record))
+
+
+class _Rows:
+    def __init__(self, layout: Layout, stored: Callable[[str], Scalar]) -> None:
+        self._layout = layout
+        self._stored = stored
+
+    def key(self, name: Ref | WriteKey) -> tuple[str, Row]:
+        """The table and the columns that name a row."""
+        if isinstance(name, Ref):
+            return "checkpoints", self._place(name, "ns", "id")
+        return "writes", {**self._place(name.ref, "write_ns", "write_id"), "task_id": name.task_id, "idx": name.idx}
+
+    def row(self, record: Record) -> Row:
+        """All columns of a record."""
+        return self._checkpoint(record) if isinstance(record, Checkpoint) else self._write(record)
+
+    def _place(self, ref: Ref, ns: str, checkpoint_id: str) -> Row:
+        columns = self._layout.columns
+        if columns[checkpoint_id] == "''":
+            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so nothing can be added beside them")
+        place = {"thread_id": self._stored(ref.thread_id), columns[checkpoint_id]: ref.checkpoint_id}
+        if columns[ns] != "''":
+            return {**place, columns[ns]: ref.ns}
+        if ref.ns:
+            raise NotSupported(f"{self._layout.generation}: it has no namespaces")
+        return place
+
+    def _checkpoint(self, record: Checkpoint) -> Row:
+        if record.channels is not None:
+            raise NotSupported("SQLite keeps a checkpoint whole, not channel by channel")
+        columns = self._layout.columns
+        row = {**self._place(record.row.ref, "ns", "id"), columns["parent"]: record.row.parent_id}
+        row["checkpoint"] = self._body(record.body)
+        if columns["tag"] != "NULL":
+            row[columns["tag"]] = record.body.tag or None
+        if columns["metadata"] != "NULL":
+            row[columns["metadata"]] = None if record.metadata.tag == "null" else self._metadata(record.metadata)
+        return row
+
+    def _write(self, record: Write) -> Row:
+        if record.payload is None:
+            raise ValueError(f"{_words(_name(record))} has no payload")
+        if not self._layout.writes:
+            raise NotSupported(f"{self._layout.generation}: it keeps no writes")
+        columns = self._layout.columns
+        row = {**self.key(_name(record))[1], "channel": record.channel, "value": self._body(record.payload)}
+        if columns["write_tag"] != "NULL":
+            row[columns["write_tag"]] = record.payload.tag or None
+        if columns["task_path"] != "''":
+            row[columns["task_path"]] = record.task_path
+        return row
+
+    def _metadata(self, payload: Payload) -> Scalar:
+        if payload.tag not in ("json", ""):
+            raise NotSupported(f"SQLite keeps metadata as JSON, not as {payload.tag}")
+        return self._body(payload)
+
+    def _body(self, payload: Payload) -> Scalar:
+        """Bytes, but text where the generation stores text (LangGraph.js 0.0)."""
+        return payload.data.decode() if self._layout.letter == "H" else payload.data
+
+
+def _name(record: Record) -> Ref | WriteKey:
+    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
+
+
+def _standing(current: Current, relation: str, key: Row) -> Row:
+    row = current(relation, key)
+    if row is None:
+        raise Refused(f"a row of {relation} is gone ({key}); nothing was written", hint="run the command again")
+    return row
+
+
+def _words(name: Ref | WriteKey) -> str:
+    if isinstance(name, Ref):
+        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
+    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"
