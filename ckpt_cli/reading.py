@@ -200,12 +200,18 @@ class Reader:
             at = next(iter(children.get(at, ())), None)
 
     def _stations(self, ref: Ref, checkpoint_ids: Iterable[str]) -> Iterator[delta.Station]:
-        children = self.lineage(ref.thread_id, ref.ns).children
         for checkpoint_id in checkpoint_ids:
             state = self.state(Ref(ref.thread_id, ref.ns, checkpoint_id))
-            first = next(iter(children.get(state.parent_id or "", ())), None) == checkpoint_id
-            grown = state.source in ("loop", "input") and (first or state.parent_id is None)
-            yield delta.Station(state, self.writes(state.ref), grown)
+            yield delta.Station(state, self.writes(state.ref), self._grown(state))
+
+    def _grown(self, state: State) -> bool:
+        """Whether a checkpoint is what its parent's writes made: the first child, one step on, by a run."""
+        lineage = self.lineage(state.ref.thread_id, state.ref.ns)
+        parent_id = lineage.parent(state.ref.checkpoint_id)
+        if parent_id is None or state.source not in ("loop", "input") or state.step is None:
+            return False
+        parent = self.state(Ref(state.ref.thread_id, state.ref.ns, parent_id))
+        return lineage.children[parent_id][0] == state.ref.checkpoint_id and parent.step == state.step - 1
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""
