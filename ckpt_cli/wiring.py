@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from ckpt_cli.output.printer import Printer
-from ckpt_cli.session import Session
+from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.startup import prepare
 from ckpt_cli.views.base import View
 
@@ -63,7 +63,7 @@ _REVEAL = Annotated[
 
 _COMMON: dict[str, tuple[Any, Any]] = {
     "db": (_DB, None),
-    "key_env": (_KEY_ENV, "LANGGRAPH_AES_KEY"),
+    "key_env": (_KEY_ENV, KEY_ENV),
     "as_json": (_JSON, False),
     "as_jsonl": (_JSONL, False),
     "query": (_QUERY, None),

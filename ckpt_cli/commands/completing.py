@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from ckpt_cli.session import Session
+from ckpt_cli.session import KEY_ENV, Session
 
 _BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
 _OFFERED = 200
@@ -75,7 +75,7 @@ def _thread(ctx: typer.Context) -> str:
 
 def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
     """What one look at the database gives; words that a shell can't carry are left out."""
-    session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or "LANGGRAPH_AES_KEY")
+    session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
             found: list[Any] = session.look(lambda _: list(islice(names(session), _OFFERED)))
