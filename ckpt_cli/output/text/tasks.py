@@ -1,0 +1,42 @@
+"""Tasks as text, the same wherever they are shown: node, how far it came, its question or error."""
+
+from collections.abc import Iterator
+
+from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.text.values import block, brief, inline
+from ckpt_cli.views.show import TaskLine
+
+STATUS = {
+    "finished": ("good", "✓ finished"),
+    "waiting": ("waiting", "⏸ waiting"),
+    "failed": ("bad", "✗ failed"),
+    "due": ("muted", "○ due"),
+}
+
+
+def task_lines(task: TaskLine, page: Page) -> Iterator[Line]:
+    """A task, its error, and the subgraphs it called."""
+    line: Line = [("", "  "), ("node", task.node or "unknown node"), ("", "  "), STATUS[task.status]]
+    if task.error is not None:
+        room = None if page.width is None else max(page.width - sum(len(text) for _, text in line) - 2, 20)
+        error = task.error if isinstance(task.error, str) else brief(task.error, room, reveal=page.reveal)
+        line += [("", "  "), ("bad", error)]
+    elif task.id is not None:
+        line += [("muted", f"  {task.id}")]
+    yield line
+    for ns in task.namespaces:
+        yield [("", "    "), ("muted", "subgraph  "), ("", f"--ns {ns}")]
+
+
+def questions(task: TaskLine, page: Page) -> Iterator[Line]:
+    """What a task asks, with the id to answer it by."""
+    for question in task.interrupts:
+        label: Line = [("", "    "), ("waiting", "asks  ")]
+        line = inline(question.value, page, 10)
+        if line is not None:
+            yield [*label, line]
+        else:
+            yield label
+            yield from block(question.value, page, 6)
+        if question.id:
+            yield [("", "    "), ("muted", f"id    {question.id}")]
