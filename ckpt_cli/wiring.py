@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from ckpt_cli.commands.completing import complete_database
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.startup import prepare
@@ -26,7 +27,8 @@ _DB = Annotated[
         metavar="DATABASE",
         envvar="CKPT_DB",
         show_envvar=True,
-        help="A path or sqlite:///path; otherwise the one database in this folder.",
+        autocompletion=complete_database,
+        help="A path, a URL (sqlite:///path) or a name from the config file; else the one database in this folder.",
         rich_help_panel=_DATABASE,
     ),
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from ckpt_cli.errors import CkptError
 from ckpt_cli.session import KEY_ENV, Session
 
 _BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
@@ -16,6 +17,16 @@ _ROWS = 50
 
 Offer = tuple[str, str]
 """A word and what is said beside it."""
+
+
+def complete_database(incomplete: str) -> list[str]:
+    """Databases that the config file names; where none fits, the shell offers files."""
+    from ckpt_cli.savers.url import names
+
+    try:
+        return [name for name in names() if name.startswith(incomplete)]
+    except CkptError:  # a config file that can't be read is said when the command runs
+        return []
 
 
 def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:

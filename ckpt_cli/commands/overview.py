@@ -12,5 +12,5 @@ def run(session: Session, verbs: list[Known]) -> OverviewView:
     try:
         view.database = session.look(lambda reader: reader.saver.about().location)
     except CkptError as error:
-        view.problem = error.message
+        view.problem = ": ".join([error.message, *([", ".join(error.candidates)] if error.candidates else [])])
     return view

@@ -42,6 +42,11 @@ def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
     return _open_url(database) or _open_path(Path(database), database) or _open_name(database)
 
 
+def names() -> list[str]:
+    """The databases that the config file names."""
+    return sorted(_config()[1])
+
+
 def redact(text: str) -> str:
     """Text with every password in it hidden: in ``user:password@``, and in parameters named like secrets.
 
