@@ -64,7 +64,7 @@ def run(
     row = reader.resolve(thread, rev, ns)
     state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
     snapshot = reader.snapshot(row.ref)
-    found = _channels(reader, state, lineage)
+    found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
     shown = wanted or {name: one for name, one in found.items() if everything or not one.control}
@@ -92,9 +92,9 @@ def run(
     )
 
 
-def _channels(reader: Reader, state: State, lineage: Lineage) -> dict[str, Channel]:
+def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
     before = _versions_before(reader, state, lineage)
-    values = {**state.values, **reader.values(state.ref)}
+    values = state.values if raw else {**state.values, **reader.values(state.ref)}
     deltas = reader.deltas(state.ref)
     found = {}
     for name in dict.fromkeys([*values, *state.versions]):
@@ -139,7 +139,11 @@ def _wanted(found: dict[str, Channel], names: Sequence[str], thread: str) -> dic
 
             near = get_close_matches(name, found, n=3, cutoff=0.5)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(found) or 'none'}"
-            raise ChannelNotFound(f"no channel {name!r} in this checkpoint of {thread!r}", hint=hint, candidates=near)
+            raise ChannelNotFound(
+                f"no channel {name!r} in this checkpoint of {thread!r}",
+                hint=hint,
+                candidates=near if len(near) > 1 else (),
+            )
     return {name: found[name] for name in names}
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
-from ckpt_cli.output.text.brief import class_name
+from ckpt_cli.output.text.brief import size_of
 from ckpt_cli.output.text.tasks import questions, task_lines
 from ckpt_cli.output.text.values import block, brief, inline
 from ckpt_cli.values.jsonform import to_json
-from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 
 _LABEL = 10
@@ -100,10 +100,10 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []
     if channel.empty or channel.problem:
-        told = ("muted", "empty") if channel.empty else ("bad", f"can't be decoded: {channel.problem}")
+        told = ("muted", channel.note or "empty") if channel.empty else ("bad", f"can't be decoded: {channel.problem}")
         yield [*head, ("", "  "), told, *version]
         return
-    value = _form(channel.value) if view.stored else channel.value
+    value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
     line = None if note or version else inline(value, page, max(width, cell_len(name)) + 4)
     if line is not None:
         yield [*head, ("", "  "), line]
@@ -112,17 +112,8 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
     yield from block(value, page, 4, full=view.full)
 
 
-def _form(value: Any) -> Any:
-    """A value with its recorded form spelled out."""
-    return to_json(value)
-
-
 def _how_much(value: Any) -> str:
-    from ckpt_cli.output.text.brief import size_of
-
-    if isinstance(value, Node) and value.form is Form.SNAPSHOT:
-        return f"delta snapshot, {size_of(value.state)}"
-    return class_name(value) if isinstance(value, Node) else size_of(value)
+    return f"delta snapshot of {size_of(inside(value))}" if inside(value) is not value else size_of(value)
 
 
 def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Iterator[Line]:
