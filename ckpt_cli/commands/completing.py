@@ -80,8 +80,9 @@ def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
 
 def _thread(ctx: typer.Context) -> str:
-    threads = ctx.params.get("threads") or [None]
-    return str(ctx.params.get("thread") or threads[0] or "")
+    """The first thread on the line; an option that still wants its value leaves the arguments before it in `args`."""
+    named = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]
+    return next((str(name) for name in named if name), "")
 
 
 def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
