@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
 from ckpt_cli.history import delta
 from ckpt_cli.history.channels import TASKS, user_channels
+from ckpt_cli.history.due import Wiring
 from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.naming import Names
 from ckpt_cli.history.revisions import Finder, is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
 from ckpt_cli.layouts import named, state_of
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
+from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
@@ -157,6 +159,16 @@ class Reader:
             history=lambda: self._others(ref),
             namespaces=lambda: self.saver.namespaces(ref.thread_id),
         )
+
+    def names(self, ref: Ref) -> Names:
+        """Which nodes the tasks are that left writes on a checkpoint; neighbours are asked only where it can't tell."""
+        writes, known = self.writes(ref), Wiring(self.state(ref), lambda: self._others(ref))
+        names = Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
+        tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
+        if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
+            return names
+        known.learn_until(lambda: False)
+        return Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
 
     def _others(self, ref: Ref) -> Iterator[State]:
         """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""

@@ -8,7 +8,7 @@ from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.brief import size_of
-from ckpt_cli.output.text.tasks import questions, task_lines
+from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import block, brief, inline
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
@@ -137,4 +137,3 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)) if view.next else ("good", "nothing: done")]
     for task in view.tasks:
         yield from task_lines(task, page)
-        yield from questions(task, page)
