@@ -1,5 +1,6 @@
 """The table of verbs, whose modules load when they run, and the one place where an error becomes an exit code."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -83,7 +84,21 @@ def ckpt(
 ) -> None:
     """Without a verb, say what there is."""
     if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
+        _overview()
+
+
+def _overview() -> None:
+    from ckpt_cli.commands import overview
+    from ckpt_cli.output.printer import Printer
+    from ckpt_cli.session import Session
+    from ckpt_cli.views.overview import Known
+
+    session = Session(os.environ.get("CKPT_DB"))
+    verbs = [Known(name, verb.panel, verb.help) for name, verb in VERBS.items()]
+    try:
+        Printer().show(overview.run(session, verbs), now=session.clock())
+    finally:
+        session.close()
 
 
 def run(args: Sequence[str]) -> int:

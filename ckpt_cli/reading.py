@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
 from ckpt_cli.history import delta
 from ckpt_cli.history.channels import TASKS, user_channels
+from ckpt_cli.history.due import Wiring
 from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.naming import Names
 from ckpt_cli.history.revisions import Finder, is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
 from ckpt_cli.layouts import named, state_of
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
+from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
@@ -158,6 +160,16 @@ class Reader:
             namespaces=lambda: self.saver.namespaces(ref.thread_id),
         )
 
+    def names(self, ref: Ref) -> Names:
+        """Which nodes the tasks are that left writes on a checkpoint; neighbours are asked only where it can't tell."""
+        writes, known = self.writes(ref), Wiring(self.state(ref), lambda: self._others(ref))
+        names = Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
+        tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
+        if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
+            return names
+        known.learn_until(lambda: False)
+        return Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
+
     def _others(self, ref: Ref) -> Iterator[State]:
         """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""
         lineage = self.lineage(ref.thread_id, ref.ns)
@@ -200,12 +212,18 @@ class Reader:
             at = next(iter(children.get(at, ())), None)
 
     def _stations(self, ref: Ref, checkpoint_ids: Iterable[str]) -> Iterator[delta.Station]:
-        children = self.lineage(ref.thread_id, ref.ns).children
         for checkpoint_id in checkpoint_ids:
             state = self.state(Ref(ref.thread_id, ref.ns, checkpoint_id))
-            first = next(iter(children.get(state.parent_id or "", ())), None) == checkpoint_id
-            grown = state.source in ("loop", "input") and (first or state.parent_id is None)
-            yield delta.Station(state, self.writes(state.ref), grown)
+            yield delta.Station(state, self.writes(state.ref), self._grown(state))
+
+    def _grown(self, state: State) -> bool:
+        """Whether a checkpoint is what its parent's writes made: the first child, one step on, by a run."""
+        lineage = self.lineage(state.ref.thread_id, state.ref.ns)
+        parent_id = lineage.parent(state.ref.checkpoint_id)
+        if parent_id is None or state.source not in ("loop", "input") or state.step is None:
+            return False
+        parent = self.state(Ref(state.ref.thread_id, state.ref.ns, parent_id))
+        return lineage.children[parent_id][0] == state.ref.checkpoint_id and parent.step == state.step - 1
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""

@@ -12,6 +12,9 @@ from ckpt_cli.serde.codec import Codec
 
 T = TypeVar("T")
 
+KEY_ENV = "LANGGRAPH_AES_KEY"
+"""Where LangGraph itself looks for the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
+
 
 @dataclass
 class Session:
@@ -19,12 +22,12 @@ class Session:
 
     Attributes:
         database: what ``--db`` or ``$CKPT_DB`` said; None looks for the one database in the current folder.
-        key_env: name of the environment variable that holds the AES key.
+        key_env: name of the environment variable that holds the AES key; one that a person named must have it.
         say: tells the person something on stderr.
     """
 
     database: str | None
-    key_env: str = "LANGGRAPH_AES_KEY"
+    key_env: str = KEY_ENV
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
     _reader: Reader | None = field(default=None, repr=False)
@@ -52,6 +55,8 @@ class Session:
     def _key(self) -> bytes | None:
         text = os.environ.get(self.key_env)
         if not text:
+            if self.key_env != KEY_ENV:
+                raise UsageError(f"there is no key in ${self.key_env}")
             return None
         key = text.encode()
         if len(key) not in (16, 24, 32):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from ckpt_cli.commands.completing import complete_database
 from ckpt_cli.output.printer import Printer
-from ckpt_cli.session import Session
+from ckpt_cli.session import KEY_ENV, Session
 from ckpt_cli.startup import prepare
 from ckpt_cli.views.base import View
 
@@ -26,7 +27,8 @@ _DB = Annotated[
         metavar="DATABASE",
         envvar="CKPT_DB",
         show_envvar=True,
-        help="A path or sqlite:///path; otherwise the one database in this folder.",
+        autocompletion=complete_database,
+        help="A path, a URL (sqlite:///path) or a name from the config file; else the one database in this folder.",
         rich_help_panel=_DATABASE,
     ),
 ]
@@ -63,7 +65,7 @@ _REVEAL = Annotated[
 
 _COMMON: dict[str, tuple[Any, Any]] = {
     "db": (_DB, None),
-    "key_env": (_KEY_ENV, "LANGGRAPH_AES_KEY"),
+    "key_env": (_KEY_ENV, KEY_ENV),
     "as_json": (_JSON, False),
     "as_jsonl": (_JSONL, False),
     "query": (_QUERY, None),

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": _GROUND | _LOGIC | {"reading", "output"},
     "commands": _BELOW_COMMANDS,
     "startup": set(),
-    "wiring": _BELOW_COMMANDS | {"startup"},
+    "wiring": _BELOW_COMMANDS | {"startup", "commands"},
     "app": _BELOW_COMMANDS | {"startup", "wiring", "commands"},
     "__main__": {"app"},
 }

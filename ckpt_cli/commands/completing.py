@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from ckpt_cli.session import Session
+from ckpt_cli.errors import CkptError
+from ckpt_cli.session import KEY_ENV, Session
 
 _BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
 _OFFERED = 200
@@ -16,6 +17,16 @@ _ROWS = 50
 
 Offer = tuple[str, str]
 """A word and what is said beside it."""
+
+
+def complete_database(incomplete: str) -> list[str]:
+    """Databases that the config file names; where none fits, the shell offers files."""
+    from ckpt_cli.savers.url import names
+
+    try:
+        return [name for name in names() if name.startswith(incomplete)]
+    except CkptError:  # a config file that can't be read is said when the command runs
+        return []
 
 
 def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -69,13 +80,14 @@ def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
 
 def _thread(ctx: typer.Context) -> str:
-    threads = ctx.params.get("threads") or [None]
-    return str(ctx.params.get("thread") or threads[0] or "")
+    """The first thread on the line; an option that still wants its value leaves the arguments before it in `args`."""
+    named = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]
+    return next((str(name) for name in named if name), "")
 
 
 def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
     """What one look at the database gives; words that a shell can't carry are left out."""
-    session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or "LANGGRAPH_AES_KEY")
+    session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
             found: list[Any] = session.look(lambda _: list(islice(names(session), _OFFERED)))

@@ -14,7 +14,7 @@ Thread = Annotated[
 Threads = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[THREAD]...",
+        metavar="THREAD",
         help="Thread ids; all threads unless given.",
         autocompletion=complete_thread,
         show_default=False,
@@ -24,7 +24,7 @@ Threads = Annotated[
 Rev = Annotated[
     str,
     typer.Argument(
-        metavar="[REV]",
+        metavar="REV",
         help="A checkpoint: @ (the head), an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}.",
         autocompletion=complete_revision,
     ),

@@ -135,7 +135,9 @@ def _lost(there: list[Any], step: Any, value: Any) -> PathNotFound:
     near = get_close_matches(str(step), names, n=3, cutoff=0.5)
     shown = ", ".join([*names[:_LISTED], *([f"… {len(names) - _LISTED} more"] if len(names) > _LISTED else [])])
     hint = f"did you mean {spell([*there, near[0]])}?" if near else f"{here} has {shown}"
-    return PathNotFound(f"no {missing}: {here} is {_kind(value)} without it", hint=hint, candidates=near)
+    return PathNotFound(
+        f"no {missing}: {here} is {_kind(value)} without it", hint=hint, candidates=near if len(near) > 1 else ()
+    )
 
 
 def _range(here: str, count: int) -> str:

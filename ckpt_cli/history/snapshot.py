@@ -149,11 +149,14 @@ def _task(task_id: str | None, node: str | None, writes: list[TaskWrite]) -> Tas
     asked = [i for write in writes if write.channel == INTERRUPT and write.read for i in interrupts(write.value)]
     error = next((write.value for write in writes if write.channel == ERROR and write.read), None)
     path = next((write.row.task_path for write in writes if write.row.task_path), "")
-    return Task(task_id, node, _status(writes), path, error, [identified(i) for i in asked], writes)
+    return Task(task_id, node, status_of(writes), path, error, [identified(i) for i in asked], writes)
 
 
-def _status(writes: list[TaskWrite]) -> Status:
-    """A task is finished if and only if it has an output write; failed ones may run again and then ask."""
+def status_of(writes: Sequence[TaskWrite]) -> Status:
+    """How far the task has come that left these writes.
+
+    A task is finished if and only if it has an output write; failed ones may run again and then ask.
+    """
     channels = {write.channel for write in writes}
     if channels - CONTROL_WRITES:
         return Status.FINISHED

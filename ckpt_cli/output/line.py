@@ -30,6 +30,7 @@ STYLES = frozenset(
         "ai",
         "tool",
         "system",  # who speaks in a conversation
+        "exact",  # a value asked for by itself: a pipe gets it as it is, a terminal never does
         "tab",  # only for TAB
     }
 )

@@ -71,8 +71,8 @@ def render(view: View, page: Page) -> Iterator[Line]:
 
 
 def plain_text(line: Line) -> str:
-    """A line without styles, safe to print."""
-    return "".join(span[1] if span == TAB else clean(span[1]) for span in line)
+    """A line without styles, safe to print but for what scripts ask for to the letter."""
+    return "".join(span[1] if span == TAB or span[0] == "exact" else clean(span[1]) for span in line)
 
 
 def wants_color(choice: Color, person: bool) -> bool:

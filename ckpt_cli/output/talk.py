@@ -50,8 +50,9 @@ def _usage(error: Exception) -> int:
     """Typer's errors have a context, whose command explains itself."""
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "ckpt"
-    message, _, meant = error.format_message().rstrip(".").partition(". Did you mean ")  # type: ignore[attr-defined]
-    hint = f"did you mean {meant}" if meant else f"{path} --help"
+    said = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    message, _, meant = said.replace("(Possible options: ", ". Did you mean ").partition(". Did you mean ")
+    hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
     if path == "ckpt" and hasattr(error, "option_name"):
         hint = f"options come after the verb: ckpt VERB {error.option_name} …"
     _explain(message[:1].lower() + message[1:], (), hint)

@@ -29,6 +29,7 @@ THEME = {
     "ai": "bold green",
     "tool": "bold magenta",
     "system": "bold bright_black",
+    "exact": "",
     "tab": "",
 }
 

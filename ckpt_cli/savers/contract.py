@@ -133,9 +133,8 @@ class Saver(ABC):
     ) -> Iterator[Write]:
         """The writes of a thread, one namespace or some of its checkpoints, by checkpoint and then in canonical order.
 
-        Args:
-            values: read the payloads of at most so many bytes; longer ones come with `payload` None and their size.
-                0 reads none, None reads all.
+        `values` is how long a payload may be, in bytes, to be read; longer ones come with `payload` None and their
+        size. 0 reads none but the empty ones, None reads all.
         """
 
     @abstractmethod

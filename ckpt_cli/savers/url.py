@@ -1,16 +1,177 @@
-"""What a person typed becomes an open saver."""
+"""What a person typed after ``--db`` becomes an open saver: a URL, a path, a name, or nothing for this folder's one.
 
-from collections.abc import Callable
+Nothing is ever imported on a database's word, and a password goes to the driver and nowhere else: whatever is printed
+passes `redact`.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import DatabaseUnreachable, NotSupported, UsageError
 from ckpt_cli.savers.contract import Saver
+
+_ENDINGS = (".sqlite", ".sqlite3", ".db")
+_LATER = {
+    "postgresql": "Postgres",
+    "postgres": "Postgres",
+    "mysql": "MySQL",
+    "mariadb": "MariaDB",
+    "redis": "Redis",
+    "rediss": "Redis",
+    "mongodb": "MongoDB",
+    "dynamodb": "DynamoDB",
+    "valkey": "Valkey",
+    "valkeys": "Valkey",
+}
+_LATER_FILES = {".langgraph_api": "what `langgraph dev` leaves", "langgraph.json": "langgraph.json"}
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
 
 
 def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
-    """Open what ``--db`` names."""
+    """Open what ``--db`` names; None looks for the one database of the current folder and says which it found.
+
+    Raises:
+        UsageError: no database was named and there is not exactly one here, or it is no URL that ckpt knows.
+        DatabaseUnreachable: what was named isn't there or can't be opened.
+        NotSupported: a kind of database that this version can't open.
+    """
+    if not database:
+        return _open_here(say)
+    return _open_url(database) or _open_path(Path(database), database) or _open_name(database)
+
+
+def names() -> list[str]:
+    """The databases that the config file names."""
+    return sorted(_config()[1])
+
+
+def redact(text: str) -> str:
+    """Text with every password in it hidden: in ``user:password@``, and in parameters named like secrets.
+
+    Rather too much than too little: a password that holds ``/`` or ``@`` unescaped is hidden up to the last ``@``.
+    """
+    text = re.sub(r"(://[^/?#@:\s]*):\S*@", r"\1:***@", text)
+    return re.sub(r"(?i)(\b\w*(?:password|passwd|pwd|secret|token)\w*=)[^&#\s]+", r"\1***", text)
+
+
+def _open_url(database: str) -> Saver | None:
+    match = _URL.fullmatch(database)
+    if match is None:
+        return None
+    scheme, rest = match[1].lower(), match[2]
+    if scheme == "sqlite":
+        return _open_sqlite(_sqlite_path(database, rest), database)
+    if scheme in _LATER:
+        raise NotSupported(f"{redact(database)}: this version opens SQLite, not {_LATER[scheme]} yet")
+    raise UsageError(f"{redact(database)}: unknown kind of database", hint=f"known: sqlite, {', '.join(_LATER)}")
+
+
+def _sqlite_path(database: str, rest: str) -> Path:
+    """``sqlite:///relative`` and ``sqlite:////absolute``, as SQLAlchemy reads them.
+
+    What is not there under that name is looked for from the root and with ``%20`` and the like decoded, which people
+    type as well.
+    """
+    if not rest.startswith("/") or not rest.strip("/"):
+        raise UsageError(f"{database}: no path in it", hint="sqlite:///relative/path or sqlite:////absolute/path")
+    from urllib.parse import unquote
+
+    readings = [reading for name in (rest[1:], unquote(rest[1:])) for reading in (Path(name), Path("/", name))]
+    return next((path for path in readings if _there(path)), readings[0])
+
+
+def _open_path(path: Path, database: str) -> Saver | None:
+    if not _there(path):
+        return None
+    if path.name in _LATER_FILES:
+        raise NotSupported(f"{path}: this version opens SQLite, not {_LATER_FILES[path.name]} yet")
+    return _open_sqlite(path, database)
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists() or path.is_symlink()
+    except (OSError, ValueError):  # too long for a name, or a NUL in it: no path
+        return False
+
+
+def _open_sqlite(path: Path, database: str) -> Saver:
     from ckpt_cli.savers.sqlite import open_file
 
-    if database is None:
-        raise UsageError("no database named")
-    return open_file(Path(database.removeprefix("sqlite:///")), database)
+    return open_file(path, database)
+
+
+def _open_name(name: str) -> Saver:
+    config, known = _config()
+    url = known.get(name)
+    if url is None:
+        near = _near(name, known)
+        hint = f"did you mean {near[0]}?" if near else "a path, a URL, or a name under [databases] in " + str(config)
+        raise DatabaseUnreachable(f"no such file or database name: {redact(name)}", hint=hint, candidates=near)
+    saver = _open_url(url) or _open_path(Path(url).expanduser(), url)
+    if saver is None:
+        raise DatabaseUnreachable(f"no such file: {redact(url)}", hint=f"{config} calls it {name}")
+    return saver
+
+
+def _config() -> tuple[Path, dict[str, str]]:
+    """The config file and the names in it: ``[databases]``, ``name = "url or path"``."""
+    home = os.environ.get("XDG_CONFIG_HOME")
+    path = (Path(home) if home else Path("~/.config").expanduser()) / "ckpt" / "config.toml"
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return path, {}
+    import tomllib
+
+    try:
+        named = tomllib.loads(text).get("databases", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+    if not isinstance(named, dict) or not all(isinstance(url, str) for url in named.values()):
+        raise UsageError(f'{path}: [databases] wants lines like name = "url"')
+    return path, named
+
+
+def _near(name: str, known: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    folder = Path(name).parent
+    try:
+        files = [str(path) for path in folder.iterdir() if path.suffix in _ENDINGS]
+    except (OSError, ValueError):
+        files = []
+    return get_close_matches(name, [*known, *files], n=3, cutoff=0.6)
+
+
+def _open_here(say: Callable[[str], None]) -> Saver:
+    from ckpt_cli.savers.sqlite.files import is_sqlite
+
+    files = [path for path in sorted(Path().iterdir()) if path.suffix in _ENDINGS and is_sqlite(path)]
+    found = [str(path) for path in files if _holds_checkpoints(path)]
+    if not found:
+        hint = "name one with --db or $CKPT_DB; `ckpt demo` makes one to look around in"
+        raise UsageError("no database named, and no checkpoint database in this folder", hint=hint)
+    if len(found) > 1:
+        raise UsageError(
+            f"no database named, and {len(found)} checkpoint databases in this folder",
+            hint="name one with --db or $CKPT_DB",
+            candidates=found,
+        )
+    say(f"database: {found[0]}")
+    return _open_sqlite(Path(found[0]), found[0])
+
+
+def _holds_checkpoints(path: Path) -> bool:
+    """Whether it is one to choose; also when it can't be opened now, so that the reason is told."""
+    from ckpt_cli.savers.sqlite import NotCheckpoints, open_file
+
+    try:
+        open_file(path).close()
+    except NotCheckpoints:
+        return False
+    except DatabaseUnreachable:
+        return True
+    return True

@@ -73,7 +73,7 @@ def revive(value: dict[str, Any]) -> Any:
 
 
 def _lc1(value: dict[str, Any], path: list[str]) -> Any:
-    kind, module = value["type"], ".".join(path[:-1])
+    kind, module = value.get("type"), ".".join(path[:-1])
     if kind == "constructor" and value.keys() == {"lc", "type", "id", "kwargs"} and isinstance(value["kwargs"], dict):
         return Node(Opened(module, path[-1], Form.LC1, value["kwargs"]))
     rest = {key: item for key, item in value.items() if key not in ("lc", "type", "id")}
@@ -84,7 +84,7 @@ def _lc1(value: dict[str, Any], path: list[str]) -> Any:
 
 def _lc2(value: dict[str, Any], path: list[str]) -> Any:
     args, kwargs = value.get("args") or [], value.get("kwargs") or {}
-    if value["type"] != "constructor" or not isinstance(args, list) or not isinstance(kwargs, dict):
+    if value.get("type") != "constructor" or not isinstance(args, list) or not isinstance(kwargs, dict):
         return value
     method = value.get("method")
     names = [method] if method is None or isinstance(method, str) else method

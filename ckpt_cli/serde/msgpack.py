@@ -94,13 +94,13 @@ class Unpacker:
 
     def _settle(self, box: list[Any], room: _Room) -> bool:
         """Give every object its room; False if plain containers alone go too deep."""
-        stack: list[tuple[Any, int]] = [(box, room.levels + 1)]
+        stack: list[tuple[Any, int]] = [(box, room.levels)]
         while stack:
             container, levels = stack.pop()
             for key, value in enumerate(container) if type(container) is list else container.items():
                 kind = type(value)
                 if kind is list or kind is dict:
-                    if levels <= 1:
+                    if levels < 1:
                         return False
                     stack.append((value, levels - 1))
                 elif kind is _Unsettled:
@@ -108,7 +108,7 @@ class Unpacker:
         return True
 
     def _node(self, found: _Unsettled, room: _Room) -> Node:
-        if room.levels < 1 or room.copies < 0:
+        if room.levels < 0 or room.copies < 0:
             return _broken(found.code, found.data, "nested too deep")
         return self._remember(found.code, found.data, room.levels, partial(self._load, found.code, room))
 

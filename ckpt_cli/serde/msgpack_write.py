@@ -53,10 +53,19 @@ def _object(item: Any) -> Any:
     if not isinstance(item, Node):
         raise UsageError(f"a {type(item).__name__} can't be stored")
     if item.raw is not None and item.encoding.startswith("msgpack:"):
-        return ormsgpack.Ext(int(item.encoding.removeprefix("msgpack:")), item.raw)
+        code = int(item.encoding.removeprefix("msgpack:"))
+        return ormsgpack.Ext(code, item.raw) if code >= 0 else ormsgpack.Fragment(_reserved(code, item.raw))
     if item.raw is not None and item.encoding == ENCODING:
         return ormsgpack.Fragment(whole(item))
     return ormsgpack.Ext(*_ext(item))
+
+
+def _reserved(code: int, data: bytes) -> bytes:
+    """An extension of msgpack's own range (timestamps), which ormsgpack reads and doesn't write."""
+    sizes = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
+    if len(data) in sizes:
+        return bytes([sizes[len(data)], code & 0xFF]) + data
+    return b"\xc9" + len(data).to_bytes(4) + bytes([code & 0xFF]) + data
 
 
 def whole(node: Node) -> bytes:

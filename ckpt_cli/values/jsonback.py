@@ -119,7 +119,7 @@ def _state(data: dict[str, Any], form: Form, done: Done) -> Any:
     if form is Form.LC2:
         return {"args": done(data["$args"]), "kwargs": _fields(data, done)}
     if form is Form.PICKLE:
-        state = {key[1:]: done(data[key]) for key in ("$args", "$state", "$items") if key in data}
+        state = {key[1:]: done(data[key]) for key in ("$args", "$kwargs", "$state", "$items") if key in data}
         fields = _fields(data, done)
         return {**state, "state": fields} if fields else state
     if form in (Form.VALUE, Form.METHOD) or (form in FIELDS and "$value" in data):

@@ -94,7 +94,9 @@ def _date(args: Sequence[Any]) -> str:
 
 def _time(args: Sequence[Any]) -> str:
     if not isinstance(args[0], dict):
-        return _first(args)
+        if isinstance(args[0], str):
+            return _first(args)
+        args = [dict(zip(("hour", "minute", "second", "microsecond", "tzinfo"), args, strict=False))]
     fields = args[0]
     clock = f"{fields['hour']:02}:{fields['minute']:02}:{fields['second']:02}"
     micro = fields.get("microsecond")

@@ -38,13 +38,21 @@ def _floats(a: float, b: float) -> bool:
 
 
 def _keyed(a: dict[Any, Any], b: dict[Any, Any], stack: list[tuple[Any, Any]]) -> bool:
-    if a.keys() != b.keys():
+    if len(a) != len(b):
         return False
-    kinds = {key: type(key) for key in a if not isinstance(key, str)}
-    if kinds and any(kinds.get(key, str) is not type(key) for key in b):
+    if not all(isinstance(key, str) for key in a):
+        a, b = {_exact(key): a[key] for key in a}, {_exact(key): b[key] for key in b}
+    if a.keys() != b.keys():
         return False
     stack.extend((value, b[key]) for key, value in a.items())
     return True
+
+
+def _exact(key: Any) -> Any:
+    """A key that equals only its own kind: as keys, 1 and True are one to Python, and nan is not even itself."""
+    if isinstance(key, tuple):
+        return tuple(_exact(item) for item in key)
+    return (type(key), repr(key) if isinstance(key, float) else key)
 
 
 def _nodes(a: Node, b: Node, stack: list[tuple[Any, Any]]) -> bool:

@@ -15,12 +15,13 @@ class Known:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class OverviewView(View):
     """The verbs, in their order.
 
     Attributes:
-        database: what ``$CKPT_DB`` names or the current folder holds; null where neither has one.
+        database: what ``$CKPT_DB`` names or the current folder holds; null where neither has one that opens.
+        problem: why not, in words.
     """
 
     verb: ClassVar[str] = "overview"
@@ -28,3 +29,4 @@ class OverviewView(View):
     version: str
     verbs: list[Known]
     database: str | None
+    problem: str

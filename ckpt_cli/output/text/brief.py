@@ -15,7 +15,7 @@ from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text import arrays
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
-from ckpt_cli.values.parts import fields, inside, parts, positions
+from ckpt_cli.values.parts import fields, inside, is_leaf, parts, positions
 
 UNCUT = 4000
 """What stands for "as much as it takes" where nothing is cut for a terminal's sake: still one line."""
@@ -209,6 +209,8 @@ def size_of(value: Any) -> str:
         return f"{len(value):,} characters"
     if isinstance(value, Node) and known.items(value) is None:
         return class_name(value)
+    if is_leaf(value):
+        return ""
     if isinstance(value, dict):
         return f"{{{len(value)} {'key' if len(value) == 1 else 'keys'}}}"
     total = len(known.items(value) or ()) if isinstance(value, Node) else len(value)

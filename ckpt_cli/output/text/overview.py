@@ -7,7 +7,7 @@ from ckpt_cli.output.cells import pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.views.overview import OverviewView
 
-_NAME = 10
+_NAME = 9
 
 
 def render(view: OverviewView, page: Page) -> Iterator[Line]:
@@ -17,22 +17,28 @@ def render(view: OverviewView, page: Page) -> Iterator[Line]:
         yield []
         yield [("title", heading)]
         for verb in verbs:
-            parts = [verb.help] if page.width is None else list(wrap(verb.help, max(page.width - _NAME - 2, 20)))
-            yield [("", "  "), ("key", pad(verb.name, _NAME)), ("", parts[0])]
-            yield from ([("", " " * (_NAME + 2) + part)] for part in parts[1:])
+            first, *more = _wrapped(verb.help, page, _NAME + 2)
+            yield [("", "  "), ("key", pad(verb.name, _NAME)), ("", first)]
+            yield from ([("", " " * (_NAME + 2) + part)] for part in more)
     yield []
-    if view.database is None:
-        yield [
-            ("muted", "No database here: name one with --db, or write an example with "),
-            ("key", "ckpt demo"),
-            ("muted", "."),
-        ]
-    else:
-        yield [
-            ("muted", "Database: "),
-            ("id", view.database),
-            ("muted", ". Begin with "),
-            ("key", "ckpt threads"),
-            ("muted", "."),
-        ]
+    yield from _database(view, page)
     yield [("key", "ckpt VERB --help"), ("muted", " explains a verb, with examples.")]
+
+
+def _database(view: OverviewView, page: Page) -> Iterator[Line]:
+    if view.database is not None:
+        yield [("muted", "Database: "), ("id", view.database)]
+        yield [("key", "ckpt threads"), ("muted", " shows what is in it.")]
+        return
+    for part in _wrapped(view.problem, page, 0):
+        yield [("muted", part)]
+    yield [
+        ("key", "--db PATH"),
+        ("muted", " names a database, "),
+        ("key", "ckpt demo"),
+        ("muted", " writes an example."),
+    ]
+
+
+def _wrapped(text: str, page: Page, indent: int) -> list[str]:
+    return [text] if page.width is None else list(wrap(text, max(page.width - indent, 20)))

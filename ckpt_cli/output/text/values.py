@@ -9,13 +9,13 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, pad, wrap
-from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.brief import UNCUT, brief, class_name, elements, size_of, whole
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
 
-__all__ = ["block", "brief", "folded"]
+__all__ = ["block", "brief", "folded", "inline"]
 
 _TEXT_LINES = 8
 _ENTRIES = 24
@@ -27,6 +27,11 @@ _DEEPEST = 24
 def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
     """A value in full, every line indented by so many cells; a pipe gets all of it, with every text on one line."""
     return _Block(page, full).lines(value, indent, 0)
+
+
+def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
+    """The same in one line behind so many cells, where all of it fits and a line is the way to show it."""
+    return _Block(page, False).inline(inside(value), indent)
 
 
 def folded(total: int, full: bool, first: int = _FIRST) -> tuple[range, range]:
@@ -41,6 +46,7 @@ class _Block:
 
     def __init__(self, page: Page, full: bool) -> None:
         self._page = page
+        self._extras = full
         self._full = full or page.width is None
 
     def lines(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
@@ -76,7 +82,11 @@ class _Block:
     def _room(self, indent: int) -> int:
         return UNCUT if self._page.width is None else max(self._page.width - indent, 20)
 
-    def _inline(self, value: Any, room: int, depth: int) -> tuple[str, str] | None:
+    def inline(self, value: Any, indent: int) -> Span | None:
+        """At the end of a line that has something else before it."""
+        return self._inline(value, self._room(indent), 0)
+
+    def _inline(self, value: Any, room: int, depth: int) -> Span | None:
         """The value as one span where all of it fits, or where there is no other way to show it."""
         if isinstance(value, str):
             if self._page.width is None:
@@ -127,7 +137,7 @@ class _Block:
                 yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more messages")]
             who: Line = [("muted", pad(f"[{at}]", number)), ("", " "), (_speaker(one.role), pad(one.role, role))]
             yield from self._message(one, [("", " " * indent), *who, ("", "  ")], indent + number + role + 3)
-            if self._full and isinstance(value[at], Node):
+            if self._extras and isinstance(value[at], Node):
                 yield from self._rest(value[at], indent + number + role + 3)
 
     def _message(self, said: known.Message, who: Line, indent: int) -> Iterator[Line]:

@@ -99,10 +99,15 @@ class ReadOnlyFile:
             self._connection = None
 
     def _attempt(self, look: Callable[[], T]) -> T:
-        self._follow(survey(self.path))
         if self.seen.way is Way.LIVE:
-            return self._within_transaction(look)
+            self.close()
+        now = survey(self.path)
+        if self._differs(now):
+            self.close()
+        self.seen = now
         try:
+            if now.way is Way.LIVE:
+                return self._within_transaction(look)
             value = look()
         except Exception as error:
             self._check(error)
@@ -111,22 +116,22 @@ class ReadOnlyFile:
         return value
 
     def _within_transaction(self, look: Callable[[], T]) -> T:
-        connection = self._connected()
-        connection.execute("BEGIN")
+        """Look, then close: SQLite's locks would not outlive the next `survey` of this process."""
         try:
+            self._connected().execute("BEGIN")
             return look()
+        except sqlite3.DatabaseError as error:
+            raise explained(self.path, error) from error
         finally:
-            connection.execute("ROLLBACK")
+            self.close()
 
     def _check(self, error: Exception | None = None) -> None:
-        if survey(self.path) != self.seen:
+        if self._differs(survey(self.path)):
             raise _Changed from error
 
-    def _follow(self, now: Survey) -> None:
-        """Open anew where the situation is another; an immutable connection never notices a change by itself."""
-        if now.way is not self.seen.way or (now.way is not Way.LIVE and now != self.seen):
-            self.close()
-        self.seen = now
+    def _differs(self, now: Survey) -> bool:
+        """Whether what is open must be opened anew: an immutable connection never notices a change by itself."""
+        return now.way is not self.seen.way or (now.way is not Way.LIVE and now != self.seen)
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -42,7 +42,8 @@ def survey(path: Path) -> Survey:
     """Look at a file; `path` has no links in it.
 
     The way is found here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` where there
-    are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40).
+    are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Not to be called while this
+    process has a locked connection to the file: closing any file descriptor of it drops the process's POSIX locks.
 
     Raises:
         DatabaseUnreachable: it isn't there, can't be read, or is no SQLite database.

@@ -7,25 +7,25 @@ ONE_NS = "AND {ns} = CAST(? AS TEXT)"
 ONE_WRITE_NS = " AND {write_ns} = CAST(? AS TEXT)"
 SOME_WRITE_IDS = " AND {write_id} IN ({ids})"
 
-_SKIP_FROM_THREAD_TO_THREAD = """
+_IDS = """
     WITH RECURSIVE ids(id) AS (
         SELECT min(thread_id) FROM checkpoints
         UNION ALL
         SELECT (SELECT min(thread_id) FROM checkpoints WHERE thread_id > ids.id) FROM ids WHERE ids.id IS NOT NULL
     )
 """
+"""Skips from thread to thread in the key index."""
 
-THREADS = (
-    _SKIP_FROM_THREAD_TO_THREAD
-    + """
+_HEADS = """
     SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '') AS head
     FROM ids WHERE id IS NOT NULL
     ORDER BY head IS NOT NULL, head DESC, id
-"""  # noqa: S608 - constants
-)
+"""
+
+THREADS = _IDS + _HEADS
 """Threads without a root namespace come first, with NULL."""
 
-COUNT_THREADS = _SKIP_FROM_THREAD_TO_THREAD + "SELECT count(id) FROM ids"  # noqa: S608 - constants
+COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
 NUMBER_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id < ''"
 BLOB_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id >= x''"

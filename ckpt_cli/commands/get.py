@@ -1,0 +1,70 @@
+"""``ckpt get``: one value out of the state, for scripts."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.commands.completing import complete_channel
+from ckpt_cli.commands.options import At, Ns, Thread
+from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.history.paths import follow, parse, spell
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.views.get import GetView
+
+Path = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATH",
+        help='A channel and what is in it: messages[-1].content, files["a b"].size, ["odd.channel"].',
+        autocompletion=complete_channel,
+        show_default=False,
+    ),
+]
+
+
+def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "") -> GetView:
+    """One value out of the state: text as it is, everything else as JSON.
+
+    Exit code 4 says that there is no such path, 5 that the value is there and can't be decoded.
+
+    Examples:
+      ckpt get support-42 messages[-1].content
+      ckpt get support-42 'files["invoice.pdf"].status' --at step:3
+      ckpt get support-42 messages | jq length
+    """
+    return session.look(lambda reader: run(reader, thread, path, at, ns))
+
+
+def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:
+    """What stands at a path at the checkpoint that a revision names."""
+    row = reader.resolve(thread, at, ns)
+    state = channels(reader, row.ref)
+    steps = [path] if path in state else parse(path)
+    value = follow(_channel(state, steps[0]), steps[1:], steps[:1])
+    if isinstance(value, Node) and value.form is Form.BROKEN:
+        problem = f"{spell(steps)} can't be decoded: {value.problem}"
+        if value.needs_key:
+            raise KeyMissing(problem, hint="--key-env NAME names the key's variable")
+        raise PayloadCorrupt(problem, hint="`ckpt show --raw` shows its bytes")
+    return GetView(thread, ns, row.checkpoint_id, spell(steps), value)
+
+
+def channels(reader: Reader, ref: Ref) -> dict[str, Any]:
+    """Every channel that holds something, control channels included, delta channels rebuilt."""
+    return {**reader.state(ref).values, **reader.values(ref)}
+
+
+def _channel(state: dict[str, Any], name: Any) -> Any:
+    if name in state:
+        return state[name]
+    from difflib import get_close_matches
+
+    dotted = [channel for channel in state if channel.startswith(f"{name}.")]
+    near = dotted[:1] or get_close_matches(str(name), state, n=3, cutoff=0.5)
+    hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(state) or 'none'}"
+    raise ChannelNotFound(
+        f"no channel {name!r} at this checkpoint", hint=hint, candidates=near if len(near) > 1 else ()
+    )

@@ -1,0 +1,216 @@
+"""``ckpt show``: one checkpoint whole."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
+from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.history import ids
+from ckpt_cli.history.channels import is_control
+from ckpt_cli.history.delta import Rebuilt
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.reducers import ABSENT
+from ckpt_cli.history.snapshot import Snapshot, Task
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
+from ckpt_cli.output.quantities import iso
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.state import State
+from ckpt_cli.views.show import Channel, Link, Question, ShowView, Stored, TaskLine
+
+_HEAD = 24
+
+
+def show(
+    session: Session,
+    thread: Thread,
+    rev: Rev = "@",
+    ns: Ns = "",
+    channel: Channels = None,
+    full: Annotated[bool, typer.Option("--full", help="Nothing folded, control channels too.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="As stored: type tags, sizes, first bytes, recorded forms of values.")
+    ] = False,
+) -> ShowView:
+    """One checkpoint whole: state, next, tasks, interrupts, metadata.
+
+    Messages read as a conversation. `•` marks what changed here. The last line is the config to paste in code.
+
+    Examples:
+      ckpt show support-42
+      ckpt show support-42 step:5 --channel messages --full
+      ckpt show support-42 @^ --json --query channels.messages.value
+    """
+    view = session.look(lambda reader: run(reader, thread, rev, ns, channel or (), everything=full or raw, raw=raw))
+    view.full = full or raw
+    view.only_channels = bool(channel)
+    return view
+
+
+def run(
+    reader: Reader,
+    thread: str,
+    rev: str = "@",
+    ns: str = "",
+    channels: Sequence[str] = (),
+    *,
+    everything: bool = False,
+    raw: bool = False,
+) -> ShowView:
+    """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
+    row = reader.resolve(thread, rev, ns)
+    state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
+    snapshot = reader.snapshot(row.ref)
+    found = _channels(reader, state, lineage, raw)
+    wanted = _wanted(found, channels, thread) if channels else {}
+    _refuse_broken(wanted, raw)
+    shown = wanted or {name: one for name, one in found.items() if everything or not one.control}
+    return ShowView(
+        thread=thread,
+        ns=ns,
+        id=row.checkpoint_id,
+        short=short(row.checkpoint_id),
+        step=state.step,
+        source=state.source,
+        nodes=[],
+        time=iso(ids.unix_time(row.checkpoint_id) or ids.unix_time(state.ts)),
+        format=state.v,
+        parent=_parent(reader, row, lineage),
+        children=[_link(reader, row.ref, child) for child in lineage.children.get(row.checkpoint_id, ())],
+        marks=_marks(lineage, row.checkpoint_id),
+        metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
+        channels=shown,
+        hidden=len(found) - len(shown) if not channels else 0,
+        next=snapshot.next,
+        tasks=_tasks(reader, row.ref, snapshot),
+        consumed=snapshot.consumed,
+        config=_config(row.ref),
+        stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
+    )
+
+
+def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
+    before = _versions_before(reader, state, lineage)
+    values = state.values if raw else {**state.values, **reader.values(state.ref)}
+    deltas = reader.deltas(state.ref)
+    found = {}
+    for name in dict.fromkeys([*values, *state.versions]):
+        value = values.get(name)
+        broken = isinstance(value, Node) and value.form is Form.BROKEN
+        version = state.versions.get(name)
+        found[name] = Channel(
+            value=value,
+            empty=name not in values,
+            version=version,
+            changed=name in state.updated if before is None and state.updated else version != (before or {}).get(name),
+            control=is_control(name, state),
+            problem=value.problem if broken and isinstance(value, Node) else None,
+            note=_delta(deltas[name]) if name in deltas else None,
+        )
+    return found
+
+
+def _delta(rebuilt: Rebuilt) -> str:
+    """Where the value of a delta channel comes from, which this checkpoint doesn't hold."""
+    seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
+    count = len(rebuilt.writes)
+    how = f"by {rebuilt.reducer.name}" if rebuilt.reducer else "side by side: no known reducer explains them"
+    return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{f' {how}' if count else ''}"
+
+
+def _versions_before(reader: Reader, state: State, lineage: Lineage) -> dict[str, Any] | None:
+    """The parent's versions; none where the checkpoint is a first one, None where the parent can't be read."""
+    parent = lineage.parent(state.ref.checkpoint_id)
+    if parent is None:
+        return {}
+    try:
+        return dict(reader.state(Ref(state.ref.thread_id, state.ref.ns, parent)).versions)
+    except PayloadCorrupt:
+        return None
+
+
+def _wanted(found: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
+    for name in names:
+        if name not in found:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, found, n=3, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(found) or 'none'}"
+            raise ChannelNotFound(
+                f"no channel {name!r} in this checkpoint of {thread!r}",
+                hint=hint,
+                candidates=near if len(near) > 1 else (),
+            )
+    return {name: found[name] for name in names}
+
+
+def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
+    """A channel asked for alone has to be readable; among good ones it is only marked."""
+    if raw or not wanted or any(one.problem is None for one in wanted.values()):
+        return
+    name, one = next(iter(wanted.items()))
+    if isinstance(one.value, Node) and one.value.needs_key:
+        raise KeyMissing(f"channel {name!r}: {one.problem}", hint="--key-env NAME names the key's variable")
+    raise PayloadCorrupt(f"channel {name!r} can't be decoded: {one.problem}", hint="--raw shows its bytes")
+
+
+def _parent(reader: Reader, row: CheckpointRow, lineage: Lineage) -> Link | None:
+    parent = lineage.parent(row.checkpoint_id)
+    if parent is not None:
+        return _link(reader, row.ref, parent)
+    missing = lineage.missing(row.checkpoint_id)
+    return None if missing is None else _link(reader, row.ref, missing, stored=False)
+
+
+def _link(reader: Reader, ref: Ref, checkpoint_id: str, *, stored: bool = True) -> Link:
+    return Link(checkpoint_id, reader.short(ref.thread_id)(checkpoint_id), ids.step(checkpoint_id), stored)
+
+
+def _marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
+    marks = ["head"] if checkpoint_id == lineage.head else []
+    children = lineage.children.get(checkpoint_id, [])
+    if not children and checkpoint_id != lineage.head:
+        marks.append("tip")
+    if len(children) > 1:
+        marks.append("fork point")
+    if len(lineage.branches) > 1:
+        end = checkpoint_id
+        while kids := lineage.children.get(end):
+            end = kids[0]
+        marks += [f"branch:{branch.number}" for branch in lineage.branches if branch.tip == end]
+    return marks
+
+
+def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
+    namespaces = reader.saver.namespaces(ref.thread_id)
+    return [_task(task, namespaces) for task in snapshot.tasks]
+
+
+def _task(task: Task, namespaces: list[str]) -> TaskLine:
+    return TaskLine(
+        id=task.id,
+        node=task.node,
+        status=str(task.status),
+        path=task.path,
+        error=task.error,
+        interrupts=[Question(asked.id, asked.value) for asked in task.interrupts],
+        namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
+    )
+
+
+def _config(ref: Ref) -> dict[str, Any]:
+    named = {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
+    return {"configurable": named}
+
+
+def _stored(checkpoint: Checkpoint) -> list[Stored]:
+    kept = {"checkpoint": checkpoint.body, "metadata": checkpoint.metadata}
+    kept |= {f"channel {name}": payload for name, payload in (checkpoint.channels or {}).items()}
+    return [_payload(what, payload) for what, payload in kept.items()]
+
+
+def _payload(what: str, payload: Payload) -> Stored:
+    return Stored(what, payload.tag, len(payload.data), payload.data[:_HEAD].hex())

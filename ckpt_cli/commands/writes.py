@@ -1,0 +1,105 @@
+"""``ckpt writes``: what the tasks of a step wrote, finished or not."""
+
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.options import Ns, Rev, Thread
+from ckpt_cli.history import channels
+from ckpt_cli.history.changes import is_output
+from ckpt_cli.history.naming import Names, place
+from ckpt_cli.history.snapshot import status_of
+from ckpt_cli.history.tasks import caller, identified
+from ckpt_cli.model import NULL_TASK
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values import known
+from ckpt_cli.values.state import State, TaskWrite
+from ckpt_cli.views.show import Question
+from ckpt_cli.views.writes import TaskWrites, WritesView, Written
+
+_KINDS = {
+    channels.ERROR: "error",
+    channels.ERROR_SOURCE: "error",
+    channels.INTERRUPT: "interrupt",
+    channels.RESUME: "resume",
+    channels.TASKS: "send",
+    channels.NO_WRITES: "nothing",
+    channels.SCHEDULED: "trigger",
+    channels.RETURN: "value",
+}
+
+
+def writes(
+    session: Session,
+    thread: Thread,
+    rev: Rev = "@",
+    ns: Ns = "",
+    full: Annotated[bool, typer.Option("--full", help="Nothing folded, the graph's own channels too.")] = False,
+) -> WritesView:
+    """What each task wrote at a checkpoint: results, errors, interrupts, answers, Sends.
+
+    Writes are stored on the checkpoint their task started from. Where a child continues it they are history; else they
+    are pending: finished tasks keep theirs when the step is run again.
+
+    Examples:
+      ckpt writes support-42
+      ckpt writes support-42 step:3 --full
+      ckpt writes support-42 --json --query "tasks[?status=='failed'].node"
+    """
+    view = session.look(lambda reader: run(reader, thread, rev, ns))
+    view.full = full
+    return view
+
+
+def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView:
+    """The writes of the checkpoint that a revision names, by task in canonical order."""
+    row = reader.resolve(thread, rev, ns)
+    state, names = reader.state(row.ref), reader.names(row.ref)
+    by_task: dict[str, list[TaskWrite]] = {}
+    for write in reader.writes(row.ref):
+        by_task.setdefault(write.task_id, []).append(write)
+    return WritesView(
+        thread=thread,
+        ns=ns,
+        id=row.checkpoint_id,
+        short=reader.short(thread)(row.checkpoint_id),
+        step=state.step,
+        consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
+        tasks=[_task(task_id, kept, names, state) for task_id, kept in by_task.items()],
+    )
+
+
+def _task(task_id: str, kept: list[TaskWrite], names: Names, state: State) -> TaskWrites:
+    node, path = names.node(task_id), next((write.row.task_path for write in kept), "")
+    by = _by(task_id, path, state)
+    status = str(status_of(kept)) if by in ("task", "call") else ""
+    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in kept])
+
+
+def _by(task_id: str, path: str, state: State) -> str:
+    where = place(state)
+    if task_id == NULL_TASK:
+        return "input"
+    if where is not None and task_id == where.update:
+        return "update"
+    if where is not None and where.synthetic(task_id):
+        return "run"
+    return "task" if caller(path) is None else "call"
+
+
+def _written(write: TaskWrite, node: str | None) -> Written:
+    kind = _KINDS.get(write.channel) or ("value" if is_output(write, node) else "trigger")
+    sent = known.js_send(write.value) if kind == "send" else None
+    asked = [identified(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
+    payload = write.row.payload
+    return Written(
+        channel=write.channel,
+        idx=write.row.idx,
+        kind=kind,
+        value=sent.arg if sent else write.value,
+        to=sent.node if sent else None,
+        interrupts=[Question(one.id, one.value) for one in asked],
+        tag=payload.tag if payload else "",
+        size=len(payload.data) if payload else 0,
+    )

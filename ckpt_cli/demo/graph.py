@@ -1,0 +1,108 @@
+"""The demo's graphs as compiling them left them, one task of them, and how LangGraph applies what tasks wrote."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.demo import objects
+from ckpt_cli.demo.tape import Tape
+
+Writes = list[tuple[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A compiled StateGraph.
+
+    Attributes:
+        channels: every channel in the compiler's order.
+        appending: the channels whose reducer appends.
+        barriers: a barrier channel and the node that it starts.
+    """
+
+    channels: tuple[str, ...]
+    appending: frozenset[str] = frozenset()
+    barriers: Mapping[str, str] = field(default_factory=dict)
+
+    def triggers(self, node: str) -> list[str]:
+        """The channels that start a node, sorted as its task id wants them."""
+        if node == "__start__":
+            return [node]
+        return sorted([f"branch:to:{node}", *(channel for channel, due in self.barriers.items() if due == node)])
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run of a node: what it returned, and the nodes it made due.
+
+    Attributes:
+        joins: the barrier it reports to.
+    """
+
+    node: str
+    output: Mapping[str, Any]
+    then: Sequence[str] = ()
+    joins: str = ""
+
+    @property
+    def writes(self) -> Writes:
+        """Channel and value, in the order they are stored."""
+        barrier = [(self.joins, self.node)] if self.joins else []
+        return [*self.output.items(), *((f"branch:to:{node}", None) for node in self.then), *barrier]
+
+
+class Channels:
+    """Values, versions and who has seen which, changed as langgraph 1.2 ``pregel/_algo.py: apply_writes`` does."""
+
+    def __init__(self, graph: Graph, tape: Tape) -> None:
+        self.graph = graph
+        self.values: dict[str, Any] = {}
+        self.versions: dict[str, str] = {}
+        self.seen: dict[str, dict[str, str]] = {}
+        self._tape = tape
+
+    def put(self, name: str, writes: Writes) -> list[str]:
+        """Writes from outside, which are no step: input."""
+        self.seen.setdefault(name, {})
+        return self._write(writes, self._tape.version(self.versions.values()))
+
+    def step(self, tasks: Iterable[tuple[str, Sequence[str], Writes]]) -> list[str]:
+        """One superstep of (node, triggers, writes); gives the channels that were written, sorted."""
+        tasks = sorted(tasks, key=lambda task: task[0])
+        for node, triggers, _ in tasks:
+            self.seen.setdefault(node, {}).update({c: self.versions[c] for c in triggers if c in self.versions})
+        version = self._tape.version(self.versions.values())
+        spent = [c for _, triggers, _ in tasks for c in triggers if c in self.graph.barriers and c in self.values]
+        for channel in spent:
+            self.values[channel], self.versions[channel] = objects.names(), version
+        passing = [c for c in self.values if c == "__start__" or c.startswith("branch:to:")]
+        written = self._write([write for _, _, writes in tasks for write in writes], version)
+        for channel in set(passing) - set(written):
+            del self.values[channel]
+            self.versions[channel] = version
+        return written
+
+    def see_all(self) -> None:
+        """Carrying on after an interrupt: every version there is has been seen."""
+        present = {c: self.versions[c] for c in self.graph.channels if c in self.versions}
+        self.seen.setdefault("__interrupt__", {}).update(present)
+
+    def copy(self) -> "Channels":
+        """The same channels, to go another way from here."""
+        other = Channels(self.graph, self._tape)
+        other.values, other.versions, other.seen = dict(self.values), dict(self.versions), deepcopy(self.seen)
+        return other
+
+    def _write(self, writes: Writes, version: str) -> list[str]:
+        grouped: dict[str, list[Any]] = {}
+        for channel, value in writes:
+            grouped.setdefault(channel, []).append(value)
+        for channel, values in grouped.items():
+            self.values[channel], self.versions[channel] = self._reduce(channel, values), version
+        return sorted(grouped)
+
+    def _reduce(self, channel: str, values: list[Any]) -> Any:
+        if channel in self.graph.appending:
+            return [*self.values.get(channel, []), *(item for value in values for item in value)]
+        return objects.names(*values) if channel in self.graph.barriers else values[-1]

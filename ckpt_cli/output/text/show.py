@@ -1,0 +1,139 @@
+"""One checkpoint as text: who it is, the state, what comes next, and the config to paste."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.quantities import ago, clock, size
+from ckpt_cli.output.text.brief import size_of
+from ckpt_cli.output.text.tasks import task_lines
+from ckpt_cli.output.text.values import block, brief, inline
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.parts import inside
+from ckpt_cli.views.show import Channel, Link, ShowView, Stored
+
+_LABEL = 10
+
+
+def render(view: ShowView, page: Page) -> Iterator[Line]:
+    """All of it, or only the channels that were asked for."""
+    if not view.only_channels:
+        yield from _identity(view, page)
+        yield []
+    yield from _channels(view, page)
+    if view.only_channels:
+        return
+    yield []
+    yield from _next(view, page)
+    yield []
+    yield [("muted", json.dumps(view.config, ensure_ascii=False))]
+
+
+def _identity(view: ShowView, page: Page) -> Iterator[Line]:
+    yield [("title", view.thread), ("", "  "), ("id", view.short), *_marks(view)]
+    if view.ns:
+        yield _labelled("namespace", [("", view.ns)])
+    yield _labelled("id", [("id", view.id)])
+    yield _labelled("step", _step(view))
+    yield _labelled("time", _time(view, page))
+    parent: Line = [("muted", "none")] if view.parent is None else _link(view.parent)
+    yield _labelled("parent", parent)
+    for at, child in enumerate(view.children):
+        yield _labelled("children" if at == 0 else "", _link(child))
+    told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
+    for at, (key, value) in enumerate(told.items()):
+        yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
+    for stored in view.stored:
+        yield _labelled(stored.what, _payload(stored))
+
+
+def _labelled(label: str, spans: Line) -> Line:
+    return [("", "  "), ("key", pad(label, max(_LABEL, cell_len(label)))), ("", " "), *spans]
+
+
+def _marks(view: ShowView) -> Line:
+    return [span for mark in view.marks for span in (("", "  "), ("head", "@ head" if mark == "head" else mark))]
+
+
+def _step(view: ShowView) -> Line:
+    step = "not recorded" if view.step is None else str(view.step)
+    words = [word for word in (view.source, f"by {', '.join(view.nodes)}" if view.nodes else "") if word]
+    return [("", step), ("muted", f"  {' '.join(words)}" if words else "")]
+
+
+def _time(view: ShowView, page: Page) -> Line:
+    from datetime import datetime
+
+    if view.time is None:
+        return [("muted", "not recorded")]
+    then = datetime.fromisoformat(view.time).timestamp()
+    return [("", clock(then) if page.width is not None else view.time), ("muted", f"  {ago(then, page.now)}")]
+
+
+def _link(link: Link) -> Line:
+    if not link.stored:
+        return [("id", link.id), ("bad", "  never stored")]
+    return [("id", link.short), ("muted", f"  step {link.step}" if link.step is not None else "")]
+
+
+def _payload(stored: Stored) -> Line:
+    tag = stored.tag or "untagged"
+    return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", "…")]
+
+
+def _channels(view: ShowView, page: Page) -> Iterator[Line]:
+    if not view.channels:
+        yield [("muted", "no state yet" if not view.hidden else "no state yet, only control channels (--full)")]
+    width = min(max((cell_len(name) for name in view.channels), default=0), 24)
+    for name, channel in view.channels.items():
+        yield from _channel(name, channel, width, view, page)
+    if view.hidden:
+        noun = "channel" if view.hidden == 1 else "channels"
+        yield [("muted", f"  {view.hidden} control {noun} hidden (--full)")]
+
+
+def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page) -> Iterator[Line]:
+    mark = ("changed", "• ") if channel.changed else ("", "  ")
+    head: Line = [mark, ("key", pad(name, max(width, cell_len(name))))]
+    version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
+    note: Line = [("muted", f"  {channel.note}")] if channel.note else []
+    if channel.empty or channel.problem:
+        told = ("muted", channel.note or "empty") if channel.empty else ("bad", f"can't be decoded: {channel.problem}")
+        yield [*head, ("", "  "), told, *version]
+        return
+    value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
+    line = None if note or version else inline(value, page, max(width, cell_len(name)) + 4)
+    if line is not None:
+        yield [*head, ("", "  "), line]
+        return
+    yield [*head, ("", "  "), ("muted", _how_much(channel.value)), *version, *note]
+    yield from block(value, page, 4, full=view.full)
+
+
+def _how_much(value: Any) -> str:
+    return f"delta snapshot of {size_of(inside(value))}" if inside(value) is not value else size_of(value)
+
+
+def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Iterator[Line]:
+    head: Line = [("key", key), ("", "  ")]
+    indent = _LABEL + cell_len(key) + 5
+    line = inline(value, page, indent)
+    if line is not None or not full:
+        room = None if page.width is None else page.width - indent
+        yield _labelled(label, [*head, line or ("value", brief(value, room, reveal=page.reveal))])
+        return
+    yield _labelled(label, head)
+    yield from block(value, page, _LABEL + 5, full=True)
+
+
+def _next(view: ShowView, page: Page) -> Iterator[Line]:
+    if view.next is None:
+        yield [("key", "next"), ("", "  "), ("muted", "unknown: this generation doesn't record it")]
+    elif view.consumed:
+        yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
+    else:
+        yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)) if view.next else ("good", "nothing: done")]
+    for task in view.tasks:
+        yield from task_lines(task, page)

@@ -1,0 +1,84 @@
+"""Pending writes as text: a heading for each task, a line for each write; in a pipe one row a write."""
+
+from collections.abc import Iterator
+
+from ckpt_cli.history.tasks import caller
+from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.brief import brief, size_of
+from ckpt_cli.output.text.tasks import STATUS, questions
+from ckpt_cli.output.text.values import block, inline
+from ckpt_cli.views.writes import TaskWrites, WritesView, Written
+
+_COLUMN = 24
+_LABELS = {"error": "error", "interrupt": "asks", "resume": "answer", "nothing": "wrote nothing"}
+_BY = {"input": "the step itself", "update": "update_state", "run": "the whole run"}
+
+
+def render(view: WritesView, page: Page) -> Iterator[Line]:
+    """By task on a screen, tab-separated rows in a pipe."""
+    if page.width is None:
+        yield from _rows(view, page)
+        return
+    pending = "no writes"
+    if view.tasks:
+        pending = "history: a later checkpoint continues this one" if view.consumed else "pending"
+    step = f"  step {view.step}" if view.step is not None else ""
+    yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"{step}  {pending}")]
+    for task in view.tasks:
+        yield []
+        yield from _task(task, view, page)
+
+
+def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
+    line: Line = [("node", _name(task))]
+    if task.status:
+        line += [("", "  "), STATUS[task.status]]
+    yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
+    shown = [write for write in task.writes if view.full or write.kind != "trigger"]
+    column = min(max((cell_len(_label(write)) for write in shown), default=0), _COLUMN)
+    for write in shown:
+        yield from _write(write, column, view.full, page)
+    hidden = len(task.writes) - len(shown)
+    if hidden:
+        yield [("muted", f"  {hidden} to the graph's own channels (--full)")]
+
+
+def _name(task: TaskWrites) -> str:
+    if task.by == "task":
+        return task.node or "unknown node"
+    by = f"called by {caller(task.path)}" if task.by == "call" else _BY[task.by]
+    return f"{task.node}  {by}" if task.node else by
+
+
+def _label(write: Written) -> str:
+    return f"Send to {write.to}" if write.kind == "send" else _LABELS.get(write.kind, write.channel)
+
+
+def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line]:
+    label = _label(write)
+    width = max(column, cell_len(label))
+    style = {"error": "bad", "interrupt": "waiting", "resume": "good", "trigger": "muted"}.get(write.kind, "key")
+    head: Line = [("", "  "), (style, pad(label, width) if write.kind != "nothing" else label)]
+    if write.kind == "nothing":
+        yield head
+    elif write.kind == "interrupt" and write.interrupts:
+        yield from questions(write.interrupts, page, 2, width)
+    elif write.kind == "error" and isinstance(write.value, str):
+        yield [*head, ("", "  "), ("bad", write.value)]
+    elif (line := inline(write.value, page, width + 4)) is not None:
+        yield [*head, ("", "  "), line]
+    else:
+        yield [*head, ("", "  "), ("muted", size_of(write.value))]
+        yield from block(write.value, page, 4, full=full)
+
+
+def _rows(view: WritesView, page: Page) -> Iterator[Line]:
+    """Node, status, channel, value and task id of every write."""
+    for task in view.tasks:
+        for write in task.writes:
+            value = write.value if write.kind != "interrupt" else [asked.value for asked in write.interrupts]
+            told = value if write.kind == "error" and isinstance(value, str) else brief(value, reveal=page.reveal)
+            channel = f"{write.channel}:{write.to}" if write.to else write.channel
+            cells = (task.node or task.by, task.status, channel, told, task.id)
+            yield row([("", cell)] for cell in cells)

@@ -1,0 +1,23 @@
+"""What ``ckpt get`` gives: one value."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ckpt_cli.views.base import View
+
+
+@dataclass
+class GetView(View):
+    """One value of the state at one checkpoint.
+
+    Attributes:
+        path: as ckpt spells it.
+    """
+
+    verb: ClassVar[str] = "get"
+
+    thread: str
+    ns: str
+    id: str
+    path: str
+    value: Any

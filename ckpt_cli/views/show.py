@@ -1,0 +1,135 @@
+"""What ``ckpt show`` tells: one checkpoint whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ckpt_cli.views.base import View
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Another checkpoint of the same namespace.
+
+    Attributes:
+        stored: false for a parent that is named but in no row.
+    """
+
+    id: str
+    short: str
+    step: int | None
+    stored: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel of a checkpoint.
+
+    Attributes:
+        value: null where the channel is empty.
+        empty: it has a version and holds nothing.
+        version: as stored, null where there is none.
+        changed: its version is not the parent's.
+        control: the graph's own, no part of the user's state.
+        problem: why it can't be decoded, null where it can.
+        note: how a value that is not stored here was found (a delta channel), null for others.
+    """
+
+    value: Any
+    empty: bool
+    version: int | float | str | None
+    changed: bool
+    control: bool
+    problem: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An interrupt that waits for its answer."""
+
+    id: str | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task of the step that begins here.
+
+    Attributes:
+        node: null where it can't be known.
+        status: ``finished``, ``waiting``, ``failed`` or ``due``.
+        namespaces: the subgraphs it called.
+    """
+
+    id: str | None
+    node: str | None
+    status: str
+    path: str
+    error: Any
+    interrupts: list[Question]
+    namespaces: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A payload as it is in the database.
+
+    Attributes:
+        what: ``checkpoint``, ``metadata``, or ``channel NAME`` where channels are kept apart.
+        tag: the serializer's type tag, "" where the schema has none.
+        head: its first bytes, in hexadecimal.
+    """
+
+    what: str
+    tag: str
+    size: int
+    head: str
+
+
+@dataclass
+class ShowView(View):
+    """One checkpoint.
+
+    Attributes:
+        step: as recorded, null where it isn't.
+        source: ``input``, ``loop``, ``update``, ``fork``; "" where not recorded.
+        nodes: the nodes that made it, as far as known.
+        time: when it was made (ISO 8601, UTC).
+        format: the checkpoint format (`v`).
+        parent: null for a first checkpoint.
+        marks: ``head``, ``tip``, ``fork point``, ``branch:N`` where there are several branches.
+        metadata: what else is in it beside source and step.
+        channels: by name; control channels only if asked for.
+        hidden: control channels left out.
+        next: the nodes still to run (all that ran where a child continues it); null where that can't be known.
+        tasks: null where a checkpoint is only partly readable.
+        consumed: a child continues it.
+        config: what names this checkpoint in code.
+        stored: with ``--raw``, the payloads.
+    """
+
+    verb: ClassVar[str] = "show"
+    full = False
+    only_channels = False
+
+    thread: str
+    ns: str
+    id: str
+    short: str
+    step: int | None
+    source: str
+    nodes: list[str]
+    time: str | None
+    format: int
+    parent: Link | None
+    children: list[Link]
+    marks: list[str]
+    metadata: dict[str, Any]
+    channels: Mapping[str, Channel]
+    hidden: int
+    next: list[str] | None
+    tasks: list[TaskLine]
+    consumed: bool
+    config: dict[str, Any]
+    stored: list[Stored]

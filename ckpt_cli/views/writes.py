@@ -1,0 +1,71 @@
+"""What ``ckpt writes`` tells: the writes stored on a checkpoint, by task."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ckpt_cli.views.base import View
+from ckpt_cli.views.show import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One write.
+
+    Attributes:
+        kind: ``value`` (to a channel of the user's), ``send``, ``trigger`` (to one of the graph's own), ``interrupt``,
+            ``resume``, ``error``, ``nothing`` (the task ran and wrote to no channel).
+        to: the node that a Send calls.
+        interrupts: the questions, with their ids.
+        tag: the payload's type tag.
+        size: its bytes.
+    """
+
+    channel: str
+    idx: int
+    kind: str
+    value: Any
+    to: str | None
+    interrupts: list[Question]
+    tag: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWrites:
+    """What one task wrote.
+
+    Attributes:
+        node: null where it can't be known, and for writes that no task made.
+        by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call`` (a
+            task that another task started); ``run`` (a whole run with ``durability="exit"``).
+        status: ``finished``, ``waiting``, ``failed``, ``due``; "" where no task made them.
+        path: the task's path, "" where none is stored.
+    """
+
+    id: str
+    node: str | None
+    by: str
+    status: str
+    path: str
+    writes: list[Written]
+
+
+@dataclass
+class WritesView(View):
+    """The writes stored on one checkpoint.
+
+    Attributes:
+        consumed: a child continues the checkpoint, so they are history; else they are pending.
+    """
+
+    verb: ClassVar[str] = "writes"
+    rows_field: ClassVar[str] = "tasks"
+    full = False
+
+    thread: str
+    ns: str
+    id: str
+    short: str
+    step: int | None
+    consumed: bool
+    tasks: list[TaskWrites]

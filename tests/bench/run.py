@@ -1,0 +1,121 @@
+"""Measures ckpt against scripts that get the same answer from LangGraph's own saver: whole processes, medians, ratios.
+
+``python tests/bench/run.py [--data FOLDER] [--rounds N] [--only NAME] [--check]``. Rounds are interleaved, so that
+a busy machine is busy for both sides. ``--check`` exits 1 where a target is missed.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import data
+
+_HERE = Path(__file__).parent
+_CKPT = Path(sys.executable).with_name("ckpt")
+
+
+@dataclass
+class Case:
+    """One comparison: `ratio` says how many times faster than the peer it must be, or how many times as slow."""
+
+    name: str
+    ckpt: list[str]
+    peer: list[str]
+    ratio: float
+    faster: bool = True
+    memory: int | None = None
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+    peak: int = 0
+
+    @property
+    def reached(self) -> float:
+        """The measured ratio."""
+        ours, theirs = statistics.median(self.ours), statistics.median(self.theirs)
+        return theirs / ours if self.faster else ours / theirs
+
+    @property
+    def kept(self) -> bool:
+        """Whether the targets are met."""
+        fast = self.reached >= self.ratio if self.faster else self.reached <= self.ratio
+        return fast and (self.memory is None or self.peak < self.memory)
+
+
+def cases(paths: dict[str, Path]) -> list[Case]:
+    """What is measured, with its targets."""
+    long, many, small = (["--db", str(paths[name])] for name in ("long", "many", "small"))
+    trivial = [str(_HERE / "trivial.py")]
+
+    def peer(question: str, database: str) -> list[str]:
+        return [str(_HERE / "peers.py"), question, str(paths[database])]
+
+    return [
+        Case("tree", ["tree", "long", *long], peer("tree", "long"), 15, memory=80),
+        Case("log -n 20", ["log", "long", "-n", "20", *long], peer("log", "long"), 3),
+        Case("threads", ["threads", *many], peer("threads", "many"), 5),
+        Case("show @", ["show", "long", *long], peer("show", "long"), 3),
+        Case("grep", ["grep", data.NEEDLE, "long", *long], peer("grep", "long"), 4, memory=80),
+        Case("--version", ["--version"], trivial, 1.3, faster=False),
+        Case("tree, small", ["tree", "small", *small], trivial, 1.5, faster=False),
+    ]
+
+
+def timed(command: list[str]) -> tuple[float, int]:
+    """Seconds and peak megabytes of one process; its output goes nowhere."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    elapsed = time.perf_counter() - started
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed")
+    return elapsed, usage.ru_maxrss // 1024
+
+
+def measure(measured: list[Case], rounds: int, say: Callable[[str], None]) -> None:
+    """Fill in the cases, one run of each side a round."""
+    for number in range(rounds + 1):
+        say(f"round {number} of {rounds}" if number else "warming up")
+        for case in measured:
+            ours, peak = timed([str(_CKPT), *case.ckpt])
+            theirs, _ = timed([sys.executable, *case.peer])
+            case.peak = max(case.peak, peak)
+            if number:
+                case.ours.append(ours)
+                case.theirs.append(theirs)
+
+
+def table(measured: list[Case]) -> str:
+    """Ratios and targets, one case a line."""
+    lines = [f"{'':12} {'ckpt':>8} {'peer':>8} {'ratio':>14} {'target':>8} {'peak MB':>8}"]
+    for case in measured:
+        ratio = f"{case.reached:.1f}x faster" if case.faster else f"{case.reached:.2f}x"
+        sign = "≥" if case.faster else "≤"
+        seconds = f"{statistics.median(case.ours):7.3f}s {statistics.median(case.theirs):7.3f}s"
+        mark = "" if case.kept else "   missed"
+        lines.append(f"{case.name:12} {seconds} {ratio:>14} {sign + str(case.ratio) + 'x':>8} {case.peak:>8}{mark}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Make the data, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "ckpt-bench")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", action="append", help="a case by name")
+    parser.add_argument("--check", action="store_true", help="exit 1 where a target is missed")
+    options = parser.parse_args()
+    measured = [c for c in cases(data.make(options.data)) if not options.only or c.name in options.only]
+    measure(measured, options.rounds, lambda text: print(text, file=sys.stderr))
+    print(table(measured))
+    return 1 if options.check and not all(case.kept for case in measured) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

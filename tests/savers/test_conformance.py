@@ -1,0 +1,201 @@
+"""The conformance class catches savers that are broken on purpose."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Thread, Write
+from ckpt_cli.savers.memory import MemorySaver
+from tests.savers.conformance import Conformance
+
+TESTS = [name for name in dir(Conformance) if name.startswith("test_")]
+
+
+class LosesAWrite(MemorySaver):
+    """The tenth write of a task is overwritten by nobody, and gone."""
+
+    def apply(self, plan: Plan) -> None:
+        kept = (record for record in plan.add if not (isinstance(record, Write) and record.idx == 10))
+        super().apply(replace(plan, add=tuple(kept)))
+
+
+class SortsIndexesAsText(MemorySaver):
+    """10 before 2, as DynamoDB's keys do."""
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        found = super().writes(thread_id, ns, checkpoint_ids, values=values)
+        yield from sorted(found, key=lambda w: (w.ref, w.task_path, w.task_id, str(w.idx)))
+
+
+class ForgetsTaskPaths(SortsIndexesAsText):
+    """Sorts by task id before the path, as MySQL's saver does."""
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        found = MemorySaver.writes(self, thread_id, ns, checkpoint_ids, values=values)
+        yield from sorted(found, key=lambda w: (w.ref, w.task_id, w.idx))
+
+
+class InOrderOfSaving(MemorySaver):
+    """Rows as they came."""
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        yield from [
+            c.row for c in self._checkpoints.values() if c.row.thread_id == thread_id and ns in (None, c.row.ns)
+        ]
+
+
+class OldestFirst(MemorySaver):
+    """Threads in the wrong direction."""
+
+    def threads(self) -> Iterator[Thread]:
+        yield from reversed(list(super().threads()))
+
+
+class HeadOfAnyNamespace(MemorySaver):
+    """A subgraph's checkpoint is taken for the head."""
+
+    def threads(self) -> Iterator[Thread]:
+        for thread in super().threads():
+            yield Thread(thread.thread_id, max(self._refs(thread.thread_id), key=lambda ref: ref.checkpoint_id))
+
+
+class FindsThreadsByPattern(MemorySaver):
+    """An id with a wildcard finds other threads too."""
+
+    def _refs(self, thread_id: str, ns: str | None = None) -> list[Ref]:
+        found = [r for r in self._checkpoints if thread_id in ("%", "*", r.thread_id)]
+        return sorted(r for r in found if ns in (None, r.ns))
+
+
+class FindsNamespacesByPrefix(MemorySaver):
+    """A namespace shows those that begin like it."""
+
+    def _refs(self, thread_id: str, ns: str | None = None) -> list[Ref]:
+        return sorted(r for r in self._checkpoints if r.thread_id == thread_id and r.ns.startswith(ns or ""))
+
+
+class WritesOfEveryNamespace(MemorySaver):
+    """The namespace asked for is not looked at."""
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        return super().writes(thread_id, None, checkpoint_ids, values=values)
+
+
+class AppliesByHalves(MemorySaver):
+    """What came before the record that is refused stays."""
+
+    def apply(self, plan: Plan) -> None:
+        for record in plan.add:
+            super().apply(Plan(plan.reason, (record,)))
+
+
+class Replaces(MemorySaver):
+    """An existing record is overwritten."""
+
+    def apply(self, plan: Plan) -> None:
+        for record in plan.add:
+            if isinstance(record, Checkpoint):
+                self._checkpoints.pop(record.row.ref, None)
+            else:
+                self._writes.pop((record.ref, record.task_id, record.idx), None)
+        super().apply(plan)
+
+
+class StripsPayloads(MemorySaver):
+    """Bytes at the end that look like padding are lost."""
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        for checkpoint in super().checkpoints(refs):
+            yield replace(checkpoint, body=Payload(checkpoint.body.tag, checkpoint.body.data.rstrip(b"\x00\n")))
+
+
+class ReadsPayloadsAsText(MemorySaver):
+    """What is no UTF-8 is replaced, as LangGraph.js does."""
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        for found in super().writes(thread_id, ns, checkpoint_ids, values=values):
+            data = found.payload.data.decode(errors="replace").encode() if found.payload else b""
+            yield replace(found, payload=found.payload and Payload(found.payload.tag, data))
+
+
+class ReadsEveryValue(MemorySaver):
+    """The limit on values is not looked at."""
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        return super().writes(thread_id, ns, checkpoint_ids)
+
+
+CAUGHT_BY = {
+    LosesAWrite: "test_writes_in_canonical_order",
+    SortsIndexesAsText: "test_writes_in_canonical_order",
+    ForgetsTaskPaths: "test_writes_in_canonical_order",
+    InOrderOfSaving: "test_rows_ascend",
+    OldestFirst: "test_threads_newest_first",
+    HeadOfAnyNamespace: "test_head_is_of_the_root",
+    FindsThreadsByPattern: "test_odd_thread_ids",
+    FindsNamespacesByPrefix: "test_namespaces_are_apart",
+    WritesOfEveryNamespace: "test_writes_of_some_checkpoints",
+    AppliesByHalves: "test_apply_is_all_or_nothing",
+    Replaces: "test_apply_is_all_or_nothing",
+    StripsPayloads: "test_payloads_are_untouched",
+    ReadsPayloadsAsText: "test_payloads_are_untouched",
+    ReadsEveryValue: "test_long_values_stay_where_they_are",
+}
+
+
+def failures(saver: type[MemorySaver]) -> list[str]:
+    """The conformance tests that a saver fails."""
+    failed = []
+    for name in TESTS:
+        try:
+            getattr(Conformance(), name)(saver)
+        except (AssertionError, pytest.fail.Exception):
+            failed.append(name)
+    return failed
+
+
+@pytest.mark.parametrize(("broken", "test"), CAUGHT_BY.items())
+def test_broken_savers_are_caught(broken: type[MemorySaver], test: str) -> None:
+    """Every saver that is wrong in one way fails the conformance test that speaks of it."""
+    assert test in failures(broken)
+
+
+def test_the_reference_passes() -> None:
+    """A failure means the saver and not the way it is run here."""
+    assert failures(MemorySaver) == []

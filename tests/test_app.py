@@ -1,0 +1,153 @@
+"""The command line as a whole: verbs, options of every verb, errors and their exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.app import VERBS, run
+from ckpt_cli.wiring import readable
+
+Database = Callable[[str], Path]
+Done = subprocess.CompletedProcess[str]
+
+
+def ckpt(*words: str, cwd: Path | None = None, **env: str) -> Done:
+    """Run ``python -m ckpt_cli`` with its streams piped."""
+    command = [sys.executable, "-m", "ckpt_cli", *words]
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", cwd=cwd, env={**os.environ, **env}, check=False
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each verb has a help with examples that name it, and says which database and output options it takes."""
+    assert run([verb, "-h"]) == 0
+    said = capsys.readouterr().out
+    assert "Examples" in said
+    assert f"ckpt {verb}" in said.split("Examples")[1]
+    assert "--db" in said and "--json" in said and "--query" in said
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--version`` is one line with the package's own version."""
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == "ckpt 0.1.0\n"
+
+
+def test_alone_it_shows_the_verbs_and_the_database(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a verb every verb is named, and the database that would be read."""
+    path = database("js")
+    out = ckpt(cwd=path.parent).stdout
+    assert all(f"  {verb} " in out for verb in VERBS)
+    assert f"Database: {path.name}" in out or f"Database: ./{path.name}" in out
+
+
+def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
+    """Where there is none it says so, and how to get one; that is no error."""
+    done = ckpt(cwd=tmp_path)
+    assert "ckpt demo" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["thread"], 2, "hint: did you mean 'threads', 'tree'?"),
+        (["xyzzy"], 2, "ckpt: no such command 'xyzzy'"),
+        (["--db", "x", "threads"], 2, "hint: options come after the verb: ckpt VERB --db …"),
+        (["info", "--jsn"], 2, "hint: did you mean --json?"),
+        (["info", "extra"], 2, "hint: ckpt info --help"),
+        (["info", "--color", "pink"], 2, "'pink' is not"),
+        (["info", "--jsonl"], 2, "no such option: --jsonl"),
+        (["info", "-d", "{db}", "--query", "a["], 2, "--query 'a['"),
+        (["info", "-d", "no-such.db"], 3, "no-such.db"),
+        (["info", "-d", "{text}"], 3, "{text}"),
+        (["show", "-d", "{db}", "no such thread"], 4, "no thread 'no such thread'"),
+        (["info", "-d", "redis://localhost"], 6, "SQLite only"),
+        (["info", "-d", "{db}", "--key-env", "NO_SUCH_KEY"], 2, "NO_SUCH_KEY"),
+    ],
+)
+def test_exit_codes(
+    words: list[str], code: int, said: str, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What went wrong is said on stderr, nothing on stdout, and the exit code is that of the table."""
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database\n" * 100)
+    names = {"db": str(database("js")), "text": str(text)}
+    assert run([word.format(**names) for word in words]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said.format(**names) in err
+    assert err.startswith("ckpt: ")
+    assert "Traceback" not in err
+
+
+def test_the_database_may_come_from_the_environment(database: Database) -> None:
+    """``$CKPT_DB`` stands in for ``--db``, which goes first."""
+    path, other = database("js"), database("old/sqlite-v02")
+    assert json.loads(ckpt("info", "--query", "location", CKPT_DB=str(path)).stdout) == str(path)
+    words = ("info", "--db", str(other), "--query", "location")
+    assert json.loads(ckpt(*words, CKPT_DB=str(path)).stdout) == str(other)
+
+
+def test_output_is_data(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--json`` gives one JSON document on stdout and nothing else anywhere."""
+    assert run(["info", "-d", str(database("js")), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["threads"] == 6
+    assert err == ""
+
+
+def test_a_closed_pipe_is_no_error(database: Database) -> None:
+    """``ckpt … | head`` ends quietly, as other tools do."""
+    words = f"{sys.executable} -m ckpt_cli threads -n 0 --jsonl -d {database('real')}"
+    done = subprocess.run(
+        ["bash", "-c", f"{words} | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.stdout in {"141\n", "0\n"}
+    assert done.stderr == ""
+
+
+def test_a_full_disk_is_said(database: Database) -> None:
+    """Output that can't be written is an error with its reason, not a half answer with exit 0."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "ckpt_cli", "info", "-d", str(database("js"))]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, encoding="utf-8", check=False)
+    assert done.returncode == 8
+    assert done.stderr == "ckpt: can't write the output: No space left on device\n"
+
+
+def test_an_interrupt_ends_with_130(database: Database) -> None:
+    """Ctrl-C while ckpt writes to somebody who doesn't read is neither a traceback nor success."""
+    command = [sys.executable, "-m", "ckpt_cli", "threads", "-n", "0", "--json", "-d", str(database("real"))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.read(1) == b"{"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, b"")
+
+
+def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file's name is as harmless in an error as any other text."""
+    assert run(["info", "-d", str(tmp_path / "\x1b[2J.db")]) == 3
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_help_keeps_brackets_and_examples() -> None:
+    """A docstring's brackets aren't taken for markup, and its examples stand one a line."""
+    shown = readable("Get messages[-1].\n\nExamples:\n\n    ckpt get T 'a[b]'\n\n    ckpt get T x  # the x\n")
+    assert shown == (
+        "Get messages\\[-1].\n\n\b\n[bold]Examples[/bold]\n"
+        "  [cyan]ckpt get T 'a\\[b]'[/cyan][dim][/dim]\n  [cyan]ckpt get T x[/cyan]  [dim]# the x[/dim]"
+    )

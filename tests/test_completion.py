@@ -1,0 +1,114 @@
+"""TAB completes what is in the database, in every shell, quickly and without a word when it can't."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Database = Callable[[str], Path]
+
+
+def complete(shell: str, line: str, **env: str) -> list[str]:
+    """What ckpt answers a shell that asks for the last word of a line."""
+    words = {
+        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)},
+        "zsh": {"_TYPER_COMPLETE_ARGS": line},
+        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    }
+    surroundings = {**os.environ, **words[shell], "_CKPT_COMPLETE": f"complete_{shell}", **env}
+    done = subprocess.run(
+        [sys.executable, "-m", "ckpt_cli"], capture_output=True, encoding="utf-8", env=surroundings, check=True
+    )
+    assert done.stderr == ""
+    return [line for line in done.stdout.splitlines() if line]
+
+
+def test_verbs_and_options() -> None:
+    """Verbs come from the table, options from the verb."""
+    assert complete("bash", "ckpt t") == ["threads", "tree"]
+    assert complete("bash", "ckpt show --rev") == ["--reveal"]
+
+
+def test_threads(database: Database) -> None:
+    """Thread ids come from the database that the line names, or ``$CKPT_DB``."""
+    path = str(database("js"))
+    expected = ["js-sub", "js-error", "js-send", "js-resumed", "js-interrupt", "js-chat"]
+    assert complete("bash", f"ckpt show -d {path} ") == expected
+    assert complete("bash", "ckpt show js-se", CKPT_DB=path) == ["js-send"]
+    assert complete("fish", "ckpt show js-se", CKPT_DB=path) == ["js-send"]
+    assert complete("zsh", "ckpt show js-se", CKPT_DB=path) == ["_arguments '*: :((\"js-send\"))'"]
+
+
+def test_revisions_say_what_they_are(database: Database) -> None:
+    """Revisions of the thread on the line: the head, branches, short ids with their step."""
+    offered = complete("fish", "ckpt show js-chat ", CKPT_DB=str(database("js")))
+    assert offered[0] == "@\tthe head"
+    assert "branch:1\tthe tip of a branch" in offered
+    steps = [line.partition("\t")[2].partition(",")[0] for line in offered[1:]]
+    assert {"step -1", "step 0", "step 1"} <= set(steps)
+
+
+def test_channels_the_users_own_first(database: Database) -> None:
+    """Channels of the thread on the line, LangGraph's control channels last."""
+    offered = complete("bash", "ckpt show js-chat --channel ", CKPT_DB=str(database("js")))
+    assert offered == ["any", "messages", "n", "__start__", "branch:to:bot", "branch:to:count"]
+
+
+def test_namespaces(database: Database) -> None:
+    """Namespaces of the thread on the line, without the root."""
+    offered = complete("bash", "ckpt show js-sub --ns ", CKPT_DB=str(database("js")))
+    assert offered == ["sub:bd9343c7-9fab-5e60-93cf-03658cc026a4"]
+
+
+def test_names_of_the_config_file() -> None:
+    """``--db`` offers what the config file names; otherwise the shell falls back on files."""
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "ckpt" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[databases]\nprod = "prod.sqlite"\npreview = "p.sqlite"\n')
+    assert complete("bash", "ckpt info --db pr") == ["preview", "prod"]
+    assert complete("bash", "ckpt info --db x") == []
+
+
+@pytest.mark.parametrize("line", ["ckpt show ", "ckpt show x ", "ckpt show x --ns ", "ckpt show x --channel "])
+def test_silent_when_it_cannot_tell(line: str, tmp_path: Path) -> None:
+    """A database that isn't there, or is none, offers nothing and says nothing."""
+    assert complete("bash", line, CKPT_DB=str(tmp_path / "no-such.db")) == []
+    (tmp_path / "text.db").write_text("no database" * 1000)
+    assert complete("bash", line, CKPT_DB=str(tmp_path / "text.db")) == []
+
+
+def shim(folder: Path) -> dict[str, str]:
+    """A folder with a ``ckpt`` to run, first in the path."""
+    folder.mkdir()
+    (folder / "ckpt").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ckpt_cli "$@"\n')
+    (folder / "ckpt").chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parent.parent)}
+
+
+def test_bash_itself_completes(tmp_path: Path, database: Database) -> None:
+    """The installed script works in a real bash: TAB after a thread's first letters gives the thread."""
+    env = shim(tmp_path / "bin")
+    forced = {**env, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    installed = subprocess.run(
+        ["ckpt", "--install-completion", "bash"], env=forced, capture_output=True, text=True, check=True
+    )
+    script = Path(os.environ["HOME"]) / ".bash_completions" / "ckpt.sh"
+    assert str(script) in installed.stdout
+    asked = (
+        f"source {script}; COMP_WORDS=(ckpt show js-er); COMP_CWORD=2; "
+        '"$(complete -p ckpt | sed "s/.*-F \\([^ ]*\\).*/\\1/")" ckpt; echo "${COMPREPLY[@]}"'
+    )
+    env["CKPT_DB"] = str(database("js"))
+    done = subprocess.run(["bash", "--norc", "-c", asked], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "js-error\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_can_be_shown(shell: str, tmp_path: Path) -> None:
+    """``--show-completion`` prints the script of a shell."""
+    env = {**shim(tmp_path / "bin"), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run(["ckpt", "--show-completion", shell], env=env, capture_output=True, text=True, check=True)
+    assert f"_CKPT_COMPLETE=complete_{shell}" in done.stdout
