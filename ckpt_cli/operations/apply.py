@@ -33,7 +33,13 @@ def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float) -> int:
 
 
 def write(
-    saver: Saver, log: OperationLog, expand: Callable[[], Iterable[RowChange]], *, at: float, undoes: int | None = None, **said: str
+    saver: Saver,
+    log: OperationLog,
+    expand: Callable[[], Iterable[RowChange]],
+    *,
+    at: float,
+    undoes: int | None = None,
+    **said: str,
 ) -> int:
     logged: list[int] = []
 
@@ -84,14 +90,14 @@ def _digest(saver: Saver, ref: Ref) -> bytes:
     return total.digest()
 
 
-def _add_checkpoint(total: "hashlib._Hash", checkpoint: Checkpoint) -> None:
+def _add_checkpoint(total: "hashlib.blake2b", checkpoint: Checkpoint) -> None:
     _add(total, checkpoint.row.checkpoint_id, checkpoint.row.parent_id or "")
     payloads = [checkpoint.body, checkpoint.metadata, *(p for _, p in sorted((checkpoint.channels or {}).items()))]
     for payload in payloads:
         _add(total, payload.tag, payload.data)
 
 
-def _add(total: "hashlib._Hash", *parts: str | bytes) -> None:
+def _add(total: "hashlib.blake2b", *parts: str | bytes) -> None:
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
         total.update(len(data).to_bytes(8) + data)

@@ -88,7 +88,14 @@ class OperationLog:
             self._connection = None
 
     def begin(
-        self, changes: Iterable[RowChange], *, at: float, verb: str, reason: str, summary: str, undoes: int | None = None
+        self,
+        changes: Iterable[RowChange],
+        *,
+        at: float,
+        verb: str,
+        reason: str,
+        summary: str,
+        undoes: int | None = None,
     ) -> int:
         """Write an operation with all its images and give its number; it is on disk when this returns.
 
@@ -134,14 +141,18 @@ class OperationLog:
         rows = self._connect().execute(
             "SELECT number, at, verb, reason, summary, state, undoes, rows, bytes FROM operations ORDER BY number DESC"
         )
-        return [Operation(*row[:5], Phase(row[5]), *row[6:]) for row in rows]
+        return [
+            Operation(number, at, verb, reason, summary, Phase(phase), undoes, count, size)
+            for number, at, verb, reason, summary, phase, undoes, count, size in rows
+        ]
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
         order = "DESC" if backwards else "ASC"
         with closing(self._connect().cursor()) as cursor:
             cursor.execute(
-                "SELECT relation, key, before, after FROM changes WHERE operation = ? ORDER BY position " + order, (number,)
+                "SELECT relation, key, before, after FROM changes WHERE operation = ? ORDER BY position " + order,
+                (number,),
             )
             for relation, key, before, after in cursor:
                 yield RowChange(relation, _row(key), unpack(before), unpack(after))

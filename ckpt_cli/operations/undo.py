@@ -16,7 +16,9 @@ def find(log: OperationLog, number: int | None) -> Operation:
         NotFound: there is none.
     """
     for operation in log.operations():
-        if operation.number == number or (number is None and operation.phase is Phase.DONE and operation.undoes is None):
+        if operation.number == number or (
+            number is None and operation.phase is Phase.DONE and operation.undoes is None
+        ):
             return operation
     what = "no operation to undo" if number is None else f"no operation {number}"
     raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
@@ -29,7 +31,9 @@ def undo(saver: Saver, log: OperationLog, operation: Operation, *, at: float, re
         Refused: it doesn't stand, a later operation touched the same rows, or somebody else changed them since.
     """
     if operation.phase is not Phase.DONE:
-        raise Refused(f"operation {operation.number} is {operation.phase}", hint="`ckpt operations` tells what can be undone")
+        raise Refused(
+            f"operation {operation.number} is {operation.phase}", hint="`ckpt operations` tells what can be undone"
+        )
     if later := log.later(operation.number):
         names = ", ".join(map(str, later))
         raise Refused(f"later operations touched the same rows: {names}", hint=f"undo {later[0]} first")
@@ -47,7 +51,9 @@ def _inverse(saver: Saver, log: OperationLog, number: int) -> Iterator[RowChange
     for change in log.changes(number, backwards=True):
         if digest(saver.current(change.relation, change.key)) != digest(change.after):
             key = ", ".join(f"{k}={v!r}" for k, v in change.key.items())
-            raise Refused(f"a row of operation {number} was changed since ({change.relation}: {key}); nothing was written")
+            raise Refused(
+                f"a row of operation {number} was changed since ({change.relation}: {key}); nothing was written"
+            )
         yield change.inverse
 
 

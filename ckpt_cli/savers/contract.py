@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Thread, Write
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ class Ability(StrEnum):
     """What a saver may or may not be able to do; declared, never probed."""
 
     WRITE = "write"
-    """`Saver.apply` works on this database."""
+    """`Saver.transaction` works on this database."""
     ATOMIC = "atomic"
     """A plan is applied in one transaction."""
     BRANCHES = "branches"
@@ -137,14 +137,51 @@ class Saver(ABC):
         size. 0 reads none but the empty ones, None reads all.
         """
 
+    @property
     @abstractmethod
-    def apply(self, plan: Plan) -> None:
-        """Write one plan, all or nothing where `Ability.ATOMIC` is declared.
+    def identity(self) -> str:
+        """What the operation log knows this database by: canonical, without credentials."""
+
+    @abstractmethod
+    def transaction(self, work: Callable[[], T]) -> T:
+        """Run `work` with the right to write, while nobody else writes; what it did is kept if it returns, else nothing.
+
+        All or nothing holds where `Ability.ATOMIC` is declared. Reading inside sees what was written so far.
 
         Raises:
             NotSupported: this database can't be written.
-            Refused: a record to add exists already; nothing was written.
+            Refused: it may not be written now.
         """
+
+    @abstractmethod
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """The physical rows of a plan with their before-images, in the order to make them, one at a time.
+
+        Raises:
+            NotSupported: this database has no place for a record.
+            Refused: a record to add stands already, or one to replace or remove doesn't.
+        """
+
+    @abstractmethod
+    def current(self, relation: str, key: Row) -> Row | None:
+        """A physical row as it is now, None if there is none."""
+
+    @abstractmethod
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Make every row what its after-image says; only inside `transaction`.
+
+        Raises:
+            Refused: a row to add stands already, or one to change or remove is gone.
+        """
+
+    def apply(self, plan: Plan) -> None:
+        """Write one plan without logging it: for databases and copies that nobody else has seen.
+
+        Raises:
+            NotSupported: this database can't be written.
+            Refused: a record to add stands already, or one to replace or remove doesn't; nothing was written.
+        """
+        self.transaction(lambda: self.change(self.expand(plan)))
 
     @abstractmethod
     def close(self) -> None:

@@ -2,15 +2,25 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from ckpt_cli.errors import Refused
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Thread, Write
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.model import (
+    Checkpoint,
+    CheckpointRow,
+    Payload,
+    Plan,
+    Record,
+    Ref,
+    Row,
+    RowChange,
+    Thread,
+    Write,
+    WriteKey,
+)
 from ckpt_cli.savers.contract import Ability, About, Saver, Totals
 
 T = TypeVar("T")
-
-_WriteKey = tuple[Ref, str, int]
 
 
 class MemorySaver(Saver):
@@ -21,7 +31,7 @@ class MemorySaver(Saver):
 
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
         self._checkpoints: dict[Ref, Checkpoint] = {}
-        self._writes: dict[_WriteKey, Write] = {}
+        self._writes: dict[WriteKey, Write] = {}
         self.apply(Plan("given", tuple(records)))
 
     def moment(self, look: Callable[[], T]) -> T:
@@ -96,15 +106,55 @@ class MemorySaver(Saver):
         for write in sorted(found, key=lambda write: (write.ref, write.order)):
             yield write if values is None or write.size <= values else replace(write, payload=None)
 
-    def apply(self, plan: Plan) -> None:
-        """Add the records, all or none."""
-        checkpoints, writes = dict(self._checkpoints), dict(self._writes)
+    @property
+    def identity(self) -> str:
+        """No two are the same."""
+        return f"memory:{id(self)}"
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """Work on copies, which are thrown away unless `work` returns."""
+        kept = dict(self._checkpoints), dict(self._writes)
+        try:
+            return work()
+        except BaseException:
+            self._checkpoints, self._writes = kept
+            raise
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """One row a record."""
+        for name in plan.remove:
+            yield RowChange(*_key(name), self._standing(name), None)
+        for record in plan.replace:
+            yield RowChange(*_key(_name(record)), self._standing(_name(record)), _row(record))
         for record in plan.add:
-            if isinstance(record, Checkpoint):
-                _add(checkpoints, record.row.ref, _sized(record))
+            if self.current(*_key(_name(record))) is not None:
+                raise Refused(f"{_name(record)} exists already; nothing was written")
+            yield RowChange(*_key(_name(record)), None, _row(record))
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """A record as a row."""
+        record = self._table(relation).get(_from_key(relation, key))
+        return None if record is None else _row(record)
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Add, replace and remove records."""
+        for change in changes:
+            table, name = self._table(change.relation), _from_key(change.relation, change.key)
+            if (name in table) is (change.before is None):
+                raise Refused(f"{name} {'exists already' if name in table else 'is gone'}; nothing was written")
+            if change.after is None:
+                del table[name]
             else:
-                _add(writes, (record.ref, record.task_id, record.idx), _measured(record))
-        self._checkpoints, self._writes = checkpoints, writes
+                table[name] = _record(change.relation, change.after)
+
+    def _table(self, relation: str) -> dict[Any, Any]:
+        return self._checkpoints if relation == "checkpoints" else self._writes
+
+    def _standing(self, name: Ref | WriteKey) -> Row:
+        row = self.current(*_key(name))
+        if row is None:
+            raise Refused(f"{name} is gone; nothing was written")
+        return row
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -118,20 +168,42 @@ class MemorySaver(Saver):
         return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
 
 
-K = TypeVar("K")
+def _name(record: Record) -> Ref | WriteKey:
+    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
 
 
-def _add(records: dict[K, T], key: K, record: T) -> None:
-    if key in records:
-        raise Refused(f"{key} exists already; nothing was written")
-    records[key] = record
+def _key(name: Ref | WriteKey) -> tuple[str, Row]:
+    if isinstance(name, Ref):
+        return "checkpoints", {"thread_id": name.thread_id, "ns": name.ns, "checkpoint_id": name.checkpoint_id}
+    return "writes", {**_key(name.ref)[1], "task_id": name.task_id, "idx": name.idx}
 
 
-def _sized(checkpoint: Checkpoint) -> Checkpoint:
-    return replace(checkpoint, row=replace(checkpoint.row, size=len(checkpoint.body.data)))
+def _from_key(relation: str, key: Row) -> Ref | WriteKey:
+    words: list[Any] = list(key.values())
+    ref = Ref(*words[:3])
+    return ref if relation == "checkpoints" else WriteKey(ref, *words[3:])
 
 
-def _measured(write: Write) -> Write:
-    if write.payload is None:
-        raise ValueError(f"write {write.idx} of task {write.task_id} has no payload")
-    return replace(write, size=len(write.payload.data))
+def _row(record: Record) -> Row:
+    """A record as the columns that the log keeps."""
+    if isinstance(record, Checkpoint):
+        if record.channels is not None:
+            raise NotSupported("the memory saver keeps a checkpoint whole")
+        row, body, metadata = record.row, record.body, record.metadata
+        own = {"parent": row.parent_id, "tag": body.tag, "data": body.data}
+        return {**_key(row.ref)[1], **own, "metadata_tag": metadata.tag, "metadata": metadata.data}
+    if record.payload is None:
+        raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
+    said = {"channel": record.channel, "task_path": record.task_path}
+    return {**_key(_name(record))[1], **said, "tag": record.payload.tag, "data": record.payload.data}
+
+
+def _record(relation: str, row: Row) -> Record:
+    words: Any = row
+    place = (words["thread_id"], words["ns"], words["checkpoint_id"])
+    payload = Payload(words["tag"], words["data"])
+    if relation == "writes":
+        told = (words["task_id"], words["idx"], words["channel"], words["task_path"])
+        return Write(*place, *told, payload, len(payload.data))
+    skeleton = CheckpointRow(*place, words["parent"], len(payload.data))
+    return Checkpoint(skeleton, payload, Payload(words["metadata_tag"], words["metadata"]))

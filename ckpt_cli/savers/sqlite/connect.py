@@ -92,6 +92,11 @@ class ReadOnlyFile:
             self._inside = False
         raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is quieter")
 
+    def renew(self) -> None:
+        """Look at the file anew: this process has just written it, which an immutable connection would not notice."""
+        self.close()
+        self.seen = survey(self.path)
+
     def close(self) -> None:
         """Let go of the file."""
         if self._connection is not None:

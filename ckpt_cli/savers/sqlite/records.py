@@ -1,6 +1,6 @@
 """Logical records as rows of a generation's tables: what a plan adds, replaces and removes, column by column."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, Scalar, Write, WriteKey
@@ -9,7 +9,7 @@ from ckpt_cli.savers.sqlite.schema import Layout
 Current = Callable[[str, Row], Row | None]
 
 
-def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current: Current) -> Iterable[RowChange]:
+def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
     """The rows of a plan with their before-images: removals first, so that a key can be freed and used again.
 
     Args:

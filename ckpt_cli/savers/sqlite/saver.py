@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Plan, Ref, Thread, Write
+from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Plan, Ref, RowChange, Scalar, Thread, Write
+from ckpt_cli.model import Row as Columns
 from ckpt_cli.savers.contract import Ability, About, Saver, Totals
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.connect import ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.files import Survey
+from ckpt_cli.savers.sqlite.records import expand
 from ckpt_cli.savers.sqlite.schema import Layout, detect
+from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -37,6 +40,10 @@ class File(Protocol):
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` on one moment of the file."""
+        ...
+
+    def renew(self) -> None:
+        """Look at the file anew, after it was written."""
         ...
 
     def close(self) -> None:
@@ -72,8 +79,14 @@ class SqliteSaver(Saver):
         self._file = file
         self._layout = layout
         self._location = location
-        self._odd_ids: dict[str, object] | None = None
-        able = {Ability.BRANCHES: layout.parents, Ability.TASK_PATHS: layout.task_paths}
+        self._odd_ids: dict[str, Scalar] | None = None
+        self._writing: WritableFile | None = None
+        able = {
+            Ability.WRITE: layout.parents,
+            Ability.ATOMIC: layout.parents,
+            Ability.BRANCHES: layout.parents,
+            Ability.TASK_PATHS: layout.task_paths,
+        }
         self.abilities = frozenset(ability for ability, has in able.items() if has)
 
     def moment(self, look: Callable[[], T]) -> T:
@@ -196,9 +209,44 @@ class SqliteSaver(Saver):
             some = self._layout.sql(sql.SOME_WRITE_IDS, ids=_places(chunk))
             yield from self._writes(thread_id, [*words, *map(_bound, chunk)], key, only + some)
 
-    def apply(self, plan: Plan) -> None:  # noqa: ARG002 - no plan can be applied
-        """Existing databases are only read."""
-        raise NotSupported(f"{self._location} was opened for reading only", hint="this version writes new files only")
+    @property
+    def identity(self) -> str:
+        """The file itself, by whatever name it was opened."""
+        return f"sqlite:{self._file.path}"
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """One write transaction on a connection of its own, opened for it and closed after it."""
+        if self._writing is not None:
+            return work()
+        if Ability.WRITE not in self.abilities:
+            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
+        reading = self._file
+        self._file = self._writing = open_writable(reading.path)
+        self._odd_ids = None
+        try:
+            return self._writing.transaction(work)
+        finally:
+            self._writing.close()
+            self._file, self._writing = reading, None
+            reading.renew()
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """The rows of this generation's tables."""
+        return expand(plan, self._layout, self._stored, self.current)
+
+    def current(self, relation: str, key: Columns) -> Columns | None:
+        """All columns of a row."""
+        return self._written.current(relation, key)
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Insert, update and delete by key."""
+        self._written.change(changes)
+
+    @property
+    def _written(self) -> WritableFile:
+        if self._writing is None:
+            raise RuntimeError("rows are changed only inside a transaction")
+        return self._writing
 
     def close(self) -> None:
         """Let go of the file."""
@@ -225,7 +273,12 @@ class SqliteSaver(Saver):
         heads = [self.newest(thread_id, ns, 1)[0].ref for ns in spaces if ns == "" or spaces[0] != ""]
         return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
 
-    def _key(self, thread_id: str) -> tuple[str, object]:
+    def _stored(self, thread_id: str) -> Scalar:
+        """A thread id as it is stored, which some programs did as a number."""
+        self._key(thread_id)
+        return (self._odd_ids or {}).get(thread_id, thread_id)
+
+    def _key(self, thread_id: str) -> tuple[str, Scalar]:
         """The expression and the parameter that find a thread, also one whose id was stored as no text."""
         if self._odd_ids is None:
             found = [raw for template in (sql.NUMBER_IDS, sql.BLOB_IDS) for (raw,) in self._rows(template)]

@@ -88,6 +88,9 @@ class WritableFile:
             if touched != 1:
                 raise Refused(f"a row of {change.relation} is gone; nothing was written", hint="run the command again")
 
+    def renew(self) -> None:
+        """It sees what it writes."""
+
     def close(self) -> None:
         """Let go of the file; SQLite puts its log back into it if nobody else has it open."""
         self._connection.close()
@@ -112,7 +115,9 @@ class WritableFile:
             Failed: an image names a table or a column that this database doesn't have (any more).
         """
         if relation not in self._columns:
-            self._columns[relation] = [name for (name,) in self.query("SELECT name FROM pragma_table_info(?)", (relation,))]
+            self._columns[relation] = [
+                name for (name,) in self.query("SELECT name FROM pragma_table_info(?)", (relation,))
+            ]
         known = self._columns[relation]
         if unknown := sorted(set(columns) - set(known)):
             raise Failed(f"table {relation!r} has no column {unknown[0]!r}; nothing was written")
