@@ -15,8 +15,8 @@ from langgraph.graph.message import add_messages
 LONG_STEPS = 1198  # and the input and step 0: 1,200 checkpoints
 THREADS = 5000
 NEEDLE = "needle-4711"
-_PAYLOAD = 1200  # bytes of a tool's answer: about 150 MB in all
-_QUIET = ("plan", "rank", "check", "budget", "note", "decide")
+_PAYLOAD = 800  # bytes of a tool's answer: about 150 MB in all
+_QUIET = ("rank", "check", "note", "decide")
 
 
 class _State(TypedDict, total=False):
@@ -50,7 +50,7 @@ def _write(path: Path, fill: Any) -> None:
 
 
 def _long(saver: SqliteSaver) -> None:
-    """One thread: an agent that calls a tool, and six steps of bookkeeping after each call."""
+    """One thread: an agent that calls a tool, and four steps of bookkeeping after each call."""
     dice = random.Random(1)
 
     def agent(state: _State) -> dict[str, Any]:

@@ -67,10 +67,10 @@ def cases(paths: dict[str, Path]) -> list[Case]:
     ]
 
 
-def timed(command: list[str]) -> tuple[float, int]:
+def timed(command: list[str], environment: dict[str, str]) -> tuple[float, int]:
     """Seconds and peak megabytes of one process; its output goes nowhere."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - started
     if status:
@@ -78,13 +78,19 @@ def timed(command: list[str]) -> tuple[float, int]:
     return elapsed, usage.ru_maxrss // 1024
 
 
-def measure(measured: list[Case], rounds: int, say: Callable[[str], None]) -> None:
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of both sides: modules are compiled once, as they are where a package is installed."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+
+
+def measure(measured: list[Case], rounds: int, environment: dict[str, str], say: Callable[[str], None]) -> None:
     """Fill in the cases, one run of each side a round."""
     for number in range(rounds + 1):
         say(f"round {number} of {rounds}" if number else "warming up")
         for case in measured:
-            ours, peak = timed([str(_CKPT), *case.ckpt])
-            theirs, _ = timed([sys.executable, *case.peer])
+            ours, peak = timed([str(_CKPT), *case.ckpt], environment)
+            theirs, _ = timed([sys.executable, *case.peer], environment)
             case.peak = max(case.peak, peak)
             if number:
                 case.ours.append(ours)
@@ -112,7 +118,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 where a target is missed")
     options = parser.parse_args()
     measured = [c for c in cases(data.make(options.data)) if not options.only or c.name in options.only]
-    measure(measured, options.rounds, lambda text: print(text, file=sys.stderr))
+    measure(measured, options.rounds, surroundings(options.data), lambda text: print(text, file=sys.stderr))
     print(table(measured))
     return 1 if options.check and not all(case.kept for case in measured) else 0
 
