@@ -64,6 +64,21 @@ class Steps:
         """What metadata tells, or only what the id does where it was not read."""
         return self.notes.get(checkpoint_id) or Note("", ids.step(checkpoint_id), {})
 
+    def fill(self, writes: Mapping[str, list[TaskWrite]]) -> None:
+        """Take in writes, by the checkpoint they are stored on; those with values go over those without."""
+        self.writes.update(writes)
+        self._triggers = None
+
+    def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
+        """These and all whose kind decides which writes are credited to them: parents, grandparents, their children."""
+        found: set[str] = set()
+        for checkpoint_id in checkpoint_ids:
+            found.add(checkpoint_id)
+            for older in islice(self.lineage.line(checkpoint_id), 1, 3):
+                found.add(older)
+                found.update(self.lineage.children[older])
+        return found
+
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """The checkpoints whose writes tell how these came to be."""
         found: set[str] = set()
@@ -194,6 +209,10 @@ class Steps:
         if outputs or (credited is not None and told.outputs is None):
             return changes(outputs, self.habits, lambda channel: self._before(channel, checkpoint_id))
         return None if told.outputs is None else recorded(told.outputs, told.source, self.habits)
+
+    def written(self, writes: Sequence[TaskWrite]) -> list[Change]:
+        """What a task that waits for its siblings will change, as far as its writes tell."""
+        return changes(self.outputs(writes), self.habits)
 
     def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
         """Those of the writes that change the user's state or send."""
