@@ -17,14 +17,16 @@ ENCODING = "msgpack"
 """The encoding of a node that keeps one whole msgpack element."""
 
 _IDENTIFIER = 64  # longer keys are cut in problems
+_SHOWN = 160  # and longer paths
 
 
 class _Frame:
     """A container that is being filled."""
 
-    __slots__ = ("at_key", "key", "left", "value")
+    __slots__ = ("at_key", "key", "left", "path", "value")
 
-    def __init__(self, found: Head) -> None:
+    def __init__(self, found: Head, path: str) -> None:
+        self.path = path
         self.value: Any = [] if found.kind == spans.ARRAY else {}
         self.left = found.children
         self.at_key = found.kind == spans.MAP
@@ -91,7 +93,7 @@ class Rescue:
         if found.kind in (spans.ARRAY, spans.MAP):
             if not key and len(self._stack) < self._levels:
                 self._at = found.end
-                return _Frame(found)
+                return _Frame(found, self._path())
             self._at = spans.end(self._data, at)
             return self._key(at) if key else self._broken(f"nested deeper than {self._levels} levels", at)
         self._at = found.end
@@ -121,8 +123,13 @@ class Rescue:
 
     def _broken(self, problem: str, at: int) -> Node:
         raw = self._data[at : self._at]
-        where = "$" + "".join(frame.step for frame in self._stack).removeprefix(self._skip)
-        return Node(Opened("", "", Form.BROKEN, raw, problem=f"{problem} @ {where}"), encoding=ENCODING, raw=raw)
+        where = self._path().removeprefix(self._skip)
+        if len(where) > _SHOWN:
+            where = f"{where[: _SHOWN // 2]}…{where[-_SHOWN // 2 :]}"
+        return Node(Opened("", "", Form.BROKEN, raw, problem=f"{problem} @ ${where}"), encoding=ENCODING, raw=raw)
+
+    def _path(self) -> str:
+        return self._stack[-1].path + self._stack[-1].step if self._stack else ""
 
     def _cut(self, damage: DamageError) -> Any:
         at, self._at = damage.at, len(self._data)

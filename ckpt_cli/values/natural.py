@@ -46,7 +46,7 @@ def text(value: Any, reveal: bool = False) -> str | None:
     args, kwargs = arguments(value)
     if is_secret(value):
         return str(args[0]) if reveal and args else SECRET
-    if value.form is Form.PICKLE and value.module in ("builtins", "exceptions") and value.name.endswith("Error"):
+    if value.form is Form.PICKLE and value.module == "builtins" and value.name.endswith("Error"):
         return f"{value.name}({', '.join(repr(item) if isinstance(item, str | int) else '…' for item in args)})"
     known = _TEXTS.get(_plain_type(value))
     if known is not None:
