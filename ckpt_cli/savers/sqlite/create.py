@@ -95,15 +95,18 @@ class NewFile:
 
         Raises:
             Refused: one of them exists already.
+            Failed: the file could not be written.
         """
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            self._connection.execute("BEGIN IMMEDIATE")
             for name, statement, values in rows:
                 self._insert(name, statement, values)
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+            self._connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            raise Failed(f"can't write {self.path}: {error}; nothing was written") from error
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Let go of the file; SQLite puts its log back into it."""
@@ -114,8 +117,6 @@ class NewFile:
             self._connection.execute(statement, values)
         except sqlite3.IntegrityError as error:
             raise Refused(f"{name} exists already; nothing was written") from error
-        except sqlite3.DatabaseError as error:
-            raise Failed(f"can't write {self.path}: {error}; nothing was written") from error
 
 
 class NewSqliteSaver(SqliteSaver):
