@@ -1,11 +1,11 @@
 """What stands on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
 
 import os
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from struct import pack, unpack
+from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite.wal import committed
@@ -22,8 +22,7 @@ class Way(Enum):
     STILL = "nobody writes"
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """A database file at one moment; two equal surveys mean that nobody wrote in between.
 
     Attributes:

@@ -64,7 +64,12 @@ class NewFile:
             raise DatabaseUnreachable(f"can't make {path}: {error.strerror}") from error
         self.path = path
         self._connection = connect(path, "mode=rw")
-        self._connection.executescript(_SETUP)
+        try:
+            self._connection.executescript(_SETUP)
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            path.unlink()
+            raise Failed(f"can't make {path}: {error}") from error
 
     @property
     def seen(self) -> Survey:
@@ -130,16 +135,6 @@ class NewSqliteSaver(SqliteSaver):
     def apply(self, plan: Plan) -> None:
         """Insert a plan's records in one transaction."""
         self._new.insert([_row(record) for record in plan.add])
-
-
-def create(path: Path) -> NewSqliteSaver:
-    """Make a new database.
-
-    Raises:
-        Refused: there is a file of that name.
-        DatabaseUnreachable: no file can be made there.
-    """
-    return NewSqliteSaver(path)
 
 
 def _row(record: Checkpoint | Write) -> tuple[str, str, Row]:
