@@ -63,10 +63,18 @@ class Describer:
             ref = self.ref(checkpoint_id)
             try:
                 self._snapshots[checkpoint_id] = self.reader.snapshot(ref)
-                self.steps.learn(self.reader.state(ref))
+                self._learn(ref)
             except PayloadCorrupt as error:
                 if checkpoint_id == head:
                     self.problem = error
+
+    def _learn(self, ref: Ref) -> None:
+        """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
+        state, parent = self.reader.state(ref), self.lineage.parent(ref.checkpoint_id)
+        self.steps.learn(state)
+        unknown = self.steps.note(ref.checkpoint_id).source != "fork" and self.steps.changes(ref.checkpoint_id) is None
+        if unknown and parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
+            self.steps.compare(state, self.reader.state(self.ref(parent)))
 
     def ref(self, checkpoint_id: str) -> Ref:
         """The full name of one of its checkpoints."""

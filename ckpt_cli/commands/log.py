@@ -68,7 +68,7 @@ def run(
         checkpoints=len(lineage),
         steps=steps,
         omitted=len(candidates) - len(steps) if wanted.plain else None,
-        other_branches=sum(1 for branch in lineage.branches if branch.first not in followed),
+        other_branches=sum(1 for branch in lineage.branches if branch.tip not in followed),
         rails=[RailView(rail.joins, rail.lanes) for rail in rails(lineage, [s.checkpoint_id for s in steps])]
         if graph
         else [],
@@ -94,7 +94,6 @@ def _candidates(reader: Reader, describer: Describer, wanted: Wanted) -> list[st
 
 def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
     size = min(_AT_ONCE, wanted.limit or _AT_ONCE) if wanted.plain else _AT_ONCE
-    describer.read_tips(candidates[:1])
     for start in range(0, len(candidates), size):
         some = candidates[start : start + size]
         describer.read_notes(some)

@@ -265,5 +265,6 @@ def threads(
         session.say(wanted.where.complaint)
     unread = [one for one in view.threads if one.problem]
     if unread:
-        session.say(f"{len(unread)} threads can't be read: {unread[0].problem}")
+        count = "1 thread" if len(unread) == 1 else f"{len(unread):,} threads"
+        session.say(f"{count} can't be read: {unread[0].problem}")
     return view

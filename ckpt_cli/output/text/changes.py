@@ -16,10 +16,15 @@ UNCUT = 160
 """Cells of one value where nothing limits the line: a summary all the same."""
 
 
-def words(changes: Sequence[ChangeView] | None, cells: int | None) -> Line:
-    """All changes of a step in one line of about so many cells, the most telling first."""
+def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
+    """All changes of a step in one line of about so many cells, the most telling first.
+
+    The step that only takes an input in (`start`) names its channels: what came in stands at the input.
+    """
     if changes is None:
         return [("muted", "…")]
+    if start:
+        return [("muted", ", ".join(_name(change.channel) for change in changes))] if changes else []
     ordered = sorted(changes, key=_rank)
     if not ordered:
         return []

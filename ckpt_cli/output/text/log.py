@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
-from ckpt_cli.output.text.changes import words
-from ckpt_cli.output.text.steps import Clock, halts, joined, marks, number, padded, who
+from ckpt_cli.output.text.steps import Clock, halts, joined, marks, number, padded, stripped, told, who
 from ckpt_cli.views.log import LogView
 from ckpt_cli.views.steps import StepView
 
@@ -66,20 +65,19 @@ class _Table:
         if step.missing:
             beside = joined([beside, [("bad", f"parent {step.parent_id} is not stored")]])
         left = max(room - (line_len(beside) + 2 if beside else 0), 8)
-        changes = [] if step.changes is None and step.source == "fork" else fit(words(step.changes, left), left)
-        return [*line, *joined([changes, beside], "  ")]
+        return stripped([*line, *joined([fit(told(step, left), left), beside], "  ")])
 
     def _footer(self) -> Iterator[Line]:
         view = self._view
-        told = []
+        facts = []
         if view.omitted:
-            told.append(f"{view.omitted:,} more")
+            facts.append(f"{view.omitted:,} more")
         if view.other_branches:
             branches = "branch" if view.other_branches == 1 else "branches"
-            told.append(f"{view.other_branches:,} other {branches}: --all, --graph")
+            facts.append(f"{view.other_branches:,} other {branches}: --all, --graph")
         if self._clock.day and view.steps and not view.oneline:
-            told.append(self._clock.day)
+            facts.append(self._clock.day)
         if not view.steps:
-            told.append("no such checkpoint")
-        if told:
-            yield [("muted", " · ".join(told))]
+            facts.append("no such checkpoint")
+        if facts:
+            yield [("muted", " · ".join(facts))]

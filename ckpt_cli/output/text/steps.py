@@ -1,6 +1,7 @@
 """Parts of the line that tells of a checkpoint, shared by `log` and `tree`."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.views.steps import StepView, TaskView
 
 WAITS, FAILED, FINISHED, DUE = "⏸", "✗", "✓", "○"
+_TASKS = 6  # of one node, each with a line of its own
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
@@ -51,6 +53,22 @@ def halts(step: StepView) -> Line:
     return _spaced(found)
 
 
+def told(step: StepView, cells: int | None) -> Line:
+    """What it changed; nothing of a fork, which is a copy."""
+    if step.changes is None and step.source == "fork":
+        return []
+    from ckpt_cli.output.text.changes import words
+
+    return words(step.changes, cells, start=step.source == "loop" and set(step.nodes) == {"__start__"})
+
+
+def stripped(line: Line) -> Line:
+    """A line without blanks at its end."""
+    while line and not line[-1][1].strip():
+        line = line[:-1]
+    return line
+
+
 def _spaced(spans: Iterable[Span]) -> Line:
     return joined([[span] for span in spans])
 
@@ -72,6 +90,19 @@ def padded(line: Line, cells: int) -> Line:
     """A styled line in exactly so many cells."""
     line = fit(line, cells)
     return [*line, ("", " " * (cells - line_len(line)))]
+
+
+def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
+    """What hangs at a tip; of many tasks of one node that are finished or due, how many there are."""
+    kinds = Counter((task.status, task.node) for task in tasks)
+    for task in tasks:
+        count = kinds.pop((task.status, task.node), 0)
+        if count <= _TASKS or task.status in ("waiting", "failed"):
+            yield from hanging(task, cells)
+            kinds[task.status, task.node] = count
+        elif count:
+            sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
+            yield [(style, f"{sign} "), ("node", task.node or "?"), ("muted", f" ×{count}  {task.status}")]
 
 
 def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:

@@ -125,7 +125,8 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         yield []
         head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", one.thread_id)]]
         head.append([("muted", _ago(one.updated, page))])
-        head.append([("muted", f"“{one.title}”")] if one.title else [])
+        quoted = one.title if one.title.startswith(("{", "[")) else f"“{one.title}”"
+        head.append([("muted", quoted)] if one.title else [])
         yield fit(joined(head, "   "), width)
         column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
         for asked in one.interrupts:

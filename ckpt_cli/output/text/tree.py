@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, Span
-from ckpt_cli.output.text.changes import words
-from ckpt_cli.output.text.steps import Clock, halts, hanging, joined, marks, nodes, number, padded, who
+from ckpt_cli.output.text.steps import Clock, halts, joined, marks, nodes, number, padded, pending, stripped, told, who
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
@@ -23,7 +22,7 @@ def render(view: TreeView, page: Page) -> Iterator[Line]:
 
         yield from graphs.source(view)
         return
-    yield from (fit(line, page.width) for line in _Tree(view, page).lines())
+    yield from (fit(stripped(line), page.width) for line in _Tree(view, page).lines())
 
 
 def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
@@ -45,6 +44,12 @@ class _Tree:
         self._step = max((len(number(step)) for step in steps), default=0)
         most = _WHO[page.width is None or page.width >= _NARROW]
         self._who = min(max((line_len(who(step)) for step in steps), default=0), most)
+
+        room = None if page.width is None else page.width - self._left - self._step - self._who - 5
+        self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
+        self._room = None if room is None else room - (self._clock.cells + 2 if self._timed else 0)
+        self._beside = max((line_len(self._marked(step)) for step in steps), default=0)
+        self._told = max((line_len(self._changes(step)) for step in steps if self._marked(step)), default=0)
 
     def lines(self) -> Iterator[Line]:
         yield self._head()
@@ -85,9 +90,8 @@ class _Tree:
             below = [*before, ("muted", "│ " * min(row.depth, _RAILS)), ("muted", "  " if row.ends else "│ ")]
             if row.step is not None:
                 yield self._checkpoint(row.step, rails)
-                for task in row.step.tasks:
-                    for line in hanging(task, None if self._width is None else self._width - line_len(below)):
-                        yield [*below, *line]
+                room = None if self._width is None else self._width - line_len(below)
+                yield from ([*below, *line] for line in pending(row.step.tasks, room))
             elif row.fold is not None:
                 yield [*rails, ("muted", "⋮ "), *_folded(row.fold, row.aside)]
             elif row.aside is not None:
@@ -100,21 +104,24 @@ class _Tree:
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
         line += [("muted", f" {number(step):>{self._step}}  "), *padded(who(step), self._who), ("", "  ")]
-        room = None if self._width is None else self._width - line_len(line)
-        if room is None or room - self._clock.cells >= _CHANGES:
+        if self._timed:
             line += [("muted", self._clock(step.time)), ("", "  ")]
-            room = None if room is None else room - self._clock.cells - 2
-        return [*line, *self._told(step, room)]
+        beside, changes = self._marked(step), self._changes(step)
+        return [*line, *(padded(changes, self._told) if beside else changes), ("", "  "), *beside]
 
-    def _told(self, step: StepView, room: int | None) -> Line:
-        """Changes, then what marks the checkpoint, which is never cut."""
+    def _changes(self, step: StepView) -> Line:
+        """What it changed, cut where the marks of this or another row stand."""
+        room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
+        return fit(told(step, room), room)
+
+    def _marked(self, step: StepView) -> Line:
+        """What marks a checkpoint, which is never cut."""
         beside = marks(step, len(self._view.branches))
         if step.children:
             beside = joined([halts(step), beside])
         if step.missing:
             beside = joined([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
-        left = None if room is None else max(room - line_len(beside) - 2, 8)
-        return joined([fit(_changes(step, left), left), beside], "  ")
+        return beside
 
     def _subgraph(self, subgraph: SubgraphView, below: Line) -> Iterator[Line]:
         told = _count(subgraph.checkpoints, "checkpoint") + (
@@ -122,12 +129,6 @@ class _Tree:
         )
         yield [*below, ("muted", "╰╴"), ("node", subgraph.node), ("muted", f"  {told}  {subgraph.ns}")]
         yield from self._rows(subgraph.rows, [*below, ("", "  ")])
-
-
-def _changes(step: StepView, cells: int | None) -> Line:
-    if step.changes is None and step.source == "fork":
-        return []
-    return words(step.changes, cells)
 
 
 def _left(row: TreeRow) -> int:
@@ -150,8 +151,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _folded(fold: FoldView, aside: AsideView | None) -> Line:
-    told = _count(fold.checkpoints, "step") + (f" in {_count(fold.turns, 'turn')}" if fold.turns else "")
-    line: Line = [("muted", told)]
+    length = _count(fold.checkpoints, "step") + (f" in {_count(fold.turns, 'turn')}" if fold.turns else "")
+    line: Line = [("muted", length)]
     if fold.nodes:
         line += [("muted", ": "), *_few(fold)]
     more = [_count(fold.edits, "edit")] if fold.edits else []
