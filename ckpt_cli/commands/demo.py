@@ -27,13 +27,8 @@ def run(session: Session, path: Path, plan: Plan) -> DemoView:
         Refused: something stands at `path`.
     """
     from ckpt_cli.commands import tree
-    from ckpt_cli.savers.sqlite import create
 
-    saver = create(path)
-    try:
-        saver.apply(plan)
-    finally:
-        saver.close()
+    _write(path, plan)
     written = Session(str(path), clock=session.clock)
     try:
         drawn = written.look(lambda reader: tree.run(reader, _THREAD))
@@ -47,6 +42,19 @@ def run(session: Session, path: Path, plan: Plan) -> DemoView:
         tree=drawn,
         next=[Suggestion(f"ckpt {words} --db {quote(str(path))}", answers) for words, answers in _TRY],
     )
+
+
+def _write(path: Path, plan: Plan) -> None:
+    from ckpt_cli.savers.sqlite import create
+
+    saver = create(path)
+    try:
+        saver.apply(plan)
+    except BaseException:
+        saver.close()
+        path.unlink()
+        raise
+    saver.close()
 
 
 def demo(

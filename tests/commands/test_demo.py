@@ -1,9 +1,9 @@
 """The demo database is what the real LangGraph would have written, and the real LangGraph carries on from it."""
 
 import importlib.util
+import shlex
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,15 +13,17 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
+from ckpt_cli import app
 from ckpt_cli.commands.demo import run
 from ckpt_cli.demo.story import plan
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Checkpoint
+from ckpt_cli.model import Checkpoint, Plan
 from ckpt_cli.session import Session
 from ckpt_cli.views.demo import DemoView
+from tests import golden
 from tests.commands.same_database import told
 
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
+NOW = golden.NOW
 APPROVED = Command(resume={"approved": True, "by": "dana"})
 
 
@@ -147,3 +149,29 @@ def test_short_ids_do_not_depend_on_the_time() -> None:
     later = NOW + 3 * 86400 + 0.123456
     assert [i[-12:] for i in ids(NOW)] == [i[-12:] for i in ids(later)]
     assert not set(ids(NOW)) & set(ids(later))
+
+
+def test_it_says_where_it_is_draws_it_and_names_what_to_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `ckpt demo` prints, at every width and as JSON."""
+    monkeypatch.chdir(tmp_path)
+    golden.check("demo/demo", make(Path("ckpt-demo.sqlite")))
+
+
+def test_what_it_says_to_try_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the five commands, copied, answers; a path with a space in it is quoted."""
+    view = make(tmp_path / "my demo.sqlite")
+    assert len(view.next) == 5
+    for suggestion in view.next:
+        program, *words = shlex.split(suggestion.command)
+        assert (program, app.run(words)) == ("ckpt", 0)
+        assert capsys.readouterr().out.strip()
+
+
+def test_a_failure_leaves_no_file_behind(tmp_path: Path) -> None:
+    """Where the plan can't be written, the file that was made for it goes again."""
+    twice = plan(NOW).add[0]
+    with pytest.raises(Refused):
+        run(Session(None), tmp_path / "demo.sqlite", Plan("the same row twice", (twice, twice)))
+    assert list(tmp_path.iterdir()) == []
