@@ -7,7 +7,6 @@ from typing import TextIO
 
 from ckpt_cli.errors import Failed
 
-
 _BLOCK = 1 << 14  # characters
 
 
