@@ -24,6 +24,7 @@ _OURS = (
     "pickletools",
     "Crypto.Cipher.AES",
     "ckpt_cli.serde.inert",
+    "ckpt_cli.serde.lcjson_rescue",
     "ckpt_cli.serde.msgpack_write",
     "ckpt_cli.serde.lcjson_write",
 )

@@ -52,6 +52,9 @@ JSON = {
     "envelopes in envelopes": b'{"lc":2,"type":"delta_snapshot","value":' * 10_000 + b"1" + b"}" * 10_000,
     "envelopes within the bound": b'{"lc":2,"type":"delta_snapshot","value":' * 200 + b"1" + b"}" * 200,
     "a number of a million digits": b"1" * 1_000_000,
+    "commas": b"[" + b"," * 200_000 + b"]",
+    "texts without end": b'["' + b'\\"' * 100_000 + b"x",
+    "damaged texts": b"[" + b'"\\q",' * 30_000 + b"]",
     "an exponent": b"1e999999999",
 }
 PICKLE = {

@@ -11,10 +11,9 @@ from langchain_core.messages import HumanMessage
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.serde.inert import CUT
 from ckpt_cli.values.jsonform import from_json, to_json
 from ckpt_cli.values.known import items, message, text
-from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.node import DAMAGED, Form, Node
 from ckpt_cli.values.same import same
 from tests.serde.samples import CHECKPOINT, VALUES, Color, Pair, Point, broken_parts, look_into, payload, pickled
 
@@ -178,7 +177,7 @@ def test_a_truncated_pickle_keeps_what_it_held() -> None:
         value = decode(stored[:at])
         assert broken_parts(value)
         if isinstance(value, dict):
-            assert CUT in value
+            assert DAMAGED in value
     late = decode(stored[:-120])
     found = message(late["channel_values"]["messages"][0])
     assert found and found.text == "hello"
