@@ -97,7 +97,7 @@ READ_WITH = {
         "_string",
         "html",
     ),
-    *("heapq", "_heapq", "bisect", "_bisect", "difflib", "ast", "_ast", "tomllib"),
+    *("heapq", "_heapq", "bisect", "_bisect", "difflib", "ast", "_ast", "tomllib", "shlex"),
 }
 """The modules that reading may import: our own, the codecs' and the engine's, and nothing that a payload names."""
 
