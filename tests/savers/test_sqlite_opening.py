@@ -101,6 +101,34 @@ def test_log_with_a_broken_seal(path: Path, writer: Writer) -> None:
     assert folder(path.parent) == before
 
 
+def test_log_of_one_long_transaction(path: Path) -> None:
+    """A transaction of many megabytes, with its commit far down the log, is found."""
+    with Writer(path) as writer:
+        writer.run("PRAGMA cache_size=100")
+        writer.run("BEGIN")
+        writer.add("2")
+        writer.run("INSERT INTO writes VALUES ('t', '', '2', 'a', '', 0, 'c', 'bytes', zeroblob(6000000))")
+        writer.run("COMMIT")
+        writer.kill()
+    before = folder(path.parent)
+    assert read(path) == ["1", "2"]
+    assert folder(path.parent) == before
+
+
+def test_log_of_a_long_transaction_not_finished(path: Path) -> None:
+    """Pages that a writer put into the log before it was killed are not taken for saved."""
+    with Writer(path) as writer:
+        writer.run("PRAGMA cache_size=10")
+        writer.run("BEGIN")
+        writer.add("2")
+        writer.run("INSERT INTO writes VALUES ('t', '', '2', 'a', '', 0, 'c', 'bytes', zeroblob(6000000))")
+        writer.kill()
+    assert (path.parent / "x.sqlite-wal").stat().st_size > 5_000_000
+    before = folder(path.parent)
+    assert read(path) == ["1"]
+    assert folder(path.parent) == before
+
+
 def test_shared_memory_without_a_log(path: Path, writer: Writer) -> None:
     """A leftover ``-shm`` alone is ignored and stays."""
     shared = path.parent / "x.sqlite-shm"
