@@ -154,8 +154,8 @@ class _Looked:
     def view(self) -> ThreadView:
         """Everything that is printed of it."""
         thread, state, found = self._thread, self.state, self.snapshot
-        head, saver = thread.head, self._reader.saver
-        rows = list(saver.rows(thread.thread_id))
+        head = thread.head
+        rows = self._reader.rows(thread.thread_id)
         lineage = self._reader.lineage(thread.thread_id, head.ns)
         first = next(iter(lineage.rows), head.checkpoint_id)
         sizes = [row.size for row in rows if row.size is not None]

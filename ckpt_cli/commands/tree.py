@@ -37,7 +37,7 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         ThreadNotFound; NotFound: there is no such namespace.
     """
     ns = reader.thread(thread_id).head.ns if ns is None else ns
-    members = _members(reader.saver.rows(thread_id))
+    members = _members(reader.rows(thread_id))
     if ns not in members:
         reader.thread(thread_id)
         raise NotFound(f"thread {thread_id!r} has no namespace {ns!r}", candidates=sorted(filter(None, members)))
