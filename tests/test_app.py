@@ -32,7 +32,8 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert "Examples" in said
     assert f"ckpt {verb}" in said.split("Examples")[1]
-    assert "--db" in said and "--json" in said and "--query" in said
+    assert "--json" in said and "--query" in said
+    assert ("--db" in said) is VERBS[verb].reads
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,8 +147,8 @@ def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.
 
 def test_help_keeps_brackets_and_examples() -> None:
     """A docstring's brackets aren't taken for markup, and its examples stand one a line."""
-    shown = readable("Get messages[-1].\n\nExamples:\n\n    ckpt get T 'a[b]'\n\n    ckpt get T x  # the x\n")
+    shown = readable("Get messages[-1]\nand more.\n\nExamples:\n\n    ckpt get T 'a[b]'\n\n    ckpt get T x  # the x\n")
     assert shown == (
-        "Get messages\\[-1].\n\n\b\n[bold]Examples[/bold]\n"
-        "  [cyan]ckpt get T 'a\\[b]'[/cyan][dim][/dim]\n  [cyan]ckpt get T x[/cyan]  [dim]# the x[/dim]"
+        "Get messages\\[-1] and more.\n\n[bold]Examples[/bold]\n"
+        "  [cyan]ckpt get T 'a\\[b]'[/cyan]\n  [cyan]ckpt get T x[/cyan]  [dim]# the x[/dim]"
     )

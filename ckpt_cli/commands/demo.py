@@ -60,7 +60,7 @@ def _write(path: Path, plan: Plan) -> None:
 def demo(
     session: Session,
     path: Annotated[
-        str, typer.Argument(metavar="[PATH]", help="Where to write it; nothing is ever overwritten.")
+        str, typer.Argument(metavar="PATH", help="Where to write it; nothing is ever overwritten.")
     ] = "ckpt-demo.sqlite",
 ) -> DemoView:
     """Write a small example database and look around in it.

@@ -22,7 +22,7 @@ from ckpt_cli.views.diff import DiffView, End
 _A = Annotated[
     str,
     typer.Argument(
-        metavar="[A]",
+        metavar="A",
         help="The older side, or A..B; alone it is compared with its parent. OTHER:REV is in another thread.",
         autocompletion=complete_revision,
         show_default="@",
@@ -30,7 +30,7 @@ _A = Annotated[
 ]
 _B = Annotated[
     str | None,
-    typer.Argument(metavar="[B]", help="The newer side.", autocompletion=complete_revision, show_default=False),
+    typer.Argument(metavar="B", help="The newer side.", autocompletion=complete_revision, show_default=False),
 ]
 _NsB = Annotated[
     str | None,

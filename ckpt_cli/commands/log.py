@@ -119,7 +119,7 @@ def log(
     rev: Annotated[
         str,
         typer.Argument(
-            metavar="[REV | A..B]",
+            metavar="REV | A..B",
             help="Start here (default: the head), or only the steps after A up to B.",
             autocompletion=complete_revision,
             show_default=False,
