@@ -5,6 +5,8 @@ import json
 import math
 from typing import Any
 
+import numpy as np
+
 from ckpt_cli.values.known import interrupts, is_secret, items, js_send, message, send, text
 from ckpt_cli.values.natural import arguments
 from ckpt_cli.values.node import Form, Node
@@ -110,6 +112,8 @@ def _of_python(value: Node) -> Any:
     if members is not None:
         shown = [rendered(item) for item in members]
         return shown if value.name == "deque" else sorted(shown, key=canonical)
+    if value.form is Form.ARRAY:
+        return _array(value.state)
     if value.name == "bytearray" and args:
         return rendered(bytes.fromhex(args[0]) if isinstance(args[0], str) else args[0])
     if value.module == "builtins" and value.name in ("complex", "range"):
@@ -122,6 +126,11 @@ def _of_python(value: Node) -> Any:
     if natural is not None and len(args) == 1 and isinstance(args[0], int | float):
         return args[0]  # an Enum's value
     return natural
+
+
+def _array(parts: dict[str, Any]) -> Any:
+    made = np.frombuffer(parts["data"], parts["dtype"]).reshape(parts["shape"], order=parts["order"])
+    return {"dtype": made.dtype.str, "shape": list(made.shape), "items": rendered(made.tolist())}
 
 
 def enveloped(value: Any) -> Any:
