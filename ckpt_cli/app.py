@@ -23,6 +23,7 @@ class Verb(NamedTuple):
 
     panel: str
     help: str
+    reads: bool = True
 
 
 VERBS = {
@@ -35,7 +36,7 @@ VERBS = {
     "writes": Verb(LOOK, "What each task wrote at a checkpoint: results, errors, interrupts."),
     "grep": Verb(LOOK, "Search state, writes and metadata through history."),
     "info": Verb(LOOK, "What this database is: backend, generation, sizes, encryption."),
-    "demo": Verb(START, "Write a small example database and look around in it."),
+    "demo": Verb(START, "Write a small example database and look around in it.", reads=False),
 }
 
 
@@ -46,9 +47,9 @@ class _Lazy(TyperCommand):
         """The context of the real command, which stands in this one's place from here on."""
         from ckpt_cli.wiring import wire
 
-        verb = self.name or ""
-        function = getattr(import_module(f"ckpt_cli.commands.{verb}"), verb)
-        return wire(verb, function).make_context(info_name, args, parent, **extra)
+        name = self.name or ""
+        function = getattr(import_module(f"ckpt_cli.commands.{name}"), name)
+        return wire(name, function, reads=VERBS[name].reads).make_context(info_name, args, parent, **extra)
 
 
 class _Verbs(TyperGroup):

@@ -26,6 +26,7 @@ from ckpt_cli.values.state import State, TaskWrite
 T = TypeVar("T")
 
 _STATES_KEPT = 8
+_LINEAGES_KEPT = 64
 _NEAR = 2000  # threads looked at for "did you mean"
 
 
@@ -37,8 +38,9 @@ class Reader:
         self.codec = codec
         self.clock = clock
         self._states: OrderedDict[Ref, State] = OrderedDict()
-        self._lineages: dict[tuple[str, str], Lineage] = {}
-        self._short: dict[str, ShortIds] = {}
+        self._lineages: OrderedDict[tuple[str, str], Lineage] = OrderedDict()
+        self._short: OrderedDict[str, ShortIds] = OrderedDict()
+        self._rows: tuple[str, list[CheckpointRow]] | None = None
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; what was cached of an earlier moment is forgotten."""
@@ -47,6 +49,7 @@ class Reader:
             self._states.clear()
             self._lineages.clear()
             self._short.clear()
+            self._rows = None
             return look()
 
         return self.saver.moment(fresh)
@@ -69,8 +72,17 @@ class Reader:
         """The tree of one namespace, from ids and parents alone."""
         key = (thread_id, ns)
         if key not in self._lineages:
-            self._lineages[key] = Lineage(self.saver.rows(thread_id, ns))
+            whole = self._rows is not None and self._rows[0] == thread_id
+            rows = (row for row in self.rows(thread_id) if row.ns == ns) if whole else self.saver.rows(thread_id, ns)
+            self._lineages[key] = Lineage(rows)
+            _bound(self._lineages, _LINEAGES_KEPT)
         return self._lineages[key]
+
+    def rows(self, thread_id: str) -> list[CheckpointRow]:
+        """The skeleton of a thread, all namespaces, ascending; of the last thread asked for it is kept."""
+        if self._rows is None or self._rows[0] != thread_id:
+            self._rows = (thread_id, list(self.saver.rows(thread_id)))
+        return self._rows[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
         """What the saver itself gives when no id is named."""
@@ -111,7 +123,8 @@ class Reader:
     def short(self, thread_id: str) -> ShortIds:
         """How the checkpoints of a thread, of all its namespaces, are called in tables."""
         if thread_id not in self._short:
-            self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.saver.rows(thread_id))
+            self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.rows(thread_id))
+            _bound(self._short, _LINEAGES_KEPT)
         return self._short[thread_id]
 
     def state(self, ref: Ref) -> State:
@@ -126,8 +139,7 @@ class Reader:
             if state is None:
                 raise CheckpointNotFound(f"no checkpoint {ref.checkpoint_id} in thread {ref.thread_id!r}")
             self._states[ref] = state
-            while len(self._states) > _STATES_KEPT:
-                self._states.popitem(last=False)
+            _bound(self._states, _STATES_KEPT)
         return self._states[ref]
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:
@@ -243,6 +255,12 @@ class Reader:
         for row in self.saver.writes(thread_id, ns, checkpoint_ids, values=values):
             found.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))
         return found
+
+
+def _bound(kept: OrderedDict[Any, Any], most: int) -> None:
+    """Forget the oldest of what is kept, so that memory doesn't grow with the database."""
+    while len(kept) > most:
+        kept.popitem(last=False)
 
 
 class _Namespace:

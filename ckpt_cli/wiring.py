@@ -75,6 +75,9 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 }
 
 
+_READING = ("db", "key_env", "reveal")
+
+
 class VerbCommand(TyperCommand):
     """A verb's command: quick to start, and its flags are shown without a type."""
 
@@ -85,21 +88,21 @@ class VerbCommand(TyperCommand):
         return params
 
 
-def wire(name: str, function: Callable[..., View]) -> "Command":
-    """The command of one verb."""
+def wire(name: str, function: Callable[..., View], *, reads: bool = True) -> "Command":
+    """The command of one verb; one that reads no database has no options to name and open one."""
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, cls=VerbCommand, help=readable(inspect.getdoc(function) or ""))(adapt(function))
+    app.command(name, cls=VerbCommand, help=readable(inspect.getdoc(function) or ""))(adapt(function, reads=reads))
     return typer.main.get_command(app)
 
 
-def adapt(function: Callable[..., View]) -> Callable[..., None]:
+def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[..., None]:
     """What Typer can call: it makes the session, calls the verb, prints the view, and exits with the view's code."""
     hints = get_type_hints(function, include_extras=True)
     view_type = hints.pop("return")
     own = list(inspect.signature(function).parameters.values())[1:]
     parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
     for name, (annotation, default) in _COMMON.items():
-        if name != "as_jsonl" or view_type.rows_field:
+        if (reads or name not in _READING) and (name != "as_jsonl" or view_type.rows_field):
             keyword = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
 
@@ -137,14 +140,15 @@ def _run(
 
 
 def readable(docstring: str) -> str:
-    """A docstring as Rich markup: brackets are text, and the examples stand one a line however they were spaced."""
+    """A docstring as Rich markup: brackets are text, lines are as wide as the terminal, examples stand one a line."""
     words, _, examples = docstring.replace("[", "\\[").partition("Examples:\n")
-    if not examples:
-        return words
+    paragraphs = [" ".join(paragraph.split()) for paragraph in words.split("\n\n") if paragraph.strip()]
     lines = [line.strip() for line in examples.splitlines() if line.strip()]
-    return f"{words}\b\n[bold]Examples[/bold]\n" + "\n".join(f"  {_example(line)}" for line in lines)
+    if lines:
+        paragraphs.append("[bold]Examples[/bold]\n" + "\n".join(f"  {_example(line)}" for line in lines))
+    return "\n\n".join(paragraphs)
 
 
 def _example(line: str) -> str:
     command, gap, remark = line.partition("  ")
-    return f"[cyan]{command}[/cyan]{gap}[dim]{remark}[/dim]" if command.startswith("ckpt") else line
+    return f"[cyan]{command}[/cyan]" + (f"{gap}[dim]{remark}[/dim]" if remark else "")

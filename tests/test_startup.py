@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,10 +15,24 @@ from ckpt_cli.startup import prepare
 
 HEAVY = frozenset(
     {
-        *("pydantic", "rich", "ormsgpack", "sqlite3", "jmespath", "simpleeval", "uuid6", "xxhash", "Crypto"),
+        *("pydantic", "rich.console", "ormsgpack", "sqlite3", "jmespath", "simpleeval", "uuid6", "xxhash", "Crypto"),
         *("langgraph", "langchain_core", "numpy", "json", "asyncio", "email", "importlib.metadata", "pickletools"),
     }
 )
+
+
+ASKED = {
+    "threads": ["threads"],
+    "log": ["log", "subgraphs"],
+    "tree": ["tree", "subgraphs"],
+    "show": ["show", "subgraphs"],
+    "get": ["get", "subgraphs", "path"],
+    "diff": ["diff", "subgraphs", "@"],
+    "writes": ["writes", "subgraphs"],
+    "grep": ["grep", "tail", "subgraphs"],
+    "info": ["info"],
+}
+"""A plain question to each verb that reads."""
 
 
 def imported(*words: str, cwd: Path | None = None) -> set[str]:
@@ -44,6 +59,31 @@ def test_a_usage_error_needs_no_database(words: list[str]) -> None:
 def test_help_needs_no_database(verb: str) -> None:
     """Help is Rich's; it opens nothing, so it imports no engine and no codec."""
     assert imported(verb, "--help") & {"sqlite3", "ormsgpack", "jmespath", "simpleeval", "Crypto", "xxhash"} == set()
+
+
+def test_every_verb_is_asked() -> None:
+    """A new verb is listed here too; `demo` reads nothing."""
+    assert set(ASKED) | {"demo"} == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", ASKED)
+def test_a_plain_question_imports_the_engine_and_the_codec(verb: str, database: Callable[[str], Path]) -> None:
+    """Piped, every verb needs SQLite, the codec and JSON, and nothing else that takes time."""
+    assert imported(*ASKED[verb], "-d", str(database("real"))) <= {"sqlite3", "ormsgpack", "json"}
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        (["threads", "--query", "threads[0]"], "jmespath"),
+        (["threads", "--where", "step > 5"], "simpleeval"),
+    ],
+)
+def test_an_ability_is_imported_when_it_is_asked_for(
+    words: list[str], more: str, database: Callable[[str], Path]
+) -> None:
+    """What one option needs comes with that option alone."""
+    assert imported(*words, "-d", str(database("real"))) <= {"sqlite3", "ormsgpack", "json", more}
 
 
 class Colour(StrEnum):

@@ -33,7 +33,7 @@ Rev = Annotated[
 At = Annotated[
     str,
     typer.Option(
-        "--at", metavar="REV", help="Look at this checkpoint.", autocompletion=complete_revision, show_default="@"
+        "--at", metavar="REV", help="Look at this checkpoint.", autocompletion=complete_revision, show_default=True
     ),
 ]
 

@@ -13,7 +13,6 @@ from typing import Any
 from ckpt_cli.history import channels
 from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
 from ckpt_cli.values.known import js_send, message, overwrite
-from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
 
@@ -128,7 +127,8 @@ def changed(
     if len(values) > 1:
         return [Change(channel, Kind.SEVERAL, values, added=len(values), size=size)]
     old = before(channel) if habit is not Habit.REDUCES else UNKNOWN
-    if old is UNKNOWN or same(old, values[0]):
+    guessed = isinstance(values[0], list) and habit is None
+    if old is UNKNOWN or guessed or same(old, values[0]):
         return [Change(channel, Kind.SET, values[0], size=size)]
     return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
 
@@ -189,23 +189,35 @@ def _all_dicts(output: list[Any]) -> bool:
     return bool(output) and all(isinstance(part, dict) for part in output)
 
 
-def habits(values: Mapping[str, Any], written: Mapping[str, list[Any]]) -> dict[str, Habit]:
-    """What channels do with writes, proved by a state and what was written to each on its line, newest first."""
+def habits(values: Mapping[str, Any], written: Mapping[str, list[list[Any]]]) -> dict[str, Habit]:
+    """What channels do with writes, proved by a state and what each step on its line wrote, newest first."""
     found = {channel: _habit(values[channel], some) for channel, some in written.items() if some and channel in values}
     return {channel: habit for channel, habit in found.items() if habit is not None}
 
 
-def _habit(value: Any, written: list[Any]) -> Habit | None:
+def _habit(value: Any, written: list[list[Any]]) -> Habit | None:
     last = written[0]
-    if isinstance(value, list) and isinstance(last, list) and not _replaces(value, written):
-        tail = value[len(value) - len(last) :] if last else []
-        grew = len(value) > len(last) and same(tail, last)
-        return Habit.APPENDS if grew else Habit.REDUCES if not same(value, last) else None
-    if isinstance(value, Node) and not isinstance(last, Node):
-        return Habit.REDUCES
-    return Habit.REPLACES if same(value, last) else Habit.REDUCES
+    if any(overwrite(part) is not None for part in last):
+        return None
+    if isinstance(value, list) and all(isinstance(part, list) for part in last):
+        items = [item for part in last for item in part]
+        if same(value, items):
+            before = any(part not in ([], None) for step in written[1:] for part in step)
+            return Habit.REPLACES if before and len(last) == 1 else None
+        return Habit.APPENDS if not items or same(value[-len(items) :], items) else Habit.REDUCES
+    return Habit.REPLACES if len(last) == 1 and same(value, last[0]) else Habit.REDUCES
 
 
-def _replaces(value: list[Any], written: list[Any]) -> bool:
-    """Whether a list is what was written last although something else had been written before."""
-    return same(value, written[0]) and any(part not in ([], None) for part in written[1:])
+def between(channel: str, before: Any, after: Any) -> Change:
+    """What became of a channel whose values before and after a step are known."""
+    if isinstance(before, list) and isinstance(after, list) and len(before) < len(after):
+        if same(before, after[: len(before)]):
+            new = after[len(before) :]
+            return Change(channel, Kind.ADDED, new, added=len(new))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) > len(after):
+        kept = [item for item in before if any(same(item, other) for other in after)]
+        if same(kept, after):
+            return Change(channel, Kind.ADDED, [], removed=len(before) - len(after))
+    if isinstance(after, list) and before is not UNKNOWN:
+        return Change(channel, Kind.REPLACED, after)
+    return Change(channel, Kind.SET, after) if before is UNKNOWN else Change(channel, Kind.CHANGED, after, before)

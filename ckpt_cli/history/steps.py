@@ -11,12 +11,22 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.history import channels, ids
-from ckpt_cli.history.changes import UNKNOWN, Change, Habit, changes, habits, is_output, outputs_by_node, recorded
+from ckpt_cli.history.changes import (
+    UNKNOWN,
+    Change,
+    Habit,
+    between,
+    changes,
+    habits,
+    is_output,
+    outputs_by_node,
+    recorded,
+)
 from ckpt_cli.history.channels import CONTROL_WRITES, END, PREVIOUS, RETURN, START, TASKS
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.tasks import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.values.known import js_send
+from ckpt_cli.values.known import js_send, overwrite
 from ckpt_cli.values.state import State, TaskWrite
 
 _BACK = 200  # steps up a line that are searched for what was written before
@@ -59,10 +69,26 @@ class Steps:
         self.writes: dict[str, list[TaskWrite]] = {}
         self.habits: dict[str, Habit] = {}
         self._triggers: dict[str, set[str]] | None = None
+        self._compared: dict[str, list[Change]] = {}
 
     def note(self, checkpoint_id: str) -> Note:
         """What metadata tells, or only what the id does where it was not read."""
         return self.notes.get(checkpoint_id) or Note("", ids.step(checkpoint_id), {})
+
+    def fill(self, writes: Mapping[str, list[TaskWrite]]) -> None:
+        """Take in writes, by the checkpoint they are stored on; those with values go over those without."""
+        self.writes.update(writes)
+        self._triggers = None
+
+    def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
+        """These and all whose kind decides which writes are credited to them: parents, grandparents, their children."""
+        found: set[str] = set()
+        for checkpoint_id in checkpoint_ids:
+            found.add(checkpoint_id)
+            for older in islice(self.lineage.line(checkpoint_id), 1, 3):
+                found.add(older)
+                found.update(self.lineage.children[older])
+        return found
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
         """The checkpoints whose writes tell how these came to be."""
@@ -191,9 +217,15 @@ class Steps:
         told = self.note(checkpoint_id)
         credited = self.credited(checkpoint_id)
         outputs = [] if credited is None else self.outputs(credited)
+        if checkpoint_id in self._compared:
+            return self._compared[checkpoint_id]
         if outputs or (credited is not None and told.outputs is None):
             return changes(outputs, self.habits, lambda channel: self._before(channel, checkpoint_id))
         return None if told.outputs is None else recorded(told.outputs, told.source, self.habits)
+
+    def written(self, writes: Sequence[TaskWrite]) -> list[Change]:
+        """What a task that waits for its siblings will change, as far as its writes tell."""
+        return changes(self.outputs(writes), self.habits)
 
     def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
         """Those of the writes that change the user's state or send."""
@@ -206,10 +238,20 @@ class Steps:
         )
 
     def _before(self, channel: str, checkpoint_id: str) -> Any:
-        return next(self._written(channel, self.lineage.parent(checkpoint_id)), UNKNOWN)
+        last = next(self._written(channel, self.lineage.parent(checkpoint_id)), [])
+        return last[0] if len(last) == 1 and overwrite(last[0]) is None else UNKNOWN
 
-    def _written(self, channel: str, checkpoint_id: str | None) -> Iterator[Any]:
-        """What was written to a channel on the line up from here, newest first, as long as all of it was read."""
+    def compare(self, state: State, parent: State) -> None:
+        """Take in two decoded states where no writes tell what the step between them changed."""
+        moved = [c for c in channels.user_channels(state) if state.versions.get(c) != parent.versions.get(c)]
+        self._compared[state.ref.checkpoint_id] = [
+            between(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
+            for channel in moved
+            if channel in state.values
+        ]
+
+    def _written(self, channel: str, checkpoint_id: str | None) -> Iterator[list[Any]]:
+        """What each step on the line up from here wrote to a channel, newest first, as long as all of it was read."""
         line = self.lineage.line(checkpoint_id) if checkpoint_id is not None else iter(())
         for at in islice(line, _BACK):
             if self.note(at).source == "input":
@@ -217,10 +259,11 @@ class Steps:
             credited = self.credited(at)
             if credited is None and self.note(at).source != "fork":
                 return
-            for write in reversed([w for w in credited or () if w.channel == channel]):
-                if not write.read:
-                    return
-                yield write.value
+            some = [write for write in credited or () if write.channel == channel]
+            if not all(write.read for write in some):
+                return
+            if some:
+                yield [write.value for write in some]
 
     def learn(self, state: State) -> None:
         """Take in what a decoded state proves of how its channels treat writes."""

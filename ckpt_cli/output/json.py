@@ -68,7 +68,7 @@ def text(data: Any, *, indent: int | None) -> str:
 def form(value: Any, reveal: bool) -> Any:
     """A view, a part of one, or a value in it as JSON data."""
     if isinstance(value, Json):
-        return value.data
+        return value.data(reveal) if callable(value.data) else value.data
     if isinstance(value, Enum):
         return value.value
     if _is_part(value):

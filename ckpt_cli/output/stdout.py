@@ -2,10 +2,12 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TextIO
 
 from ckpt_cli.errors import Failed
+
+_BLOCK = 1 << 14  # characters
 
 
 class OutputClosedError(Exception):
@@ -22,28 +24,29 @@ def stream() -> TextIO:
 
 
 def write(lines: Iterable[str], *, prompt: bool = False) -> None:
-    """Write lines as they come; `prompt` ones are seen at once by who reads the pipe.
+    """Write lines as they come, in blocks; `prompt` ones are seen at once by who reads the pipe.
 
     Raises:
         OutputClosedError: nobody reads any more.
         Failed: the disk is full, or the like.
     """
     out = stream()
-
-    def put(line: str) -> None:
-        out.write(line + "\n")
-        if prompt:
-            out.flush()
-
+    block: list[str] = []
+    length = 0
     for line in lines:
-        guarded(put, line)
-    guarded(lambda _: out.flush(), "")
+        block.append(line)
+        length += len(line) + 1
+        if prompt or length >= _BLOCK:
+            put(out, block)
+            block, length = [], 0
+    put(out, block)
 
 
-def guarded(act: Callable[[str], None], text: str) -> None:
-    """Do something to stdout; only what goes wrong there is taken for an output error."""
+def put(out: TextIO, lines: list[str]) -> None:
+    """Write whole lines; only what goes wrong here is taken for an output error."""
     try:
-        act(text)
+        out.write("".join(f"{line}\n" for line in lines))
+        out.flush()
     except BrokenPipeError as error:
         raise OutputClosedError from error
     except OSError as error:

@@ -51,7 +51,8 @@ def _usage(error: Exception) -> int:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "ckpt"
     said = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-    message, _, meant = said.replace("(Possible options: ", ". Did you mean ").partition(". Did you mean ")
+    message, _, meant = said.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
+    message = message.rstrip(" .")
     hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
     if path == "ckpt" and hasattr(error, "option_name"):
         hint = f"options come after the verb: ckpt VERB {error.option_name} …"

@@ -17,7 +17,7 @@ THEME = {
     "key": "cyan",
     "node": "magenta",
     "value": "",
-    "muted": "bright_black",
+    "muted": "dim",
     "added": "green",
     "removed": "red",
     "changed": "yellow",
@@ -28,7 +28,7 @@ THEME = {
     "human": "bold blue",
     "ai": "bold green",
     "tool": "bold magenta",
-    "system": "bold bright_black",
+    "system": "bold dim",
     "exact": "",
     "tab": "",
 }

@@ -7,7 +7,6 @@ on it, a reader must not.
 """
 
 import json
-import sys
 from typing import Any
 
 from ckpt_cli.values.node import Form, Node, Opened, broken
@@ -17,26 +16,28 @@ LEVELS = 500
 
 
 def decode(data: bytes) -> Any:
-    """The value of one JSON text; never raises, a BROKEN node says what is wrong and where."""
+    """The value of one JSON text; never raises. What is damaged is a BROKEN node where it stands."""
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        return broken(f"bad UTF-8 at byte {error.start} @ $", data)
-    hook = revive if '"lc"' in text else None
-    limit = sys.get_int_max_str_digits()
+        return _rescued(data, f"bad UTF-8 at byte {error.start}", escaped=True)
     try:
-        value = json.loads(text, object_hook=hook)
+        value = json.loads(text, object_hook=revive if '"lc"' in text else None)
     except RecursionError:
         return broken("nested too deep @ $", data)
-    except ValueError as error:
-        return broken(f"{_told(error, limit)} @ $", data)
+    except json.JSONDecodeError as error:
+        return _rescued(data, f"not JSON: {error.msg} at character {error.pos}")
+    except ValueError:
+        return _rescued(data, "a number of thousands of digits")
     return value if _within(value, text) else broken(f"nested deeper than {LEVELS} levels @ $", data)
 
 
-def _told(error: ValueError, limit: int) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at character {error.pos}"
-    return f"a number of more than {limit} digits"
+def _rescued(data: bytes, problem: str, *, escaped: bool = False) -> Any:
+    from ckpt_cli.serde.lcjson_rescue import JsonRescue
+
+    text = data.decode("utf-8", "surrogateescape" if escaped else "surrogatepass")
+    value = JsonRescue(text, problem, LEVELS, revive, escaped=escaped).value()
+    return broken(f"{problem} @ $", data) if value is None else value
 
 
 def _within(value: Any, text: str) -> bool:

@@ -6,25 +6,23 @@ ormsgpack gives up a whole checkpoint for one bad UTF-8 byte; a person with a da
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde import spans
+from ckpt_cli.serde import spans, where
 from ckpt_cli.serde.spans import DamageError, Head
-from ckpt_cli.values.node import Form, Node, Opened
-
-CUT = "<truncated>"
-"""The key under which a map that ends too early says so."""
+from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
 
 ENCODING = "msgpack"
 """The encoding of a node that keeps one whole msgpack element."""
 
-_IDENTIFIER = 64  # longer keys are cut in problems
+_PROBLEMS = 1_000  # problems told one by one
 
 
 class _Frame:
     """A container that is being filled."""
 
-    __slots__ = ("at_key", "key", "left", "value")
+    __slots__ = ("at_key", "key", "left", "path", "value")
 
-    def __init__(self, found: Head) -> None:
+    def __init__(self, found: Head, path: str) -> None:
+        self.path = path
         self.value: Any = [] if found.kind == spans.ARRAY else {}
         self.left = found.children
         self.at_key = found.kind == spans.MAP
@@ -47,8 +45,7 @@ class _Frame:
             return f"[{len(self.value)}]"
         if self.at_key:
             return ".<key>"
-        key = self.key
-        return f".{key[:_IDENTIFIER]}" if isinstance(key, str) and key.isidentifier() else f"[{key!r:.{_IDENTIFIER}}]"
+        return where.step(self.key)
 
 
 class Rescue:
@@ -64,6 +61,8 @@ class Rescue:
         self._skip = skip
         self._stack: list[_Frame] = []
         self._at = 0
+        self._problems = 0
+        self._last: Node | None = None
 
     def value(self) -> Any:
         """What can be read."""
@@ -91,7 +90,7 @@ class Rescue:
         if found.kind in (spans.ARRAY, spans.MAP):
             if not key and len(self._stack) < self._levels:
                 self._at = found.end
-                return _Frame(found)
+                return _Frame(found, self._path())
             self._at = spans.end(self._data, at)
             return self._key(at) if key else self._broken(f"nested deeper than {self._levels} levels", at)
         self._at = found.end
@@ -120,9 +119,17 @@ class Rescue:
             return self._broken("a container as a key", at)
 
     def _broken(self, problem: str, at: int) -> Node:
+        self._problems += 1
+        if self._last is not None and self._problems > _PROBLEMS:
+            return self._last
         raw = self._data[at : self._at]
-        where = "$" + "".join(frame.step for frame in self._stack).removeprefix(self._skip)
-        return Node(Opened("", "", Form.BROKEN, raw, problem=f"{problem} @ {where}"), encoding=ENCODING, raw=raw)
+        told = where.told(problem, self._path().removeprefix(self._skip))
+        opened = Opened("", "", Form.BROKEN, raw, problem=told)
+        self._last = Node(opened, encoding=ENCODING, raw=raw)
+        return self._last
+
+    def _path(self) -> str:
+        return self._stack[-1].path + self._stack[-1].step if self._stack else ""
 
     def _cut(self, damage: DamageError) -> Any:
         at, self._at = damage.at, len(self._data)
@@ -133,7 +140,7 @@ class Rescue:
                 frame.put(value)
             if frame.left:
                 if frame.at_key:
-                    frame.put(CUT)
+                    frame.put(DAMAGED)
                 frame.put(self._broken(damage.what, at))
                 at = self._at
             value = self._stack.pop().value

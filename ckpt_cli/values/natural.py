@@ -46,7 +46,7 @@ def text(value: Any, reveal: bool = False) -> str | None:
     args, kwargs = arguments(value)
     if is_secret(value):
         return str(args[0]) if reveal and args else SECRET
-    if value.form is Form.PICKLE and value.module in ("builtins", "exceptions") and value.name.endswith("Error"):
+    if value.form is Form.PICKLE and value.module == "builtins" and value.name.endswith("Error"):
         return f"{value.name}({', '.join(repr(item) if isinstance(item, str | int) else '…' for item in args)})"
     known = _TEXTS.get(_plain_type(value))
     if known is not None:
@@ -89,7 +89,7 @@ def _uuid(args: Sequence[Any]) -> str:
 
 
 def _date(args: Sequence[Any]) -> str:
-    return f"{args[0]:04}-{args[1]:02}-{args[2]:02}" if len(args) == 3 else _first(args)
+    return f"{args[0]:04d}-{args[1]:02d}-{args[2]:02d}" if len(args) == 3 else _first(args)
 
 
 def _time(args: Sequence[Any]) -> str:
@@ -98,10 +98,10 @@ def _time(args: Sequence[Any]) -> str:
             return _first(args)
         args = [dict(zip(("hour", "minute", "second", "microsecond", "tzinfo"), args, strict=False))]
     fields = args[0]
-    clock = f"{fields['hour']:02}:{fields['minute']:02}:{fields['second']:02}"
+    clock = f"{fields['hour']:02d}:{fields['minute']:02d}:{fields['second']:02d}"
     micro = fields.get("microsecond")
     zone = text(fields.get("tzinfo"))
-    return f"{clock}{f'.{micro:06}' if micro else ''}{zone.removeprefix('UTC') or '+00:00' if zone else ''}"
+    return f"{clock}{f'.{micro:06d}' if micro else ''}{zone.removeprefix('UTC') or '+00:00' if zone else ''}"
 
 
 def _timedelta(args: Sequence[Any]) -> str:
@@ -113,7 +113,7 @@ def _timezone(args: Sequence[Any]) -> str:
         return _first(args[1:])
     offset = timedelta(*arguments(args[0])[0])
     sign, minutes = ("-" if offset < timedelta() else "+"), int(abs(offset).total_seconds()) // 60
-    return f"UTC{sign}{minutes // 60:02}:{minutes % 60:02}" if minutes else "UTC"
+    return f"UTC{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "UTC"
 
 
 def _posix(args: Sequence[Any]) -> str:

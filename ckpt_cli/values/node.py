@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+DAMAGED = "<damaged>"
+"""The key under which a dict that can't be read to its end has a BROKEN node that says so."""
+
 
 class Form(StrEnum):
     """How an object was recorded, and so what `Node.state` holds."""

@@ -60,5 +60,19 @@ def _nodes(a: Node, b: Node, stack: list[tuple[Any, Any]]) -> bool:
         return True
     if (a.module, a.name, a.form, a.method, a.problem) != (b.module, b.name, b.form, b.method, b.problem):
         return False
-    stack.append((a.state, b.state))
+    if a.type in _SETS and isinstance(a.state, list) and isinstance(b.state, list):
+        stack.append((_sorted(a.state), _sorted(b.state)))
+    else:
+        stack.append((a.state, b.state))
     return True
+
+
+def _sorted(items: list[Any]) -> list[Any]:
+    """The elements of a set in an order of their own: each process stores a set of texts in another one."""
+    try:
+        return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
+    except RecursionError:
+        return items
+
+
+_SETS = frozenset({"builtins.set", "builtins.frozenset"})

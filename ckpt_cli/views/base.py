@@ -23,6 +23,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """Data that is JSON already and is printed as it is, as a patch whose values were encoded before."""
+    """Data that is JSON already and is printed as it is, as a patch whose values were encoded before.
+
+    Attributes:
+        data: itself, or what makes it, told whether secrets are shown; so that only who prints it computes it.
+    """
 
     data: Any

@@ -36,8 +36,8 @@ class TaskWrites:
 
     Attributes:
         node: null where it can't be known, and for writes that no task made.
-        by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call`` (a
-            task that another task started); ``run`` (a whole run with ``durability="exit"``).
+        by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call``
+            (a task that another one started); ``run`` (a whole run with ``durability="exit"``).
         status: ``finished``, ``waiting``, ``failed``, ``due``; "" where no task made them.
         path: the task's path, "" where none is stored.
     """

@@ -1,8 +1,12 @@
-"""Makes the databases that are measured, with the real LangGraph and SqliteSaver, and keeps them for the next run."""
+"""Makes the databases that are measured, with the real LangGraph and SqliteSaver, and keeps them for the next run.
+
+``python data.py FOLDER``.
+"""
 
 import operator
 import random
 import sqlite3
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -11,12 +15,12 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
+from subject import LONG, NEEDLE
 
 LONG_STEPS = 1198  # and the input and step 0: 1,200 checkpoints
 THREADS = 5000
-NEEDLE = "needle-4711"
-_PAYLOAD = 1200  # bytes of a tool's answer: about 150 MB in all
-_QUIET = ("plan", "rank", "check", "budget", "note", "decide")
+_PAYLOAD = 800  # bytes of a tool's answer: about 150 MB in all
+_QUIET = ("rank", "check", "note", "decide")
 
 
 class _State(TypedDict, total=False):
@@ -25,19 +29,17 @@ class _State(TypedDict, total=False):
     phase: str
 
 
-def make(folder: Path) -> dict[str, Path]:
-    """The three databases, made where they are missing: ``long``, ``many`` and ``small``."""
+def make(folder: Path) -> None:
+    """The databases ``long``, ``many`` and ``small``, where they are missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {}
     for name, fill in (("long", _long), ("many", _many), ("small", _small)):
-        paths[name] = folder / f"{name}.sqlite"
-        if not paths[name].exists():
-            print(f"making {paths[name]} …", flush=True)
+        path = folder / f"{name}.sqlite"
+        if not path.exists():
+            print(f"making {path} …", file=sys.stderr, flush=True)
             unfinished = folder / f"{name}.unfinished"
             unfinished.unlink(missing_ok=True)
             _write(unfinished, fill)
-            unfinished.rename(paths[name])
-    return paths
+            unfinished.rename(path)
 
 
 def _write(path: Path, fill: Any) -> None:
@@ -50,7 +52,7 @@ def _write(path: Path, fill: Any) -> None:
 
 
 def _long(saver: SqliteSaver) -> None:
-    """One thread: an agent that calls a tool, and six steps of bookkeeping after each call."""
+    """One thread: an agent that calls a tool, and four steps of bookkeeping after each call."""
     dice = random.Random(1)
 
     def agent(state: _State) -> dict[str, Any]:
@@ -77,7 +79,7 @@ def _long(saver: SqliteSaver) -> None:
 
 
 def _run_steps(app: Any, steps: int) -> None:
-    config = {"configurable": {"thread_id": "long"}, "recursion_limit": steps + 10}
+    config = {"configurable": {"thread_id": LONG}, "recursion_limit": steps + 10}
     for _ in app.stream({"messages": [HumanMessage("Compare all parts.")]}, config, stream_mode="checkpoints"):
         steps -= 1
         if steps < -1:
@@ -106,3 +108,7 @@ def _chat(saver: SqliteSaver) -> Any:
 
 def _thread(thread_id: str) -> dict[str, Any]:
     return {"configurable": {"thread_id": thread_id}}
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]))

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 from langgraph.checkpoint.sqlite import SqliteSaver
+from subject import LONG, NEEDLE
 
 
 def tree(saver: SqliteSaver) -> None:
@@ -50,12 +51,12 @@ def grep(saver: SqliteSaver) -> None:
     first = None
     for found in saver.list(_LONG):
         for position, message in enumerate(found.checkpoint["channel_values"].get("messages", [])):
-            if "needle-4711" in message.content:
+            if NEEDLE in message.content:
                 first = found.config["configurable"]["checkpoint_id"], f"messages[{position}].content"
     print(first)
 
 
-_LONG = {"configurable": {"thread_id": "long", "checkpoint_ns": ""}}
+_LONG = {"configurable": {"thread_id": LONG, "checkpoint_ns": ""}}
 
 if __name__ == "__main__":
     question, database = sys.argv[1:]

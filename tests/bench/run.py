@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import data
+from subject import LONG, NEEDLE
 
 _HERE = Path(__file__).parent
 _CKPT = Path(sys.executable).with_name("ckpt")
@@ -48,29 +48,29 @@ class Case:
         return fast and (self.memory is None or self.peak < self.memory)
 
 
-def cases(paths: dict[str, Path]) -> list[Case]:
+def cases(folder: Path) -> list[Case]:
     """What is measured, with its targets."""
-    long, many, small = (["--db", str(paths[name])] for name in ("long", "many", "small"))
+    long, many, small = (["--db", str(folder / f"{name}.sqlite")] for name in ("long", "many", "small"))
     trivial = [str(_HERE / "trivial.py")]
 
     def peer(question: str, database: str) -> list[str]:
-        return [str(_HERE / "peers.py"), question, str(paths[database])]
+        return [str(_HERE / "peers.py"), question, str(folder / f"{database}.sqlite")]
 
     return [
-        Case("tree", ["tree", "long", *long], peer("tree", "long"), 15, memory=80),
-        Case("log -n 20", ["log", "long", "-n", "20", *long], peer("log", "long"), 3),
+        Case("tree", ["tree", LONG, *long], peer("tree", "long"), 15, memory=80),
+        Case("log -n 20", ["log", LONG, "-n", "20", *long], peer("log", "long"), 3),
         Case("threads", ["threads", *many], peer("threads", "many"), 5),
-        Case("show @", ["show", "long", *long], peer("show", "long"), 3),
-        Case("grep", ["grep", data.NEEDLE, "long", *long], peer("grep", "long"), 4, memory=80),
+        Case("show @", ["show", LONG, *long], peer("show", "long"), 3),
+        Case("grep", ["grep", NEEDLE, LONG, *long], peer("grep", "long"), 4, memory=80),
         Case("--version", ["--version"], trivial, 1.3, faster=False),
         Case("tree, small", ["tree", "small", *small], trivial, 1.5, faster=False),
     ]
 
 
-def timed(command: list[str]) -> tuple[float, int]:
+def timed(command: list[str], environment: dict[str, str]) -> tuple[float, int]:
     """Seconds and peak megabytes of one process; its output goes nowhere."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - started
     if status:
@@ -78,13 +78,19 @@ def timed(command: list[str]) -> tuple[float, int]:
     return elapsed, usage.ru_maxrss // 1024
 
 
-def measure(measured: list[Case], rounds: int, say: Callable[[str], None]) -> None:
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of both sides: modules are compiled once, as they are where a package is installed."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+
+
+def measure(measured: list[Case], rounds: int, environment: dict[str, str], say: Callable[[str], None]) -> None:
     """Fill in the cases, one run of each side a round."""
     for number in range(rounds + 1):
         say(f"round {number} of {rounds}" if number else "warming up")
         for case in measured:
-            ours, peak = timed([str(_CKPT), *case.ckpt])
-            theirs, _ = timed([sys.executable, *case.peer])
+            ours, peak = timed([str(_CKPT), *case.ckpt], environment)
+            theirs, _ = timed([sys.executable, *case.peer], environment)
             case.peak = max(case.peak, peak)
             if number:
                 case.ours.append(ours)
@@ -111,8 +117,9 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="a case by name")
     parser.add_argument("--check", action="store_true", help="exit 1 where a target is missed")
     options = parser.parse_args()
-    measured = [c for c in cases(data.make(options.data)) if not options.only or c.name in options.only]
-    measure(measured, options.rounds, lambda text: print(text, file=sys.stderr))
+    subprocess.run([sys.executable, str(_HERE / "data.py"), str(options.data)], check=True)
+    measured = [c for c in cases(options.data) if not options.only or c.name in options.only]
+    measure(measured, options.rounds, surroundings(options.data), lambda text: print(text, file=sys.stderr))
     print(table(measured))
     return 1 if options.check and not all(case.kept for case in measured) else 0
 

@@ -8,9 +8,9 @@ import pytest
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.known import text
-from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.node import DAMAGED, Form, Node
 from ckpt_cli.values.same import same
-from tests.serde.samples import JS_JSON, PYTHON_JSON
+from tests.serde.samples import JS_JSON, PYTHON_JSON, broken_parts
 
 
 def decode(text: str | bytes) -> Any:
@@ -81,12 +81,42 @@ def test_lone_surrogates_are_kept() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{", b"nope", b'{"a":1,}', b"\xff\xfe", b"[" * 200_000, b'{"a":' * 5_000 + b"1", b"1" * 5_000],
+    [b"", b"nope", b"\xff\xfe", b'"cut', b"[" * 200_000, b'{"a":' * 5_000 + b"1", b"1" * 5_000],
 )
 def test_what_is_no_json_is_broken(data: bytes) -> None:
     """A text nobody can read is one BROKEN node, whatever its depth or length."""
     value = decode(data)
     assert isinstance(value, Node) and value.form is Form.BROKEN and value.problem.endswith("@ $")
+
+
+@pytest.mark.parametrize(
+    ("data", "value", "problems"),
+    [
+        (b'{"s":[1,,3],"fn":undefined,"ok":1}', {"s", "fn", "ok"}, ["no value @ $.s[1]", "no value @ $.fn"]),
+        (b'{"a":"\xff","b":"ok"}', {"a", "b"}, ["bad UTF-8 @ $.a"]),
+        (b'{"a b":tru}', {"a b"}, ["no value @ $['a b']"]),
+        (b'{a:1,"b":2}', {"a:1", "b"}, ["no key @ $['a:1']"]),
+        (b'{"a":1', {"a", DAMAGED}, ["truncated @ $['<damaged>']"]),
+        (b'{"a":', {"a", DAMAGED}, ["truncated @ $.a", "truncated @ $['<damaged>']"]),
+        (b'{"a":1} and more', {"a", DAMAGED}, ["not JSON: Extra data at character 8 @ $"]),
+        (b'{"a":1]', {"a", DAMAGED}, ["not JSON: Expecting ',' delimiter at character 6 @ $"]),
+        (b'{"n":' + b"1" * 5_000 + b',"b":1}', {"n", "b"}, ["a number of thousands of digits @ $.n"]),
+    ],
+)
+def test_one_damaged_value_costs_no_other(data: bytes, value: set[str], problems: list[str]) -> None:
+    """Holes, bare words, bad bytes and cut ends are BROKEN where they stand; the other members are there."""
+    found = decode(data)
+    assert set(found) == value
+    assert sorted(node.problem for node in broken_parts(found)) == sorted(problems)
+
+
+@pytest.mark.parametrize("stored", [PYTHON_JSON, JS_JSON])
+def test_a_truncated_text_keeps_what_it_held(stored: str) -> None:
+    """Cut anywhere, the members before the cut are there, and the damage is told."""
+    for at in range(2, len(stored.encode())):
+        value = decode(stored.encode()[:at])
+        assert broken_parts(value)
+    assert decode(stored[:-5])["channel_values"]["messages"][0].fields["content"] == "hello"
 
 
 def test_depth_is_bounded() -> None:

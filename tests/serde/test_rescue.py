@@ -9,8 +9,7 @@ from ckpt_cli.model import Payload
 from ckpt_cli.serde import spans
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.serde.msgpack_write import pack
-from ckpt_cli.serde.rescue import CUT
-from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.node import DAMAGED, Form, Node
 from ckpt_cli.values.same import same
 from tests.serde.samples import CHECKPOINT, VALUES, broken_parts, look_into, payload
 
@@ -78,7 +77,7 @@ def test_headers_that_lie_are_told(data: bytes) -> None:
     """A length that is not there takes no memory and no time; the value is BROKEN, or what there is of it."""
     value = decode(data)
     assert look_into(value) < 10
-    node = value if isinstance(value, Node) else (value[0] if isinstance(value, list) else value[CUT])
+    node = value if isinstance(value, Node) else (value[0] if isinstance(value, list) else value[DAMAGED])
     assert node.form is Form.BROKEN
 
 

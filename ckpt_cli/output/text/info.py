@@ -9,6 +9,7 @@ from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.views.info import InfoView
 
 _LABEL = 14
+_ABILITIES = {"write": "writing", "atomic": "atomic changes", "task_paths": "task paths"}
 
 
 def render(view: InfoView, page: Page) -> Iterator[Line]:
@@ -39,14 +40,15 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
         yield "encryption", _encryption(view)
     if view.corrupt:
         yield "unreadable", ("bad", f"{view.corrupt}{_of(view)}")
-    yield "abilities", ("", ", ".join(view.abilities) or "read only")
+    yield "supports", ("", ", ".join(_ABILITIES.get(ability, ability) for ability in view.abilities) or "reading")
 
 
 def _when(text: str, page: Page) -> str:
     if page.width is None:
         return text
     then = datetime.fromisoformat(text).timestamp()
-    return f"{clock(then)} ({ago(then, page.now)})"
+    since = ago(then, page.now)
+    return f"{clock(then)} ({since})" if since.endswith("ago") else clock(then)
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -64,5 +66,6 @@ def _encryption(view: InfoView) -> Span:
     if not ciphers:
         return "", "none seen"
     if view.locked:
-        return "bad", f"{', '.join(ciphers)}; {view.locked}{_of(view)} can't be read without the right key"
+        locked = f"{view.locked:,} of {view.sampled:,} checkpoints read need the right key (--key-env NAME)"
+        return "bad", f"{', '.join(ciphers)}; {locked}"
     return "good", f"{', '.join(ciphers)}; the key fits"

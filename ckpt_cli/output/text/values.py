@@ -15,7 +15,7 @@ from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
 
-__all__ = ["block", "brief", "folded", "inline"]
+__all__ = ["block", "brief", "folded", "inline", "short_id"]
 
 _TEXT_LINES = 8
 _ENTRIES = 24
@@ -32,6 +32,11 @@ def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Ite
 def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
     """The same in one line behind so many cells, where all of it fits and a line is the way to show it."""
     return _Block(page, False).inline(inside(value), indent)
+
+
+def short_id(own: str) -> str:
+    """The id of a message, in short where it is a long random one."""
+    return own if len(own) <= 14 else f"{own[:8]}…"
 
 
 def folded(total: int, full: bool, first: int = _FIRST) -> tuple[range, range]:
@@ -177,9 +182,7 @@ class _Block:
         return [("muted", "→ "), ("node", name), ("value", f" {shown}" if args not in (None, {}) else "")]
 
     def _mark(self, said: known.Message) -> str:
-        """The id, in short where it is a long random one."""
-        mark = said.id or ""
-        return mark if self._full or len(mark) <= 12 else f"{mark[:8]}…"
+        return (said.id or "") if self._full else short_id(said.id or "")
 
     def _rest(self, node: Node, indent: int) -> Iterator[Line]:
         """What a message has beside what a conversation shows."""

@@ -1,7 +1,21 @@
-"""SQLite databases of every LangGraph generation: opened read-only, or made new in the current one."""
+"""SQLite databases of every LangGraph generation: read, changed by plans, or made new in the current one."""
 
+from pathlib import Path
+
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite.connect import NotCheckpoints
-from ckpt_cli.savers.sqlite.create import create
 from ckpt_cli.savers.sqlite.saver import SqliteSaver, open_file
 
 __all__ = ["NotCheckpoints", "SqliteSaver", "create", "open_file"]
+
+
+def create(path: Path) -> Saver:
+    """Make a new, empty database that can be written; what makes it is loaded only for that.
+
+    Raises:
+        Refused: there is a file of that name.
+        DatabaseUnreachable: no file can be made there.
+    """
+    from ckpt_cli.savers.sqlite import new
+
+    return new.create(path)

@@ -1,11 +1,11 @@
 """What stands on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
 
 import os
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from struct import pack, unpack
+from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite.wal import committed
@@ -22,8 +22,7 @@ class Way(Enum):
     STILL = "nobody writes"
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """A database file at one moment; two equal surveys mean that nobody wrote in between.
 
     Attributes:
@@ -57,12 +56,12 @@ def survey(path: Path) -> Survey:
 def _survey(path: Path, header: bytes) -> Survey:
     wal_mode = header[18] == 2
     log, shared = _beside(path, "-wal"), _beside(path, "-shm")
+    file, log_mark = _mark(path), _mark(log)
     way = Way.STILL
     if wal_mode and _exists(shared) and _exists(log) and _held(shared):
         way = Way.LIVE
-    elif wal_mode and committed(log):
+    elif wal_mode and committed(log, log_mark):
         way = Way.LEFT
-    file, log_mark = _mark(path), _mark(log)
     marks = (file, log_mark, _mark(_beside(path, "-journal")), header[24:28], header[92:96])
     page_size = int.from_bytes(header[16:18], "big")
     return Survey(way, wal_mode, 65536 if page_size == 1 else page_size, file[1], log_mark[1] if wal_mode else 0, marks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
 
@@ -13,14 +13,14 @@ from ckpt_cli.savers.contract import Ability, About, Saver, Totals
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.connect import ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.files import Survey
+from ckpt_cli.savers.sqlite.images import Images
+from ckpt_cli.savers.sqlite.parameters import bound, chunks, data
 from ckpt_cli.savers.sqlite.records import expand
 from ckpt_cli.savers.sqlite.schema import Layout, detect
 from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
 
 T = TypeVar("T")
-K = TypeVar("K")
 
-_CHUNK = 500  # parameters of one IN (…)
 _EVERYTHING = 1 << 62
 
 
@@ -81,6 +81,7 @@ class SqliteSaver(Saver):
         self._location = location
         self._odd_ids: dict[str, Scalar] | None = None
         self._writing: WritableFile | None = None
+        self._images = Images(lambda sql, words: self._file.query(sql, words))
         able = {
             Ability.WRITE: layout.parents,
             Ability.ATOMIC: layout.parents,
@@ -150,40 +151,40 @@ class SqliteSaver(Saver):
         key, word = self._key(thread_id)
         words, only = [word], ""
         if ns is not None:
-            words, only = [word, _bound(ns)], self._layout.sql(sql.ONE_NS)
+            words, only = [word, bound(ns)], self._layout.sql(sql.ONE_NS)
         for row_ns, checkpoint_id, parent_id, size in self._rows(sql.ROWS, words, thread=key, only=only):
             yield CheckpointRow(thread_id, row_ns, checkpoint_id, parent_id, size)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """Walk the key index backwards."""
         key, word = self._key(thread_id)
-        found = self._rows(sql.NEWEST, [word, _bound(ns), limit], thread=key)
+        found = self._rows(sql.NEWEST, [word, bound(ns), limit], thread=key)
         return [CheckpointRow(thread_id, ns, *row) for row in found]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
         key, word = self._key(ref.thread_id)
-        found = next(self._rows(sql.ROW, [word, _bound(ref.ns), _bound(ref.checkpoint_id)], thread=key), None)
+        found = next(self._rows(sql.ROW, [word, bound(ref.ns), bound(ref.checkpoint_id)], thread=key), None)
         return CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, *found) if found else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Stands behind the checkpoint, so each costs a walk over that row's pages."""
-        for (thread_id, ns), some in groupby(sorted(refs), key=lambda ref: (ref.thread_id, ref.ns)):
+        for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
             key, word = self._key(thread_id)
-            for chunk in _chunks([ref.checkpoint_id for ref in some]):
-                words = [word, _bound(ns), *map(_bound, chunk)]
-                for checkpoint_id, text in self._rows(sql.METADATA, words, thread=key, ids=_places(chunk)):
+            for ids, chunk in chunks([ref.checkpoint_id for ref in some]):
+                words = [word, bound(ns), *chunk]
+                for checkpoint_id, text in self._rows(sql.METADATA, words, thread=key, ids=ids):
                     yield Ref(thread_id, ns, checkpoint_id), self._metadata(text)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """One row at a time, by its key."""
         for ref in refs:
             key, word = self._key(ref.thread_id)
-            words = [word, _bound(ref.ns), _bound(ref.checkpoint_id)]
+            words = [word, bound(ref.ns), bound(ref.checkpoint_id)]
             for parent_id, tag, body, metadata in self._rows(sql.CHECKPOINT, words, thread=key):
-                data = _data(body)
-                row = CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, parent_id, len(data))
-                yield Checkpoint(row, Payload(tag or "", data), self._metadata(metadata))
+                raw = data(body)
+                row = CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, parent_id, len(raw))
+                yield Checkpoint(row, Payload(tag or "", raw), self._metadata(metadata))
 
     def writes(
         self,
@@ -200,14 +201,14 @@ class SqliteSaver(Saver):
         words: list[object] = [_EVERYTHING if values is None else values, word]
         only = ""
         if ns is not None:
-            words.append(_bound(ns))
+            words.append(bound(ns))
             only = self._layout.sql(sql.ONE_WRITE_NS)
         if checkpoint_ids is None:
             yield from self._writes(thread_id, words, key, only)
             return
-        for chunk in _chunks(sorted(checkpoint_ids)):
-            some = self._layout.sql(sql.SOME_WRITE_IDS, ids=_places(chunk))
-            yield from self._writes(thread_id, [*words, *map(_bound, chunk)], key, only + some)
+        for ids, chunk in chunks(sorted(set(checkpoint_ids))):
+            some = self._layout.sql(sql.SOME_WRITE_IDS, ids=ids)
+            yield from self._writes(thread_id, [*words, *chunk], key, only + some)
 
     @property
     def identity(self) -> str:
@@ -236,17 +237,13 @@ class SqliteSaver(Saver):
 
     def current(self, relation: str, key: Columns) -> Columns | None:
         """All columns of a row."""
-        return self._written.current(relation, key)
+        return self._images.current(relation, key)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, update and delete by key."""
-        self._written.change(changes)
-
-    @property
-    def _written(self) -> WritableFile:
         if self._writing is None:
             raise RuntimeError("rows are changed only inside a transaction")
-        return self._writing
+        self._writing.change(changes)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -260,12 +257,12 @@ class SqliteSaver(Saver):
             sql.WRITES, words, thread=key, only=only
         ):
             unread = size is not None and value is None
-            payload = None if unread else Payload(tag or "", _data(value))
+            payload = None if unread else Payload(tag or "", data(value))
             yield Write(thread_id, ns, checkpoint_id, task_id, idx, channel, path, payload, size or 0)
 
     def _metadata(self, text: object) -> Payload:
         """JSON text also beside encrypted checkpoints; where the generation stores no type tags it has none either."""
-        return NULL if text is None else Payload("json" if self._layout.typed else "", _data(text))
+        return NULL if text is None else Payload("json" if self._layout.typed else "", data(text))
 
     def _headed(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
         """A thread with its head: in the root namespace, or the highest id of any where root has none."""
@@ -285,34 +282,8 @@ class SqliteSaver(Saver):
             self._odd_ids = {str(raw): raw for raw in found}
         if thread_id in self._odd_ids:
             return "?", self._odd_ids[thread_id]
-        return "CAST(? AS TEXT)", _bound(thread_id)
+        return "CAST(? AS TEXT)", bound(thread_id)
 
 
 def _head_id(thread: Thread) -> str:
     return thread.head.checkpoint_id
-
-
-def _bound(text: str) -> str | bytes:
-    """Text as a parameter; where it carries bytes that aren't UTF-8, those bytes, which the statement casts to text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogateescape")
-    return text
-
-
-def _data(value: object) -> bytes:
-    """A column's bytes, whatever its storage class: blobs in Python's, text in JavaScript's, NULL for no bytes."""
-    if isinstance(value, bytes):
-        return value
-    return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
-
-
-def _places(chunk: Sequence[object]) -> str:
-    return ", ".join(["CAST(? AS TEXT)"] * len(chunk))
-
-
-def _chunks(items: Sequence[K]) -> Iterator[list[K]]:
-    rest = iter(items)
-    while chunk := list(islice(rest, _CHUNK)):
-        yield chunk

@@ -5,8 +5,8 @@ those that checkpoint-sqlite 3.1.2 upgraded. Letters run from A (langgraph 0.0.2
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ckpt_cli.savers.sqlite.connect import NotCheckpoints, Row
 
@@ -23,8 +23,7 @@ _GENERATIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The tables of one generation, as SQL expressions for what the current one has columns for.
 
     Attributes:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
-from ckpt_cli.model import Row as Columns
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
 from ckpt_cli.savers.sqlite.connect import Row, connect, explained
-from ckpt_cli.savers.sqlite.files import Survey, survey
+from ckpt_cli.savers.sqlite.files import survey
+from ckpt_cli.savers.sqlite.images import Images, parameters, place, quoted, where
 
 T = TypeVar("T")
 
@@ -21,14 +21,10 @@ class WritableFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.seen = survey(path)  # before there are locks, which looking at the file would drop
         self._connection = connect(path, "mode=rw")
         self._connection.execute(f"PRAGMA busy_timeout={_TIMEOUT}")
-        self._columns: dict[str, list[str]] = {}
-
-    @property
-    def seen(self) -> Survey:
-        """The file as it stands."""
-        return survey(self.path)
+        self._images = Images(self.query)
 
     def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
         """The rows of one statement, one at a time."""
@@ -53,22 +49,17 @@ class WritableFile:
             raise _refused(self.path, error) from error
         try:
             value = work()
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
+            self._commit()
+        finally:
+            if self._connection.in_transaction:  # SQLite ends it by itself where the disk is full
+                self._connection.execute("ROLLBACK")
+        return value
+
+    def _commit(self) -> None:
         try:
             self._connection.execute("COMMIT")
         except sqlite3.DatabaseError as error:
-            self._connection.execute("ROLLBACK")
-            raise Failed(f"can't write {self.path}: {error}; nothing was written") from error
-        return value
-
-    def current(self, relation: str, key: Columns) -> Columns | None:
-        """All columns of the row of this key, None if there is none."""
-        columns = self._known(relation, key)
-        statement = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(relation)} WHERE {_where(key)}"  # noqa: S608
-        row = next(self.query(statement, [_bound(value) for value in key.values()]), None)
-        return None if row is None else dict(zip(columns, row, strict=True))
+            raise _refused(self.path, error) from error
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make every row what its after-image says.
@@ -96,32 +87,16 @@ class WritableFile:
         self._connection.close()
 
     def _statement(self, change: RowChange) -> tuple[str, list[Scalar]]:
-        table, where = _quoted(change.relation), _where(change.key)
-        keys = [_bound(value) for value in change.key.values()]
+        table = quoted(change.relation)
         if change.after is None:
-            return f"DELETE FROM {table} WHERE {where}", keys  # noqa: S608 - known names, see _known
-        self._known(change.relation, change.after)
-        names, values = [*map(_quoted, change.after)], [_bound(value) for value in change.after.values()]
-        places = [_place(value) for value in change.after.values()]
+            return f"DELETE FROM {table} WHERE {where(change.key)}", parameters(change.key)  # noqa: S608 - known names
+        self._images.columns(change.relation, change.after)
+        names, values = [*map(quoted, change.after)], parameters(change.after)
+        places = [place(value) for value in change.after.values()]
         if change.before is None:
             return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(places)})", values  # noqa: S608
-        sets = ", ".join(f"{name} = {place}" for name, place in zip(names, places, strict=True))
-        return f"UPDATE {table} SET {sets} WHERE {where}", [*values, *keys]  # noqa: S608
-
-    def _known(self, relation: str, columns: Iterable[str]) -> list[str]:
-        """The columns of a table.
-
-        Raises:
-            Failed: an image names a table or a column that this database doesn't have (any more).
-        """
-        if relation not in self._columns:
-            self._columns[relation] = [
-                name for (name,) in self.query("SELECT name FROM pragma_table_info(?)", (relation,))
-            ]
-        known = self._columns[relation]
-        if unknown := sorted(set(columns) - set(known)):
-            raise Failed(f"table {relation!r} has no column {unknown[0]!r}; nothing was written")
-        return known
+        sets = ", ".join(f"{name} = {spot}" for name, spot in zip(names, places, strict=True))
+        return f"UPDATE {table} SET {sets} WHERE {where(change.key)}", [*values, *parameters(change.key)]  # noqa: S608
 
 
 def open_writable(path: Path) -> WritableFile:
@@ -139,24 +114,9 @@ def open_writable(path: Path) -> WritableFile:
         raise _refused(path, error) from error
 
 
-def _refused(path: Path, error: sqlite3.DatabaseError) -> Refused:
+def _refused(path: Path, error: sqlite3.DatabaseError) -> CkptError:
     if "locked" in str(error):
-        return Refused(f"{path} is being written by another process; nothing was written", hint="try again")
+        return Refused(f"{path} is in use by another process; nothing was written", hint="try again")
+    if "full" in str(error) or "I/O" in str(error):
+        return Failed(f"can't write {path}: {error}; nothing was written")
     return Refused(f"{path} can't be written: {error}", hint="check the permissions of the file and its folder")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _where(key: Columns) -> str:
-    return " AND ".join(f"{_quoted(name)} = {_place(value)}" for name, value in key.items())
-
-
-def _place(value: Scalar) -> str:
-    return "CAST(? AS TEXT)" if isinstance(value, str) else "?"
-
-
-def _bound(value: Scalar) -> Scalar:
-    """Text that carries bytes that aren't UTF-8 goes in as those bytes; `_place` makes it text again."""
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

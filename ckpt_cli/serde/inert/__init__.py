@@ -4,10 +4,7 @@ from typing import Any
 
 from ckpt_cli.serde.inert.machine import Dict, Machine, Missing
 from ckpt_cli.serde.inert.tree import Tree
-from ckpt_cli.values.node import broken
-
-CUT = "<truncated>"
-"""The key under which a dict at the top says that the pickle is damaged further on."""
+from ckpt_cli.values.node import DAMAGED, broken
 
 
 def decode(data: bytes) -> Any:
@@ -15,7 +12,7 @@ def decode(data: bytes) -> Any:
     machine = Machine()
     root = machine.run(data)
     if machine.problem and isinstance(root, Dict):
-        root.pairs.append((CUT, Missing(machine.problem)))
+        root.pairs.append((DAMAGED, Missing(machine.problem)))
     elif machine.problem:
         return broken(f"{machine.problem} @ $", data)
     return Tree(len(data)).value(root)

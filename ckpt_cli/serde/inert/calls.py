@@ -52,4 +52,4 @@ def _bound(value: Any) -> Node | None:
     return None
 
 
-_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg", "pathlib._local": "pathlib"}
+_MODULES = {"__builtin__": "builtins", "exceptions": "builtins", "copy_reg": "copyreg", "pathlib._local": "pathlib"}

@@ -5,6 +5,7 @@ langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles, later releases d
 Here memory grows with the number of opcodes only, and what comes out is a graph of the records below.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,20 +73,26 @@ class Machine:
 
     def run(self, data: bytes) -> Any:
         """What the pickle records; what was read before the damage where there is some, then `problem` tells it."""
-        from pickletools import genops
-
         try:
-            for step, (op, arg, _) in enumerate(genops(data)):
-                if op.name == "STOP":
-                    return self._pop()
-                if step >= STEPS:
-                    raise MalformedPickleError(f"more than {STEPS} opcodes")
-                self._step(op.name, arg)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # pickletools, of odd escapes in a text
+                return self._follow(data)
         except MalformedPickleError as error:
             self.problem = str(error)
         except (ValueError, IndexError, OverflowError, UnicodeError) as error:
             self.problem = f"damaged pickle: {error}"
         return self._salvage()
+
+    def _follow(self, data: bytes) -> Any:
+        from pickletools import genops
+
+        for step, (op, arg, _) in enumerate(genops(data)):
+            if op.name == "STOP":
+                return self._pop()
+            if step >= STEPS:
+                break
+            self._step(op.name, arg)
+        raise MalformedPickleError(f"damaged pickle: no end within {STEPS} opcodes")
 
     def _step(self, name: str, arg: Any) -> None:
         if name in _ATOMS:
@@ -193,7 +200,7 @@ class Machine:
     def _salvage(self) -> Any:
         """The object at the bottom with all that was waiting on the stack put where it was going to."""
         stack = self._stack
-        while any(item is _MARK for item in stack):
+        for _ in range(sum(1 for item in stack if item is _MARK)):
             items = self._since_mark()
             if not stack or stack[-1] is _MARK or not _give(stack[-1], items):
                 stack.append(tuple(items))

@@ -1,9 +1,10 @@
 """New databases, as checkpoint-sqlite 3.1.2 makes them (``checkpoint/sqlite/__init__.py: SqliteSaver.setup``)."""
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ckpt_cli.errors import DatabaseUnreachable, Refused
+from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.savers.sqlite.connect import connect
 from ckpt_cli.savers.sqlite.saver import SqliteSaver, open_file
 
@@ -39,7 +40,7 @@ def create(path: Path) -> SqliteSaver:
 
     Raises:
         Refused: there is a file of that name.
-        DatabaseUnreachable: no file can be made there.
+        DatabaseUnreachable: no file can be made there; Failed: it can't be filled.
     """
     try:
         path.open("xb").close()
@@ -47,6 +48,10 @@ def create(path: Path) -> SqliteSaver:
         raise Refused(f"{path} exists already", hint="name a file that doesn't exist yet") from error
     except OSError as error:
         raise DatabaseUnreachable(f"can't make {path}: {error.strerror}") from error
-    with closing(connect(path, "mode=rw")) as connection:
-        connection.executescript(_SETUP)
+    try:
+        with closing(connect(path, "mode=rw")) as connection:
+            connection.executescript(_SETUP)
+    except sqlite3.DatabaseError as error:
+        path.unlink()
+        raise Failed(f"can't make {path}: {error}") from error
     return open_file(path)

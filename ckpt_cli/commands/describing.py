@@ -1,0 +1,175 @@
+"""Tells of checkpoints in one line each, reading no more than that needs: `log` and `tree` are made of these."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history import ids
+from ckpt_cli.history.changes import Change
+from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.snapshot import Snapshot, Status, Task
+from ckpt_cli.history.steps import Steps, note
+from ckpt_cli.model import Ref
+from ckpt_cli.output.line import plain
+from ckpt_cli.output.quantities import iso
+from ckpt_cli.output.text.changes import UNCUT, one
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.known import interrupts
+from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.views.steps import ChangeView, HaltView, InterruptView, StepView, TaskView
+
+VALUE = 4096
+"""A longer write isn't read to tell what it changed: its size is told."""
+_TIPS = 12  # of which the checkpoint is read for status and next, besides the head's
+_TIP_BYTES = 16_000_000  # a larger one is only read if it is the head
+
+
+class Describer:
+    """Knows one namespace of one thread, as far as it was asked."""
+
+    def __init__(self, reader: Reader, thread_id: str, ns: str = "", lineage: Lineage | None = None) -> None:
+        self.reader = reader
+        self.thread_id = thread_id
+        self.ns = ns
+        self.lineage = reader.lineage(thread_id, ns) if lineage is None else lineage
+        self.steps = Steps(self.lineage, ns)
+        self.problem: PayloadCorrupt | None = None
+        self._snapshots: dict[str, Snapshot] = {}
+
+    def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
+        """Read the metadata of these, and of those that it takes to tell whose writes made them."""
+        refs = [self.ref(i) for i in self.steps.relatives(checkpoint_ids) if i not in self.steps.notes]
+        for ref, payload in self.reader.saver.metadata(refs):
+            self.steps.notes[ref.checkpoint_id] = note(self.reader.value(payload), ref.checkpoint_id)
+
+    def read_writes(self, checkpoint_ids: Iterable[str]) -> None:
+        """Read what made these: writes of themselves and of their parents, long values left where they are."""
+        wanted = self.steps.sources(checkpoint_ids)
+        sends = {p for i in wanted if (p := self.lineage.parent(i)) is not None}
+        found = self.reader.writes_by_checkpoint(self.thread_id, self.ns, wanted | sends, values=VALUE)
+        self.steps.fill(found)
+
+    def read_all_writes(self) -> None:
+        """Read which tasks wrote to which channels everywhere, and no values."""
+        self.steps.fill(self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
+
+    def read_tips(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read the head, if it is one of these, and the newest other tips: what they hold tells what is next."""
+        head = self.lineage.head
+        others = [i for i in checkpoint_ids if i != head and i not in self.lineage.children]
+        small = [i for i in reversed(others) if (self.lineage.rows[i].size or 0) <= _TIP_BYTES]
+        for checkpoint_id in [*(i for i in checkpoint_ids if i == head), *small[:_TIPS]]:
+            ref = self.ref(checkpoint_id)
+            try:
+                self._snapshots[checkpoint_id] = self.reader.snapshot(ref)
+                self._learn(ref)
+            except PayloadCorrupt as error:
+                if checkpoint_id == head:
+                    self.problem = error
+
+    def _learn(self, ref: Ref) -> None:
+        """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
+        state, parent = self.reader.state(ref), self.lineage.parent(ref.checkpoint_id)
+        self.steps.learn(state)
+        unknown = self.steps.note(ref.checkpoint_id).source != "fork" and self.steps.changes(ref.checkpoint_id) is None
+        if unknown and parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
+            self.steps.compare(state, self.reader.state(self.ref(parent)))
+
+    def ref(self, checkpoint_id: str) -> Ref:
+        """The full name of one of its checkpoints."""
+        return Ref(self.thread_id, self.ns, checkpoint_id)
+
+    def status(self, checkpoint_id: str) -> str | None:
+        """How far the line has come whose tip this is; None where it wasn't looked into."""
+        found = self._snapshots.get(checkpoint_id)
+        return None if found is None else str(found.status)
+
+    @cached_property
+    def _branches(self) -> dict[str, int]:
+        return {branch.tip: branch.number for branch in self.lineage.branches}
+
+    def step(self, checkpoint_id: str) -> StepView:
+        """One line about a checkpoint."""
+        row, told = self.lineage.rows[checkpoint_id], self.steps.note(checkpoint_id)
+        found = self._snapshots.get(checkpoint_id)
+        changes = self.steps.changes(checkpoint_id)
+        return StepView(
+            checkpoint_id=checkpoint_id,
+            short=self.reader.short(self.thread_id)(checkpoint_id),
+            parent_id=row.parent_id,
+            ns=row.ns,
+            step=told.step,
+            source=told.source,
+            nodes=self.steps.nodes(checkpoint_id),
+            changes=None if changes is None else [change_view(change) for change in changes],
+            time=iso(ids.unix_time(checkpoint_id)),
+            head=checkpoint_id == self.lineage.head,
+            branch=self._branches.get(checkpoint_id),
+            children=len(self.lineage.children.get(checkpoint_id, ())),
+            missing=row.parent_id is not None and self.lineage.parent(checkpoint_id) is None,
+            size=row.size,
+            status=self.status(checkpoint_id),
+            next=found.next if found is not None else None,
+            tasks=self._tasks(checkpoint_id),
+            halts=self._halts(checkpoint_id),
+        )
+
+    def halted(self, checkpoint_id: str) -> bool:
+        """Whether a task that started here asked or failed."""
+        return any(write.channel in (INTERRUPT, ERROR) for write in self.steps.writes.get(checkpoint_id, ()))
+
+    def _tasks(self, checkpoint_id: str) -> list[TaskView]:
+        """What hangs at a tip: questions, errors, and what their siblings have finished."""
+        if checkpoint_id in self.lineage.children:
+            return []
+        found = self._snapshots.get(checkpoint_id)
+        if found is not None:
+            return [self._task(task) for task in found.tasks] if found.status is not Status.DONE else []
+        return [self._raw(writes) for writes in self.steps.tasks(checkpoint_id).values()]
+
+    def _task(self, task: Task) -> TaskView:
+        asked = [InterruptView(i.id, i.value) for i in task.interrupts] if task.status is Status.WAITING else []
+        error = task.error if task.status is Status.FAILED else None
+        written = self._written(task.writes) if task.status is Status.FINISHED else []
+        return TaskView(task.id, task.node, str(task.status), error, asked, written)
+
+    def _raw(self, writes: list[TaskWrite]) -> TaskView:
+        """A task by its writes alone, where the checkpoint wasn't read."""
+        asked = [i for w in writes if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
+        error = next((w.value for w in writes if w.channel == ERROR and w.read), None)
+        channels = {write.channel for write in writes}
+        node, task_id = self.steps.node(writes[0]), writes[0].task_id
+        if channels - CONTROL_WRITES:
+            return TaskView(task_id, node, str(Status.FINISHED), changes=self._written(writes))
+        if INTERRUPT in channels:
+            return TaskView(task_id, node, str(Status.WAITING), None, [InterruptView(i.id, i.value) for i in asked])
+        return TaskView(task_id, node, str(Status.FAILED if ERROR in channels else Status.DUE), error)
+
+    def _written(self, writes: list[TaskWrite]) -> list[ChangeView]:
+        return [change_view(change) for change in self.steps.written(writes)]
+
+    def _halts(self, checkpoint_id: str) -> list[HaltView]:
+        found = []
+        for writes in self.steps.tasks(checkpoint_id).values():
+            channels = {write.channel for write in writes}
+            for kind, channel in (("interrupt", INTERRUPT), ("error", ERROR)):
+                if channel in channels:
+                    found.append(HaltView(kind, self.steps.node(writes[0]), bool(channels - CONTROL_WRITES)))
+        return found
+
+
+def change_view(change: Change) -> ChangeView:
+    """A change with its words."""
+    view = ChangeView(
+        change.channel,
+        str(change.kind),
+        change.added,
+        change.removed,
+        change.before,
+        change.after,
+        dict(change.to),
+        change.size,
+    )
+    view.text = plain(one(view, UNCUT)).strip()
+    return view

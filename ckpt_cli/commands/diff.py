@@ -1,0 +1,154 @@
+"""``ckpt diff``: what two checkpoints differ in, or what one step changed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.commands.completing import complete_namespace, complete_revision
+from ckpt_cli.commands.get import channels as all_channels
+from ckpt_cli.commands.options import Channels, Ns, Thread
+from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound
+from ckpt_cli.history.diff import differences
+from ckpt_cli.history.patch import patch
+from ckpt_cli.history.revisions import split_range
+from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.views.base import Json
+from ckpt_cli.views.diff import DiffView, End
+
+_A = Annotated[
+    str,
+    typer.Argument(
+        metavar="A",
+        help="The older side, or A..B; alone it is compared with its parent. OTHER:REV is in another thread.",
+        autocompletion=complete_revision,
+        show_default="@",
+    ),
+]
+_B = Annotated[
+    str | None,
+    typer.Argument(metavar="B", help="The newer side.", autocompletion=complete_revision, show_default=False),
+]
+_NsB = Annotated[
+    str | None,
+    typer.Option(
+        "--ns-b",
+        metavar="NAMESPACE",
+        help="B's namespace, where it is another one.",
+        autocompletion=complete_namespace,
+        show_default=False,
+    ),
+]
+
+
+def diff(
+    session: Session,
+    thread: Thread,
+    a: _A = "@",
+    b: _B = None,
+    ns: Ns = "",
+    ns_b: _NsB = None,
+    channel: Channels = None,
+    meta: Annotated[bool, typer.Option("--meta", help="Metadata, versions and what nodes have seen, too.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Only how much differs in each channel.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Nothing summed up or left out.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything differs.")] = False,
+) -> DiffView:
+    """What differs between two checkpoints, or what one step changed.
+
+    Lists are aligned by message id or content, objects compared field by field, long texts word by word.
+    --json has a `patch` (RFC 6902) that turns the older state into the newer.
+
+    Examples:
+      ckpt diff support-42                     what the last step changed
+      ckpt diff support-42 step:2 @
+      ckpt diff support-42 @ other-thread:@ --stat
+      ckpt diff support-42 step:1..step:4 --channel messages --full
+    """
+    view = session.look(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
+    view.stat, view.full, view.finding = stat, full, exit_code
+    return view
+
+
+def run(
+    reader: Reader,
+    thread: str,
+    a: str = "@",
+    b: str | None = None,
+    ns: str = "",
+    ns_b: str | None = None,
+    *,
+    channels: Sequence[str] = (),
+    meta: bool = False,
+) -> DiffView:
+    """Compare two checkpoints, or one with its parent."""
+    older, newer = _sides(reader, thread, a, b, ns, ns_b)
+    before, after = _state(reader, older, channels), _state(reader, newer, channels)
+    _known(channels, before, after)
+    found = differences(before, after)
+    more = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
+    return DiffView(
+        before=_end(reader, older, newer.ref),
+        after=_end(reader, newer, newer.ref),
+        equal=not found and not more,
+        channels=found,
+        same=len({*before, *after}) - len(found),
+        meta=more,
+        patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(after, reveal)))),
+    )
+
+
+def _sides(
+    reader: Reader, thread: str, a: str, b: str | None, ns: str, ns_b: str | None
+) -> tuple[CheckpointRow | None, CheckpointRow]:
+    other = ns if ns_b is None else ns_b
+    if b is not None:
+        return reader.resolve_anywhere(thread, a, ns), reader.resolve_anywhere(thread, b, other)
+    ends = split_range(a)
+    if ends is not None and reader.saver.row(Ref(thread, ns, a)) is None:
+        return reader.resolve_anywhere(thread, ends[0], ns), reader.resolve_anywhere(thread, ends[1], other)
+    if ns_b is not None:
+        return reader.resolve_anywhere(thread, a, ns), reader.resolve(thread, "@", other)
+    newer = reader.resolve_anywhere(thread, a, ns)
+    return _parent(reader, newer), newer
+
+
+def _parent(reader: Reader, row: CheckpointRow) -> CheckpointRow | None:
+    lineage = reader.lineage(row.thread_id, row.ns)
+    parent = lineage.parent(row.checkpoint_id)
+    if parent is None and (missing := lineage.missing(row.checkpoint_id)) is not None:
+        raise CheckpointNotFound(f"the parent {missing} was never stored", hint="name both sides: ckpt diff THREAD A B")
+    return None if parent is None else lineage.rows[parent]
+
+
+def _state(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -> Mapping[str, Any]:
+    if row is None:
+        return {}
+    if not channels:
+        return reader.values(row.ref)
+    state = all_channels(reader, row.ref)
+    return {name: state[name] for name in channels if name in state}
+
+
+def _known(channels: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    for name in channels:
+        if name not in before and name not in after:
+            raise ChannelNotFound(f"no channel {name!r} on either side", hint="`ckpt show --full` lists all channels")
+
+
+def _meta(reader: Reader, row: CheckpointRow | None) -> dict[str, Any]:
+    if row is None:
+        return {}
+    state = reader.state(row.ref)
+    seen = {node: dict(versions) for node, versions in state.seen.items()}
+    return {"metadata": dict(state.metadata), "versions": dict(state.versions), "versions_seen": seen}
+
+
+def _end(reader: Reader, row: CheckpointRow | None, near: Ref) -> End:
+    if row is None:
+        return End(near.thread_id, near.ns, None, "nothing", None)
+    short = reader.short(row.thread_id)(row.checkpoint_id)
+    return End(row.thread_id, row.ns, row.checkpoint_id, short, reader.state(row.ref).step)

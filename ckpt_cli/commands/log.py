@@ -1,0 +1,165 @@
+"""``ckpt log``: the checkpoints of a thread, newest first, one line each."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_revision
+from ckpt_cli.commands.describing import Describer
+from ckpt_cli.commands.options import Channels, Ns, Since, Thread
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history import ids
+from ckpt_cli.history.rails import rails
+from ckpt_cli.history.revisions import between, split_range
+from ckpt_cli.history.when import moment
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.log import LogView, RailView
+from ckpt_cli.views.steps import StepView
+
+_AT_ONCE = 500  # checkpoints whose metadata and writes are read together
+_SOURCES = ("input", "loop", "update", "fork")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which checkpoints are asked for.
+
+    Attributes:
+        rev: where to start, or a range ``A..B``.
+        everything: all branches, by id.
+        limit: at most so many; 0 for all.
+        since: none older, in seconds since 1970.
+    """
+
+    rev: str = "@"
+    everything: bool = False
+    limit: int = 0
+    channels: Collection[str] = ()
+    sources: Collection[str] = ()
+    since: float | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether ids alone decide."""
+        return not self.channels and not self.sources
+
+
+def run(
+    reader: Reader, thread_id: str, wanted: Wanted, ns: str = "", *, graph: bool = False, oneline: bool = False
+) -> LogView:
+    """Follow a line of ancestors, or take all; read metadata and writes of those that are shown.
+
+    Raises:
+        ThreadNotFound, CheckpointNotFound, AmbiguousRevision, UsageError.
+    """
+    reader.thread(thread_id)
+    describer = Describer(reader, thread_id, ns)
+    candidates = _candidates(reader, describer, wanted)
+    steps = list(islice(_matching(describer, candidates, wanted), wanted.limit or None))
+    lineage = describer.lineage
+    followed = set(lineage.line(candidates[0])) if candidates and not wanted.everything else set(lineage.rows)
+    return LogView(
+        thread_id=thread_id,
+        ns=ns,
+        checkpoints=len(lineage),
+        steps=steps,
+        omitted=len(candidates) - len(steps) if wanted.plain else None,
+        other_branches=sum(1 for branch in lineage.branches if branch.tip not in followed),
+        rails=[RailView(rail.joins, rail.lanes) for rail in rails(lineage, [s.checkpoint_id for s in steps])]
+        if graph
+        else [],
+        oneline=oneline,
+    )
+
+
+def _candidates(reader: Reader, describer: Describer, wanted: Wanted) -> list[str]:
+    """The ids to look at, newest first."""
+    lineage, thread_id, ns = describer.lineage, describer.thread_id, describer.ns
+    ends = split_range(wanted.rev)
+    if ends is not None:
+        older, newer = (reader.resolve(thread_id, end, ns).checkpoint_id for end in ends)
+        found = between(lineage, older, newer)
+    elif wanted.everything:
+        found = sorted(lineage.rows, reverse=True)
+    else:
+        found = list(lineage.line(reader.resolve(thread_id, wanted.rev, ns).checkpoint_id))
+    if wanted.since is not None:
+        found = [i for i in found if (ids.unix_time(i) or 0) >= wanted.since]
+    return found
+
+
+def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
+    size = min(_AT_ONCE, wanted.limit or _AT_ONCE) if wanted.plain else _AT_ONCE
+    for start in range(0, len(candidates), size):
+        some = candidates[start : start + size]
+        describer.read_notes(some)
+        describer.read_writes(some)
+        if start == 0:
+            describer.read_tips([i for i in some if i not in describer.lineage.children])
+        for checkpoint_id in some:
+            step = describer.step(checkpoint_id)
+            if _fits(step, wanted):
+                yield step
+
+
+def _fits(step: StepView, wanted: Wanted) -> bool:
+    if wanted.sources and step.source not in wanted.sources:
+        return False
+    touched = {change.channel for change in step.changes or ()}
+    return not wanted.channels or not touched.isdisjoint(wanted.channels)
+
+
+def log(
+    session: Session,
+    thread: Thread,
+    rev: Annotated[
+        str,
+        typer.Argument(
+            metavar="REV | A..B",
+            help="Start here (default: the head), or only the steps after A up to B.",
+            autocompletion=complete_revision,
+            show_default=False,
+        ),
+    ] = "@",
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many; 0 for all.")] = 0,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Every branch, by id.")] = False,
+    graph: Annotated[
+        bool, typer.Option("--graph", "-g", help="Draw how branches hang together; implies --all.")
+    ] = False,
+    channel: Channels = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", metavar="SOURCE", help="Only input, loop, update or fork; may be repeated."),
+    ] = None,
+    since: Since = None,
+    oneline: Annotated[bool, typer.Option("--oneline", help="Id, node and changes only.")] = False,
+    ns: Ns = "",
+) -> LogView:
+    """List the checkpoints of a thread, newest first: which node made each, what it changed.
+
+    It follows the head's own line of ancestors; --all takes in the other branches.
+
+    Examples:
+      ckpt log support-42
+      ckpt log support-42 -n 5 --channel messages
+      ckpt log support-42 @~10..@
+      ckpt log support-42 --graph
+      ckpt log support-42 --source update --json
+    """
+    unknown = sorted(set(source or ()) - set(_SOURCES))
+    if unknown:
+        raise UsageError(f"no source {unknown[0]!r}", hint=f"one of {', '.join(_SOURCES)}")
+    line = rev == "@" or split_range(rev) is None
+    wanted = Wanted(
+        rev=rev,
+        everything=everything or (graph and line and rev == "@"),
+        limit=limit,
+        channels=tuple(channel or ()),
+        sources=tuple(source or ()),
+        since=None if since is None else moment(since, session.clock()),
+    )
+    return session.look(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))

@@ -1,0 +1,197 @@
+"""``ckpt tree``: a whole thread drawn, branches, forks and subgraphs, long runs folded."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.describing import Describer
+from ckpt_cli.commands.options import Ns, Thread
+from ckpt_cli.errors import NotFound
+from ckpt_cli.history import nesting
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.nesting import Call
+from ckpt_cli.history.tree import Marked, Row, rows
+from ckpt_cli.model import CheckpointRow
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
+
+_METADATA_BYTES = 2_000_000_000  # SQLite walks a checkpoint's pages to reach its metadata: 0.3 s a gigabyte
+_SENDS = 200  # folded steps that Sends made, of which the values are read for the names of their nodes
+
+
+class Form(StrEnum):
+    """What a tree is printed as."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    DOT = "dot"
+
+
+def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = False, form: str = "text") -> TreeView:
+    """Read ids and metadata of all, writes of those that are drawn, and the checkpoints of tips.
+
+    Raises:
+        ThreadNotFound; NotFound: there is no such namespace.
+    """
+    ns = reader.thread(thread_id).head.ns if ns is None else ns
+    members = _members(reader.rows(thread_id))
+    if ns not in members:
+        reader.thread(thread_id)
+        raise NotFound(f"thread {thread_id!r} has no namespace {ns!r}", candidates=sorted(filter(None, members)))
+    drawing = _Drawing(reader, thread_id, ns, members, full)
+    below = nesting.inside(members, ns)
+    lineage = drawing.describer.lineage
+    return TreeView(
+        thread_id=thread_id,
+        ns=ns,
+        head=lineage.head or "",
+        status=drawing.describer.status(lineage.head or ""),
+        checkpoints=len(lineage),
+        namespaces=len(below),
+        subgraph_checkpoints=sum(len(members[other]) for other in below),
+        branches=[BranchView(b.number, b.first, b.tip) for b in lineage.branches],
+        rows=drawing.rows,
+        problem=drawing.describer.problem.message if drawing.describer.problem else None,
+        form=form,
+    )
+
+
+def _members(found: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
+    by_ns: dict[str, list[str]] = {}
+    for row in found:
+        by_ns.setdefault(row.ns, []).append(row.checkpoint_id)
+    return {ns: tuple(some) for ns, some in by_ns.items()}
+
+
+class _Drawing:
+    """The rows of one namespace, or of the part of it that one call made."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        thread_id: str,
+        ns: str,
+        members: dict[str, tuple[str, ...]],
+        full: bool,
+        only: Sequence[str] | None = None,
+    ) -> None:
+        self._members = members
+        self._full = full
+        self.describer = Describer(reader, thread_id, ns)
+        lineage = self.describer.lineage
+        drawn = lineage if only is None else Lineage(lineage.rows[i] for i in only)
+        self._read_outline(drawn)
+        self._calls = self._called()
+        self.rows = list(self._views(list(rows(drawn, self._marked(drawn), full=full))))
+
+    def _read_outline(self, drawn: Lineage) -> None:
+        """What it takes to know which checkpoints are worth a line: metadata and the names of what was written."""
+        left, some = _METADATA_BYTES, []
+        for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
+            left -= row.size or 0
+            if left > 0 or checkpoint_id not in drawn.children or checkpoint_id in drawn.roots:
+                some.append(checkpoint_id)
+        self.describer.read_notes(some)
+        self.describer.read_all_writes()
+
+    def _called(self) -> dict[str | None, list[Call]]:
+        """The subgraphs by the checkpoint that called them."""
+        steps = self.describer.steps
+        callers = {w.task_id: i for i, kept in steps.writes.items() for w in kept}
+        found: dict[str | None, list[Call]] = {}
+        for call in nesting.calls(self.describer.ns, self._members, callers, self._parents(callers)):
+            known = call.caller is not None and call.caller in self.describer.lineage
+            found.setdefault(call.caller if known else None, []).append(call)
+        return found
+
+    def _parents(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
+        """Where no task's id tells who called, metadata does: of every checkpoint of such a namespace."""
+        describer, ns = self.describer, self.describer.ns
+        unknown = [c for c in nesting.inside(self._members, ns) if nesting.above(c) == ns]
+        unknown = [child for child in unknown if nesting.task(child) not in callers]
+        found = {}
+        for child in unknown:
+            inner = Describer(describer.reader, describer.thread_id, child)
+            inner.read_notes(self._members[child])
+            for checkpoint_id, told in inner.steps.notes.items():
+                if ns in told.parents:
+                    found[child, checkpoint_id] = told.parents[ns]
+        return found
+
+    def _marked(self, drawn: Lineage) -> Marked:
+        notes = self.describer.steps.notes
+        halted = {i for i in drawn.children if self.describer.halted(i)}
+        return Marked(
+            edits={i for i in drawn.rows if i in notes and notes[i].source in ("update", "fork")} | halted,
+            turns={i for i in drawn.rows if i in self._calls or (i in notes and notes[i].source == "input")},
+            always={drawn.head} if drawn.head is not None else set(),
+        )
+
+    def _views(self, found: list[Row]) -> Iterator[TreeRow]:
+        shown = [row.checkpoint_id for row in found if row.checkpoint_id is not None]
+        steps = self.describer.steps
+        sent = [i for row in found for i in row.run if steps.calls(i)]
+        self.describer.read_writes([*shown, *sent[:_SENDS]])
+        self.describer.read_tips(shown)
+        for row in found:
+            yield self._view(row)
+        if None in self._calls:
+            yield TreeRow(0, False, True, subgraphs=[self._subgraph(call) for call in self._calls[None]])
+
+    def _view(self, row: Row) -> TreeRow:
+        step = None if row.checkpoint_id is None else self.describer.step(row.checkpoint_id)
+        aside = AsideView(row.branches, len(row.aside)) if row.branches else None
+        subgraphs = [self._subgraph(call) for call in self._calls.get(row.checkpoint_id or "", ())]
+        return TreeRow(row.depth, row.joint, row.ends, step, self._fold(row) if row.run else None, aside, subgraphs)
+
+    def _fold(self, row: Row) -> FoldView:
+        steps = self.describer.steps
+        nodes: dict[str, int] = {}
+        sources = [steps.note(checkpoint_id).source for checkpoint_id in row.run]
+        for checkpoint_id in row.run:
+            for name in steps.nodes(checkpoint_id):
+                nodes[name] = nodes.get(name, 0) + 1
+        called = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
+        return FoldView(
+            checkpoints=len(row.run),
+            first=row.run[0],
+            last=row.run[-1],
+            nodes=nodes,
+            turns=sources.count("input"),
+            edits=sources.count("update") + sources.count("fork"),
+            subgraphs=sum(len(call.checkpoint_ids) + call.nested for call in called),
+        )
+
+    def _subgraph(self, call: Call) -> SubgraphView:
+        inner: list[TreeRow] = []
+        if self._full:
+            describer = self.describer
+            only = call.checkpoint_ids if len(call.checkpoint_ids) < len(self._members[call.ns]) else None
+            inner = _Drawing(describer.reader, describer.thread_id, call.ns, self._members, True, only).rows
+        return SubgraphView(call.ns, nesting.node(call.ns), len(call.checkpoint_ids), call.nested, inner)
+
+
+def tree(
+    session: Session,
+    thread: Thread,
+    ns: Ns = "",
+    full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, and subgraphs within.")] = False,
+    form: Annotated[
+        Form, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
+    ] = Form.TEXT,
+) -> TreeView:
+    """Draw a thread: who descends from whom, what each step did, where it waits or failed.
+
+    The line of the head (@) goes straight down; other branches leave it to the right. Straight runs are folded, and so
+    are subgraphs, under the checkpoint that called them.
+
+    Examples:
+      ckpt tree support-42
+      ckpt tree support-42 --full
+      ckpt tree support-42 --ns 'orders:4e19…'
+      ckpt tree support-42 --format mermaid > tree.mmd
+    """
+    return session.look(lambda reader: run(reader, thread, ns or None, full=full, form=form.value))

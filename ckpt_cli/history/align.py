@@ -1,0 +1,153 @@
+"""Two lists side by side: which elements are the same ones, by their ids where they have them, else by content."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+from ckpt_cli.values.node import Node
+from ckpt_cli.values.parts import fields
+from ckpt_cli.values.same import same
+
+_WORK = 2_000_000  # comparisons that matching may take; beyond it elements are paired by position
+_DEEPEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """How the elements of one list are found in another.
+
+    Attributes:
+        pairs: places in both lists, growing in both.
+        moved: places of elements that are in both, out of order.
+        removed: places in the first list of what the second hasn't.
+        added: places in the second list of what the first hasn't.
+    """
+
+    pairs: list[tuple[int, int]]
+    moved: list[tuple[int, int]]
+    removed: list[int]
+    added: list[int]
+
+
+def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
+    """The elements of two lists matched; the equal ends first, since most lists only grow."""
+    head = 0
+    while head < min(len(a), len(b)) and same(a[head], b[head]):
+        head += 1
+    tail = 0
+    while tail < min(len(a), len(b)) - head and same(a[-1 - tail], b[-1 - tail]):
+        tail += 1
+    middle = _align(a[head : len(a) - tail], b[head : len(b) - tail])
+    ends = [(i, i) for i in range(head)], [(len(a) - n, len(b) - n) for n in range(tail, 0, -1)]
+    return Alignment(
+        pairs=[*ends[0], *((i + head, j + head) for i, j in middle.pairs), *ends[1]],
+        moved=[(i + head, j + head) for i, j in middle.moved],
+        removed=[i + head for i in middle.removed],
+        added=[j + head for j in middle.added],
+    )
+
+
+def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
+    if not a or not b:
+        return Alignment([], [], list(range(len(a))), list(range(len(b))))
+    raw = _encodings(a) == _encodings(b)
+    old, new = [_key(item, raw) for item in a], [_key(item, raw) for item in b]
+    pairs, loose = _matched(old, new)
+    moved = _moved(old, new, dict(pairs)) if pairs or _work(old, new) <= _WORK else []
+    for block in loose:
+        pairs += _in_place(a, b, old, new, block, moved)
+    gone, come = {i for i, _ in [*pairs, *moved]}, {j for _, j in [*pairs, *moved]}
+    removed, added = [i for i in range(len(a)) if i not in gone], [j for j in range(len(b)) if j not in come]
+    return Alignment(sorted(pairs), moved, removed, added)
+
+
+_Block = tuple[int, int, int, int]
+
+
+def _matched(old: list[Hashable], new: list[Hashable]) -> tuple[list[tuple[int, int]], list[_Block]]:
+    """Places with equal keys, in order, and the stretches between them that differ."""
+    from difflib import SequenceMatcher
+
+    if _work(old, new) > _WORK:
+        return [], [(0, len(old), 0, len(new))]
+    pairs, loose = [], []
+    for op, i, j, k, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if op == "equal":
+            pairs += list(zip(range(i, j), range(k, end), strict=True))
+        elif op == "replace":
+            loose.append((i, j, k, end))
+    return pairs, loose
+
+
+def _work(old: list[Hashable], new: list[Hashable]) -> int:
+    often = Counter(new)
+    return sum(often[key] for key in old)
+
+
+def _moved(old: list[Hashable], new: list[Hashable], taken: dict[int, int]) -> list[tuple[int, int]]:
+    there = set(taken.values())
+    places: dict[Hashable, list[int]] = {}
+    for j in reversed(range(len(new))):
+        if j not in there:
+            places.setdefault(new[j], []).append(j)
+    return [(i, places[key].pop()) for i, key in enumerate(old) if i not in taken and places.get(key)]
+
+
+def _in_place(
+    a: Sequence[Any],
+    b: Sequence[Any],
+    old: list[Hashable],
+    new: list[Hashable],
+    block: _Block,
+    moved: list[tuple[int, int]],
+) -> list[tuple[int, int]]:
+    """What has no id and stands where something else of its kind stood is taken for the same one, changed."""
+    gone, come = {i for i, _ in moved}, {j for _, j in moved}
+    left = [i for i in range(block[0], block[1]) if i not in gone]
+    right = [j for j in range(block[2], block[3]) if j not in come]
+    return [(i, j) for i, j in zip(left, right, strict=False) if _alike(a[i], b[j], old[i], new[j])]
+
+
+def _alike(x: Any, y: Any, key_x: Hashable, key_y: Hashable) -> bool:
+    if isinstance(key_x, _Id) or isinstance(key_y, _Id) or type(x) is not type(y):
+        return False
+    return not isinstance(x, Node) or x.type == y.type
+
+
+@dataclass(frozen=True, slots=True)
+class _Id:
+    """The key of an element that says who it is."""
+
+    id: str | int
+
+
+def _encodings(some: Sequence[Any]) -> set[str]:
+    """Where threads were continued by newer releases the same object stands in other bytes."""
+    return {item.encoding for item in some if isinstance(item, Node)}
+
+
+def _key(item: Any, raw: bool) -> Hashable:
+    if isinstance(item, dict | Node):
+        own = fields(item).get("id")
+        if isinstance(own, str | int) and own != "":
+            return _Id(own)
+    return digest(item, raw=raw)
+
+
+def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
+    """A number that is equal for equal values; from `raw` bytes where there are any, so that nothing is decoded."""
+    if isinstance(value, Node):
+        if raw and value.raw is not None:
+            return hash((value.encoding, value.raw))
+        return hash((value.type, value.form, digest(value.state, depth + 1, raw=raw)))
+    if depth > _DEEPEST:
+        return 0
+    if isinstance(value, dict):
+        return hash(frozenset((type(key), key, digest(item, depth + 1, raw=raw)) for key, item in value.items()))
+    if isinstance(value, list | tuple):
+        return hash((type(value), *(digest(item, depth + 1, raw=raw) for item in value)))
+    if isinstance(value, float) and isnan(value):
+        return hash("nan")
+    return hash((type(value), value))

@@ -1,0 +1,195 @@
+"""Filters: a Python-style expression over metadata and state, ``source == "update" and len(messages) > 10``.
+
+simpleeval walks the expression; what it may meet is settled before: a short list of syntax and functions, checked with
+its place in the text, and plain data only. A dot is a step into a mapping, never an attribute of a live object.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.values.known import items, message, text
+from ckpt_cli.values.node import Form, Node
+
+_DEEPEST = 12
+_LONGEST = 2000
+
+
+class _Absent(Exception):
+    """The record has no such name."""
+
+
+def _contains(whole: Any, part: Any) -> bool:
+    """Whether a text holds another, in any case."""
+    return str(part).casefold() in str(whole).casefold()
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    if isinstance(a, str):
+        raise TypeError("% is for numbers")  # formatting could ask for a text of any length
+    return a % b
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "len": len,
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "max": max,
+    "min": min,
+    "round": round,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "lower": lambda value: str(value).lower(),
+    "startswith": lambda value, start: str(value).startswith(str(start)),
+    "endswith": lambda value, end: str(value).endswith(str(end)),
+    "contains": _contains,
+}
+"""What may be called."""
+
+_SYNTAX = (
+    *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add),
+    *(ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt),
+    *(ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Call, ast.Name, ast.Load, ast.Store, ast.Constant),
+    *(ast.Attribute, ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.IfExp),
+    *(ast.GeneratorExp, ast.ListComp, ast.comprehension),
+)
+
+
+class Filter:
+    """A compiled expression.
+
+    Attributes:
+        absent: names that some record did not have, to how many.
+        failed: what went wrong on some records, to how many (a text compared with a number).
+        decided: on how many records it came to an answer.
+    """
+
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+        self._tree = _parsed(expression)
+        self.absent: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.decided = 0
+
+    def matches(self, names: Callable[[str], Any]) -> bool:
+        """Whether the record fits; one without a name that is asked for, or of another type, doesn't.
+
+        `names` gives the value of a name and raises LookupError where there is none.
+        """
+        from simpleeval import InvalidExpression  # type: ignore[import-untyped]
+
+        def look(node: Any) -> Any:
+            try:
+                return plain(names(node.id))
+            except LookupError:
+                raise _Absent(node.id) from None
+
+        try:
+            found = bool(_evaluator()(functions=dict(FUNCTIONS), names=look).eval(self._expression, self._tree))
+        except _Absent as missing:
+            self.absent[str(missing)] += 1
+            return False
+        except (InvalidExpression, TypeError, LookupError, ValueError, ArithmeticError) as problem:
+            self.failed[str(problem)] += 1
+            return False
+        self.decided += 1
+        return found
+
+    @property
+    def complaint(self) -> str | None:
+        """Why nothing fits, where it never came to an answer: most likely a slip of the pen."""
+        if self.decided:
+            return None
+        names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
+        if names:
+            return f"--where: no thread has {names}"
+        return f"--where: {self.failed.most_common(1)[0][0]}" if self.failed else None
+
+
+def _parsed(expression: str) -> Any:
+    if len(expression) > _LONGEST:
+        raise UsageError(f"--where: more than {_LONGEST:,} characters")
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        at = f" at column {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
+        raise UsageError(
+            f"--where: {getattr(error, 'msg', 'can not be read')}{at}", hint=_pointed(expression, error)
+        ) from error
+    for node in ast.walk(tree):
+        problem = _problem(node)
+        if problem:
+            column = getattr(node, "col_offset", 0) + 1
+            raise UsageError(f"--where: {problem} at column {column}", hint=f"functions: {', '.join(FUNCTIONS)}")
+    return tree.body
+
+
+def _pointed(expression: str, error: Exception) -> str:
+    offset = getattr(error, "offset", None)
+    return f"{expression.strip()[: offset - 1]}⟨here⟩{expression.strip()[offset - 1 :]}" if offset else ""
+
+
+def _problem(node: ast.AST) -> str | None:
+    if not isinstance(node, _SYNTAX):
+        return f"{type(node).__name__} is not allowed"
+    if isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Name):
+            return "methods can't be called"
+        if node.func.id not in FUNCTIONS:
+            return f"no function {node.func.id!r}"
+        return "no named arguments" if node.keywords else None
+    if isinstance(node, ast.Constant) and isinstance(node.value, bytes | complex):
+        return "no such constants"
+    return None
+
+
+@cache
+def _evaluator() -> Any:
+    import simpleeval
+
+    class Evaluator(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]
+        """Whose dots lead into mappings only."""
+
+        def _eval_attribute(self, node: ast.Attribute) -> Any:
+            whole = self._eval(node.value)
+            if not isinstance(whole, dict):
+                raise TypeError(f".{node.attr} of {type(whole).__name__}")
+            if node.attr not in whole:
+                raise _Absent(f".{node.attr}")
+            return whole[node.attr]
+
+    return partial(Evaluator, operators=simpleeval.DEFAULT_OPERATORS | {ast.Mod: _remainder})
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as the plain data an expression may look into: objects become dicts of their fields, dates their text."""
+    if depth > _DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {key: plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    if not isinstance(value, Node):
+        return value
+    if (elements := items(value)) is not None:
+        return [plain(item, depth + 1) for item in elements]
+    if (natural := text(value)) is not None:
+        return natural
+    if value.form is Form.SNAPSHOT:
+        return plain(value.state, depth + 1)
+    return {**dict(_said(value)), **{key: plain(item, depth + 1) for key, item in (value.fields or {}).items()}}
+
+
+def _said(value: Node) -> Iterator[tuple[str, Any]]:
+    """What is known of a message beside its own fields: who speaks, and the text of a content in parts."""
+    known = message(value)
+    if known is not None:
+        yield from (("role", known.role), ("text", known.text))

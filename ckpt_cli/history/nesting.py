@@ -1,0 +1,70 @@
+"""Which checkpoint called which subgraph: how the namespaces of a thread hang in each other.
+
+A namespace is the path of calls that led to it: ``node:TASK`` or, for a subgraph with a memory of its own
+(``checkpointer=True``), ``node`` alone; deeper ones after ``|``. The task is one that started from a checkpoint of the
+namespace above; metadata's ``parents`` says which checkpoint that is.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A subgraph as one checkpoint called it.
+
+    Attributes:
+        caller: the checkpoint in the namespace above; None where nothing tells.
+        checkpoint_ids: its checkpoints of this call, ascending.
+        nested: how many checkpoints the subgraphs inside it have.
+    """
+
+    ns: str
+    caller: str | None
+    checkpoint_ids: tuple[str, ...]
+    nested: int = 0
+
+
+def above(ns: str) -> str:
+    """The namespace that called this one."""
+    return ns.rpartition("|")[0]
+
+
+def node(ns: str) -> str:
+    """The node that is this subgraph."""
+    return ns.rpartition("|")[2].partition(":")[0]
+
+
+def task(ns: str) -> str | None:
+    """The task that called it; None for a subgraph with a memory of its own."""
+    return ns.rpartition("|")[2].partition(":")[2] or None
+
+
+def inside(namespaces: Iterable[str], ns: str) -> list[str]:
+    """The namespaces of the subgraphs below one, direct or not."""
+    return [other for other in namespaces if other != ns and (not ns or other.startswith(f"{ns}|"))]
+
+
+def calls(
+    ns: str,
+    members: Mapping[str, tuple[str, ...]],
+    callers: Mapping[str, str],
+    parents: Mapping[tuple[str, str], str],
+) -> list[Call]:
+    """The subgraphs called from checkpoints of a namespace, in the order of their first checkpoints.
+
+    `members` are the checkpoint ids by namespace; `callers` leads from a task's id to the checkpoint it started from;
+    `parents` from (namespace, checkpoint id) to the checkpoint of `ns` that metadata names, for as many as it was read.
+    """
+    found: list[Call] = []
+    for child in (other for other in inside(members, ns) if above(other) == ns):
+        nested = sum(len(members[deeper]) for deeper in inside(members, child))
+        by_caller: dict[str | None, list[str]] = {}
+        started = callers.get(task(child) or "")
+        for checkpoint_id in members[child]:
+            caller = started or parents.get((child, checkpoint_id))
+            by_caller.setdefault(caller, []).append(checkpoint_id)
+        for caller, some in by_caller.items():
+            found.append(Call(child, caller, tuple(some), nested))
+            nested = 0
+    return sorted(found, key=lambda call: call.checkpoint_ids[0])

@@ -1,0 +1,121 @@
+"""Changes in words: ``messages +1 “My order 1043 is late”``, ``count 3→4``, ``→ work ×12``."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ckpt_cli.output.cells import line_len
+from ckpt_cli.output.line import Line
+from ckpt_cli.output.quantities import size
+from ckpt_cli.output.text.brief import brief
+from ckpt_cli.values.known import Message, message
+from ckpt_cli.views.steps import ChangeView
+
+_SHORT = 24  # cells for a value that stands behind the first one
+_LEAST = 28  # cells below which the first change takes all there is
+UNCUT = 160
+"""Cells of one value where nothing limits the line: a summary all the same."""
+
+
+def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
+    """All changes of a step in one line of about so many cells, the most telling first.
+
+    The step that only takes an input in (`start`) names its channels: what came in stands at the input.
+    """
+    if changes is None:
+        return [("muted", "…")]
+    if start:
+        return [("muted", ", ".join(_name(change.channel) for change in changes))] if changes else []
+    ordered = sorted(changes, key=_rank)
+    if not ordered:
+        return []
+    rest = [span for change in ordered[1:] for span in [("", "  "), *one(change, _SHORT if cells else UNCUT)]]
+    room = UNCUT if cells is None else cells - line_len(rest)
+    return [*one(ordered[0], room if cells is None or room >= _LEAST else cells), *rest]
+
+
+def _rank(change: ChangeView) -> int:
+    """Who spoke comes first, then texts, then the rest, and last what was not read."""
+    if change.kind in ("added", "replaced") and _last_said(change.after) is not None:
+        return 0
+    if change.kind == "sent":
+        return 1
+    if change.kind == "unread":
+        return 4
+    return 2 if isinstance(change.after, str) and change.after else 3
+
+
+def one(change: ChangeView, cells: int) -> Line:
+    """One change in about so many cells."""
+    if change.kind == "sent":
+        return _sent(change)
+    name: Line = [("key", _name(change.channel)), ("", " ")]
+    if change.kind == "unread":
+        return [*name, ("muted", f"({size(change.size)})")]
+    if change.kind == "several":
+        return [*name, ("added", f"×{change.added}")]
+    if change.kind == "added":
+        return _added(change, name, cells)
+    room = max(cells - line_len(name), 8)
+    if change.kind == "changed":
+        return [*name, *_changed(change, room)]
+    if change.kind == "replaced":
+        return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
+    return [*name, ("value", brief(change.after, room))]
+
+
+def _name(channel: str) -> str:
+    return {"__root__": "state", "__end__": "returns"}.get(channel, channel)
+
+
+def _changed(change: ChangeView, room: int) -> Line:
+    if _is_number(change.before) and _is_number(change.after):
+        return [("removed", brief(change.before, room)), ("muted", "→"), ("added", brief(change.after, room))]
+    half = max((room - 3) // 2, 8)
+    before = brief(change.before, half)
+    after = brief(change.after, max(room - 3 - len(before), half))
+    return [("removed", before), ("muted", " → "), ("added", after)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _sent(change: ChangeView) -> Line:
+    line: Line = [("muted", "→")]
+    for node, count in change.to.items():
+        line += [("node", f" {node}"), ("muted", f" ×{count}" if count > 1 else "")]
+    return line
+
+
+def _added(change: ChangeView, name: Line, cells: int) -> Line:
+    counts = [("added", f"+{change.added}")] if change.added or not change.removed else []
+    if change.removed:
+        counts += [("", " "), ("removed", f"−{change.removed}")] if counts else [("removed", f"−{change.removed}")]
+    line: Line = [*name, *counts]
+    room = cells - line_len(line) - 1
+    if not change.after or room < 8:
+        return line
+    said = _last_said(change.after)
+    return [*line, ("", " "), *(_said(said, room) if said else [("value", brief(change.after[-1], room))])]
+
+
+def _last_said(items: Any) -> Message | None:
+    """The last of some messages that says anything."""
+    known = [one for item in items if (one := message(item)) is not None] if isinstance(items, list) else []
+    return next((one for one in reversed(known) if one.text or one.tool_calls), known[-1] if known else None)
+
+
+def _said(said: Message, room: int) -> Line:
+    style = said.role if said.role in ("human", "ai", "tool", "system") else ""
+    if said.text or not said.tool_calls:
+        return [(_voice(style), brief(" ".join(said.text[: room * 8].split()), room))]
+    call = said.tool_calls[0]
+    more = f" and {len(said.tool_calls) - 1} more" if len(said.tool_calls) > 1 else ""
+    name = str(call.get("name"))
+    args = call.get("args")
+    shown = "" if args in (None, {}, "") else f" {brief(args, max(room - len(name) - len(more) - 4, 8))}"
+    return [("muted", "→ "), ("tool", name), ("value", shown), ("muted", more)]
+
+
+def _voice(style: str) -> str:
+    return "human" if style == "human" else "value"

@@ -1,0 +1,21 @@
+"""The demo: where it is, its tree, and commands to copy, each alone on its line however narrow the terminal is."""
+
+from ckpt_cli.output.line import Lines, Page
+from ckpt_cli.output.text import tree
+from ckpt_cli.views.demo import DemoView
+
+
+def render(view: DemoView, page: Page) -> Lines:
+    """The whole answer."""
+    yield [
+        ("", "wrote "),
+        ("title", view.path),
+        ("muted", f": a support agent's memory, {view.threads} threads, {view.checkpoints} checkpoints"),
+    ]
+    yield []
+    yield from tree.render(view.tree, page)
+    yield []
+    yield [("", "Now try:")]
+    for suggestion in view.next:
+        yield [("muted", f"  # {suggestion.answers}")]
+        yield [("", "  "), ("key", suggestion.command)]

@@ -1,0 +1,240 @@
+"""Differences as text: `+` added, `-` removed, `~` changed, `↕` moved; in a pipe one row a difference."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ckpt_cli.output.cells import cell_len, fit, line_len, pad
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.brief import brief, size_of
+from ckpt_cli.output.text.values import block, inline, short_id
+from ckpt_cli.output.text.wording import worded
+from ckpt_cli.values.difference import Counts, Difference, Kind
+from ckpt_cli.values.known import message
+from ckpt_cli.values.parts import is_leaf
+from ckpt_cli.views.diff import DiffView, End
+
+_MARKS = {
+    Kind.ADDED: ("added", "+ "),
+    Kind.REMOVED: ("removed", "- "),
+    Kind.CHANGED: ("changed", "~ "),
+    Kind.MOVED: ("changed", "↕ "),
+}
+_VERSION = re.compile(r"(\d{32})(\..*)")
+_MOST = 30
+_COLUMN = 32
+_LONG = 32
+
+
+def render(view: DiffView, page: Page) -> Iterator[Line]:
+    """All differences on a screen, or tab-separated rows."""
+    if page.width is None:
+        yield from _stat_rows(view) if view.stat else _rows(view, page)
+        return
+    yield _sides(view.before, view.after)
+    if view.equal:
+        yield [("muted", "no difference")]
+    elif view.stat:
+        yield from _stat(view)
+    else:
+        screen = _Screen(page, view.full)
+        yield from screen.differences(view.channels, 0)
+        if view.meta:
+            yield [("muted", "metadata and versions")]
+            yield from screen.differences(view.meta, 2)
+
+
+def _sides(before: End, after: End) -> Line:
+    left, right = _side(before), _side(after)
+    if (before.thread, before.ns) == (after.thread, after.ns):
+        where = f"{after.thread}  {after.ns}".rstrip()
+        return [("title", where), ("", "  "), *left, ("muted", " → "), *right]
+    return [("title", before.thread), ("", " "), *left, ("muted", " → "), ("title", after.thread), ("", " "), *right]
+
+
+def _side(end: End) -> Line:
+    return [("id", end.short), ("muted", f" step {end.step}" if end.step is not None else "")]
+
+
+class _Screen:
+    """Renders differences for one page."""
+
+    def __init__(self, page: Page, full: bool) -> None:
+        self._page = page
+        self._full = full
+
+    def differences(self, found: Sequence[Difference], indent: int, base: str = "") -> Iterator[Line]:
+        """One after the other; objects are told by the paths of what is inside them."""
+        flat = [part for one in found for part in _flat(one)]
+        labels = [_label(one, base) for one in flat]
+        column = min(max((cell_len(label) for label in labels), default=0), _COLUMN)
+        shown = flat if self._full else flat[:_MOST]
+        for one, label in zip(shown, labels, strict=False):
+            yield from self._one(one, label, column, indent)
+        if len(shown) < len(flat):
+            yield [("", " " * indent), ("muted", f"… {len(flat) - len(shown)} more differences (--full)")]
+
+    def _one(self, one: Difference, label: str, column: int, indent: int) -> Iterator[Line]:
+        width = max(column, cell_len(label))
+        head: Line = [("", " " * indent), _MARKS[one.kind], ("key", pad(label, width)), ("", "  ")]
+        if one.who:
+            head = [*head[:-2], ("key", label), ("", " "), *_speaker(one.who), ("", "  ")]
+        if one.counts is not None:
+            yield [*head, ("muted", counted(one.counts))]
+            yield from self.differences(one.parts, indent + 2, one.path)
+        elif one.parts:
+            yield from self._inside(one, head, indent)
+        else:
+            yield from self._leaf(one, head, indent)
+
+    def _inside(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
+        """An element that differs in its fields; in one line where it is a single short one."""
+        if one.kind is Kind.MOVED:
+            head = [*head, ("muted", f"from {one.was}  ")]
+        lines = list(self.differences(one.parts, indent + 4, one.path))
+        single = sum(1 for part in one.parts for _ in _flat(part)) == 1
+        if single and line_len(head) + line_len(lines[0][2:]) <= self._room(0):
+            yield [*head, *lines[0][2:]]
+            yield from lines[1:]
+            return
+        yield head[:-1]
+        yield from lines
+
+    def _leaf(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
+        if one.kind is Kind.CHANGED:
+            yield from self._changed(one.before, one.after, head, indent)
+        elif one.kind is Kind.MOVED:
+            yield fit([*head, ("muted", f"from {one.was}  "), ("value", self._brief(one.after))], self._page.width)
+        else:
+            value = one.after if one.kind is Kind.ADDED else one.before
+            yield from self._whole(value, head, indent, "added" if one.kind is Kind.ADDED else "removed")
+
+    def _changed(self, before: Any, after: Any, head: Line, indent: int) -> Iterator[Line]:
+        if (counters := _versions(before, after)) is not None:
+            yield [*head, ("removed", counters[0]), ("muted", " → "), ("added", counters[1])]
+            return
+        if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _LONG:
+            lines = list(worded(before, after, self._room(indent + 4), full=self._full))
+            if len(lines) == 1 and line_len(head) + line_len(lines[0]) <= self._room(0):
+                yield [*head, *lines[0]]
+                return
+            yield head[:-1]
+            yield from ([("", " " * (indent + 4)), *line] for line in lines)
+            return
+        old, new = inline(before, self._page, line_len(head)), inline(after, self._page, line_len(head))
+        if old and new and cell_len(old[1]) + cell_len(new[1]) + 3 <= self._room(line_len(head)):
+            yield [*head, ("removed", old[1]), ("muted", " → "), ("added", new[1])]
+            return
+        yield [*head, ("muted", f"{size_of(before)} → {size_of(after)}".strip(" →"))]
+        yield from self._side("-", before, indent + 4, "removed")
+        yield from self._side("+", after, indent + 4, "added")
+
+    def _side(self, mark: str, value: Any, indent: int, style: str) -> Iterator[Line]:
+        yield from self._whole(value, [("", " " * indent), (style, f"{mark} ")], indent, style)
+
+    def _whole(self, value: Any, head: Line, indent: int, style: str) -> Iterator[Line]:
+        """A value that is there on one side only."""
+        said = message(value)
+        if not self._full and said is not None and not said.tool_calls:
+            value = said.text
+        elif not self._full and said is not None and not said.text:
+            yield fit([*head, (style, self._brief(value).removeprefix(f"{said.role} "))], self._page.width)
+            return
+        line = inline(value, self._page, line_len(head))
+        if line is not None:
+            yield [*head, (style, line[1])]
+        elif self._full or isinstance(value, str):
+            yield [*head, ("muted", size_of(value))]
+            yield from block(value, self._page, indent + 4, full=self._full)
+        else:
+            yield [*head, (style, self._brief(value, line_len(head)))]
+
+    def _brief(self, value: Any, used: int = 0) -> str:
+        return brief(value, self._room(used), reveal=self._page.reveal)
+
+    def _room(self, used: int) -> int:
+        return max((self._page.width or 0) - used, 20)
+
+
+def _versions(before: Any, after: Any) -> tuple[str, str] | None:
+    """Channel versions as the counters they are; with their random tails only where the counters are equal."""
+    found = [_VERSION.fullmatch(value) for value in (before, after) if isinstance(value, str)]
+    if len(found) < 2 or found[0] is None or found[1] is None:
+        return None
+    old, new = (str(int(one[1])) for one in found if one)
+    return (old, new) if old != new else (old + found[0][2], new + found[1][2])
+
+
+def _flat(one: Difference) -> Iterator[Difference]:
+    """An object whose fields differ stands for them, unless it is a message."""
+    if one.parts and one.counts is None and one.who is None and one.kind is Kind.CHANGED:
+        for part in one.parts:
+            yield from _flat(part)
+    else:
+        yield one
+
+
+def _label(one: Difference, base: str) -> str:
+    return one.path.removeprefix(base).removeprefix(".") or one.path
+
+
+def _speaker(who: str) -> Line:
+    role, _, own = who.partition(" ")
+    style = role if role in ("human", "ai", "tool", "system") else "muted"
+    return [(style, role), ("muted", f" {short_id(own)}".rstrip())]
+
+
+def counted(counts: Counts) -> str:
+    """``3 kept, 1 changed, 1 added``."""
+    told = {
+        "kept": counts.kept,
+        "changed": counts.changed,
+        "moved": counts.moved,
+        "removed": counts.removed,
+        "added": counts.added,
+    }
+    return ", ".join(f"{count} {what}" for what, count in told.items() if count)
+
+
+def _stat(view: DiffView) -> Iterator[Line]:
+    found = [*view.channels, *view.meta]
+    column = min(max((cell_len(one.path) for one in found), default=0), _COLUMN)
+    for one in found:
+        yield [_MARKS[one.kind], ("key", pad(one.path, max(column, cell_len(one.path)))), ("", "  "), *_amount(one)]
+    noun = "channel" if len(view.channels) == 1 else "channels"
+    yield [("muted", f"{len(view.channels)} {noun} changed, {view.same} the same")]
+
+
+def _amount(one: Difference) -> Line:
+    if one.counts is not None:
+        return [("", counted(one.counts))]
+    inner = sum(1 for _ in _flat(one))
+    if one.parts:
+        return [("", f"{inner} {'difference' if inner == 1 else 'differences'} inside")]
+    value = one.before if one.kind is Kind.REMOVED else one.after
+    return [("", f"{one.kind}"), ("muted", f"  {size_of(value)}" if not is_leaf(value) else "")]
+
+
+def _rows(view: DiffView, page: Page) -> Iterator[Line]:
+    """Kind, path, before and after."""
+    for one in _leaves([*view.channels, *view.meta]):
+        before = brief(one.before, reveal=page.reveal) if one.kind in (Kind.CHANGED, Kind.REMOVED) else one.was or ""
+        after = brief(one.after, reveal=page.reveal) if one.kind is not Kind.REMOVED else ""
+        yield row([("", cell)] for cell in (str(one.kind), one.path, before, after))
+
+
+def _leaves(found: Sequence[Difference]) -> Iterator[Difference]:
+    for one in found:
+        if one.parts:
+            yield from _leaves(one.parts)
+        else:
+            yield one
+
+
+def _stat_rows(view: DiffView) -> Iterator[Line]:
+    """Kind, channel, and how many elements were kept, changed, moved, removed, added."""
+    for one in [*view.channels, *view.meta]:
+        counts = one.counts or Counts()
+        numbers = (counts.kept, counts.changed, counts.moved, counts.removed, counts.added)
+        cells = [str(one.kind), one.path, *(str(n) if one.counts else "" for n in numbers)]
+        yield row([("", cell)] for cell in cells)

@@ -1,0 +1,118 @@
+"""A tree as the source of a drawing: Mermaid and Graphviz. Ids are our own; what comes from data is a label."""
+
+from collections.abc import Callable, Iterator
+
+from ckpt_cli.output.clean import clean
+from ckpt_cli.output.line import Line, plain
+from ckpt_cli.output.text.steps import who
+from ckpt_cli.views.tree import TreeRow, TreeView
+
+_LABEL = 80
+
+
+def source(view: TreeView) -> Iterator[Line]:
+    """The lines of the program."""
+    lines = _mermaid(view) if view.form == "mermaid" else _dot(view)
+    yield from ([("", line)] for line in lines)
+
+
+class _Graph:
+    """The rows as numbered boxes and the arrows between them."""
+
+    def __init__(self, view: TreeView) -> None:
+        self.boxes: list[tuple[str, list[str], str]] = []
+        self.arrows: list[tuple[str, str, bool]] = []
+        self._add(view.rows, None)
+
+    def _add(self, rows: list[TreeRow], caller: str | None) -> None:
+        at: dict[int, str] = {}
+        for row in rows:
+            name = f"c{len(self.boxes)}"
+            self.boxes.append((name, _label(row), _kind(row)))
+            above = at.get(row.depth - row.joint)
+            if above is not None and (row.step is None or (row.step.parent_id and not row.step.missing)):
+                self.arrows.append((above, name, False))
+            elif caller is not None and above is None:
+                self.arrows.append((caller, name, True))
+            at = {depth: other for depth, other in at.items() if depth < row.depth} | {row.depth: name}
+            for subgraph in row.subgraphs:
+                if subgraph.rows:
+                    self._add(subgraph.rows, name)
+                    continue
+                inner = f"c{len(self.boxes)}"
+                self.boxes.append(
+                    (inner, [subgraph.node, f"{subgraph.checkpoints + subgraph.nested} checkpoints"], "fold")
+                )
+                self.arrows.append((name, inner, True))
+
+
+def _label(row: TreeRow) -> list[str]:
+    if row.step is not None:
+        step = row.step
+        where = f"{step.short} · {step.step}" if step.step is not None else step.short
+        marks = [
+            mark for mark, given in (("@", step.head), (step.status or "", step.status not in (None, "done"))) if given
+        ]
+        return [" ".join([where, *marks]), plain(who(step))]
+    if row.fold is not None:
+        return [f"{row.fold.checkpoints} steps", ", ".join(list(row.fold.nodes)[:4])]
+    if row.aside is not None:
+        return [f"{row.aside.branches} branches", f"{row.aside.checkpoints} checkpoints"]
+    return ["?"]
+
+
+def _kind(row: TreeRow) -> str:
+    if row.step is None:
+        return "fold"
+    if row.step.status in ("waiting", "failed"):
+        return row.step.status
+    return "head" if row.step.head else row.step.source if row.step.source in ("input", "update", "fork") else "step"
+
+
+def _text(lines: list[str], escape: Callable[[str], str], newline: str) -> str:
+    return newline.join(escape(clean(line)[:_LABEL]) for line in lines if line)
+
+
+_CLASSES = {
+    "input": "fill:#dbeafe,stroke:#2563eb,color:#111",
+    "update": "fill:#fef9c3,stroke:#ca8a04,color:#111",
+    "fork": "fill:#fef9c3,stroke:#ca8a04,color:#111",
+    "waiting": "fill:#fde68a,stroke:#b45309,color:#111",
+    "failed": "fill:#fecaca,stroke:#b91c1c,color:#111",
+    "head": "fill:#bbf7d0,stroke:#15803d,color:#111",
+    "fold": "fill:#f3f4f6,stroke:#9ca3af,color:#555",
+}
+
+
+def _mermaid(view: TreeView) -> Iterator[str]:
+    graph = _Graph(view)
+    yield "flowchart TD"
+    for name, lines, kind in graph.boxes:
+        left, right = ('(["', '"])') if kind == "fold" else ('["', '"]')
+        yield f"  {name}{left}{_text(lines, _for_mermaid, '<br/>')}{right}" + (f":::{kind}" if kind in _CLASSES else "")
+    for start, end, dotted in graph.arrows:
+        yield f"  {start} {'-.->' if dotted else '-->'} {end}"
+    used = {kind for _, _, kind in graph.boxes}
+    yield from (f"  classDef {kind} {style}" for kind, style in _CLASSES.items() if kind in used)
+
+
+def _for_mermaid(text: str) -> str:
+    """Everything that could end the label or start markup, as entity codes (``#quot;``)."""
+    return "".join(c if c.isalnum() or c in " .,:…·-_/×@" else f"#{ord(c)};" for c in text)
+
+
+def _dot(view: TreeView) -> Iterator[str]:
+    graph = _Graph(view)
+    yield f"digraph {_quoted([view.thread_id])} {{"
+    yield '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="sans-serif", fontsize=10]'
+    for name, lines, kind in graph.boxes:
+        style = dict(part.split(":") for part in _CLASSES.get(kind, "fill:white,stroke:#6b7280").split(","))
+        shape = ', shape=plaintext, style=""' if kind == "fold" else ""
+        yield f'  {name} [label={_quoted(lines)}, fillcolor="{style["fill"]}", color="{style["stroke"]}"{shape}]'
+    for start, end, dotted in graph.arrows:
+        yield f"  {start} -> {end}" + (" [style=dashed]" if dotted else "")
+    yield "}"
+
+
+def _quoted(lines: list[str]) -> str:
+    return '"' + _text(lines, lambda text: text.replace("\\", "\\\\").replace('"', '\\"'), "\\n") + '"'

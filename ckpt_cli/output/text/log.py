@@ -1,0 +1,83 @@
+"""``ckpt log`` as text: one checkpoint a line."""
+
+from collections.abc import Iterator
+
+from ckpt_cli.output.cells import cell_len, fit, line_len
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.steps import Clock, halts, joined, marks, number, padded, stripped, told, who
+from ckpt_cli.views.log import LogView
+from ckpt_cli.views.steps import StepView
+
+_WHO = (16, 32)
+_NARROW = 100
+_CHANGES = 30
+
+
+def render(view: LogView, page: Page) -> Iterator[Line]:
+    """Aligned columns on a terminal; in a pipe id, step, source, nodes, changes, time and marks, each row complete."""
+    if page.width is None:
+        yield from map(_plain, view.steps)
+        return
+    yield from (fit(line, page.width) for line in _Table(view, page.width).lines())
+
+
+def _plain(step: StepView) -> Line:
+    changes: Line = (
+        [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", "…")]
+    )
+    beside = joined([marks(step, 2), halts(step)])
+    who_made: Line = [("", ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in step.nodes.items()))]
+    columns = [[("id", step.checkpoint_id)], [("", number(step))], [("", step.source)], who_made, changes]
+    return row([*columns, [("", step.time or "")], beside])
+
+
+class _Table:
+    def __init__(self, view: LogView, width: int) -> None:
+        self._view = view
+        self._width = width
+        self._clock = Clock(step.time for step in view.steps)
+        self._rail = max((cell_len(rail.lanes) for rail in view.rails), default=0)
+        self._id = max((cell_len(step.short) for step in view.steps), default=0)
+        self._step = max((len(number(step)) for step in view.steps), default=0)
+        most = _WHO[width >= _NARROW]
+        self._who = min(max((line_len(who(step)) for step in view.steps), default=0), most)
+        self._branches = 2 if view.other_branches or view.rails else 1
+
+    def lines(self) -> Iterator[Line]:
+        for at, step in enumerate(self._view.steps):
+            rail = self._view.rails[at] if self._view.rails else None
+            if rail is not None and rail.joins:
+                yield [("muted", rail.joins)]
+            yield self._line(step, rail.lanes if rail is not None else "")
+        yield from self._footer()
+
+    def _line(self, step: StepView, lanes: str) -> Line:
+        line: Line = [("muted", f"{lanes:<{self._rail}}")] if self._rail else []
+        line.append(("id", step.short + " " * (self._id - cell_len(step.short))))
+        if not self._view.oneline:
+            line.append(("muted", f"  {number(step):>{self._step}}"))
+        line += [("", "  "), *padded(who(step), self._who), ("", "  ")]
+        room = self._width - line_len(line)
+        if not self._view.oneline and room - self._clock.cells >= _CHANGES:
+            line += [("muted", self._clock(step.time)), ("", "  ")]
+            room -= self._clock.cells + 2
+        beside = joined([marks(step, self._branches), halts(step)])
+        if step.missing:
+            beside = joined([beside, [("bad", f"parent {step.parent_id} is not stored")]])
+        left = max(room - (line_len(beside) + 2 if beside else 0), 8)
+        return stripped([*line, *joined([fit(told(step, left), left), beside], "  ")])
+
+    def _footer(self) -> Iterator[Line]:
+        view = self._view
+        facts = []
+        if view.omitted:
+            facts.append(f"{view.omitted:,} more")
+        if view.other_branches:
+            branches = "branch" if view.other_branches == 1 else "branches"
+            facts.append(f"{view.other_branches:,} other {branches}: --all, --graph")
+        if self._clock.day and view.steps and not view.oneline:
+            facts.append(self._clock.day)
+        if not view.steps:
+            facts.append("no such checkpoint")
+        if facts:
+            yield [("muted", " · ".join(facts))]

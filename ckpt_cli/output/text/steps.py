@@ -1,0 +1,174 @@
+"""Parts of the line that tells of a checkpoint, shared by `log` and `tree`."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ckpt_cli.output.cells import fit, line_len
+from ckpt_cli.output.line import Line, Span
+from ckpt_cli.output.text.brief import brief
+from ckpt_cli.views.steps import StepView, TaskView
+
+WAITS, FAILED, FINISHED, DUE = "⏸", "✗", "✓", "○"
+_TASKS = 6  # of one node, each with a line of its own
+_ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
+
+
+def who(step: StepView) -> Line:
+    """What made a checkpoint: the nodes of a step, or input, update, fork."""
+    if step.source == "update":
+        return [("changed", "update"), *([("muted", " as "), *nodes(step.nodes)] if step.nodes else [])]
+    if step.source == "input":
+        return [("human", "input")]
+    if step.source == "fork":
+        return [("changed", "fork")]
+    return nodes(step.nodes) if step.nodes else [("muted", step.source if step.source != "loop" else "…")]
+
+
+def nodes(counts: Mapping[str, int]) -> Line:
+    """``triage, work ×12``."""
+    line: Line = []
+    for node, count in counts.items():
+        line += [("muted", ", ")] if line else []
+        line += [("node", node)] + ([("muted", f" ×{count}")] if count > 1 else [])
+    return line
+
+
+def marks(step: StepView, branches: int) -> Line:
+    """Where it stands: ``@`` for the head, ``branch:2`` for a tip where there are several."""
+    found = [("head", "@")] if step.head else []
+    if step.branch is not None and branches > 1:
+        found.append(("head", f"branch:{step.branch}"))
+    return _spaced(found)
+
+
+def halts(step: StepView) -> Line:
+    """That tasks asked or failed here; muted once they went on."""
+    found = []
+    for halt in step.halts:
+        style = "muted" if halt.over or step.children else ("waiting" if halt.kind == "interrupt" else "bad")
+        sign = WAITS if halt.kind == "interrupt" else FAILED
+        found.append((style, f"{sign} {halt.node}" if halt.node else sign))
+    return _spaced(found)
+
+
+def told(step: StepView, cells: int | None) -> Line:
+    """What it changed; nothing of a fork, which is a copy."""
+    if step.changes is None and step.source == "fork":
+        return []
+    from ckpt_cli.output.text.changes import words
+
+    return words(step.changes, cells, start=step.source == "loop" and set(step.nodes) == {"__start__"})
+
+
+def stripped(line: Line) -> Line:
+    """A line without blanks at its end."""
+    while line and not line[-1][1].strip():
+        line = line[:-1]
+    return line
+
+
+def _spaced(spans: Iterable[Span]) -> Line:
+    return joined([[span] for span in spans])
+
+
+def joined(parts: Iterable[Line], between: str = " ") -> Line:
+    """The parts that are not empty, one after the other."""
+    line: Line = []
+    for part in parts:
+        line += [("", between), *part] if line and part else part
+    return line
+
+
+def number(step: StepView) -> str:
+    """The step as text; "" where it isn't known."""
+    return "" if step.step is None else str(step.step)
+
+
+def padded(line: Line, cells: int) -> Line:
+    """A styled line in exactly so many cells."""
+    line = fit(line, cells)
+    return [*line, ("", " " * (cells - line_len(line)))]
+
+
+def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
+    """What hangs at a tip; of many tasks of one node that are finished or due, how many there are."""
+    kinds = Counter((task.status, task.node) for task in tasks)
+    for task in tasks:
+        count = kinds.pop((task.status, task.node), 0)
+        if count <= _TASKS or task.status in ("waiting", "failed"):
+            yield from hanging(task, cells)
+            kinds[task.status, task.node] = count
+        elif count:
+            sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
+            yield [(style, f"{sign} "), ("node", task.node or "?"), ("muted", f" ×{count}  {task.status}")]
+
+
+def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:
+    """What hangs at a tip, a line each: a question, an error, what is finished, what would run."""
+    name: Line = [("node", task.node or "?")]
+    room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
+    if task.status == "waiting":
+        for asked in task.interrupts:
+            yield [("waiting", f"{WAITS} "), *name, ("", "  "), *question(asked.value, room)]
+        if not task.interrupts:
+            yield [("waiting", f"{WAITS} "), *name, ("muted", "  waits")]
+    elif task.status == "failed":
+        yield [("bad", f"{FAILED} "), *name, ("", "  "), ("bad", error(task.error, room))]
+    elif task.status == "finished":
+        from ckpt_cli.output.text.changes import words
+
+        yield [("good", f"{FINISHED} "), *name, ("", "  "), *(words(task.changes, room) or [("muted", "no change")])]
+    else:
+        yield [("muted", f"{DUE} "), *name, ("muted", "  would run next")]
+
+
+def error(value: Any, cells: int | None) -> str:
+    """An error as stored: the text of ``repr``, or JavaScript's name and message."""
+    if isinstance(value, dict) and isinstance(value.get("message"), str):
+        value = f"{value.get('name') or 'Error'}: {value['message']}"
+    text = value if isinstance(value, str) else "error not read" if value is None else brief(value, cells)
+    return brief(text, None if cells is None else cells + 2)[1:-1] if isinstance(text, str) else text
+
+
+def question(value: Any, cells: int | None) -> Line:
+    """What an interrupt asks: its text first, if it has one, then whatever came with it."""
+    asked, rest = split(value)
+    if asked is None:
+        return [("value", brief(value, cells))]
+    text = brief(asked, cells)
+    line: Line = [("value", text)]
+    room = None if cells is None else cells - len(text) - 1
+    if rest and (room is None or room >= 12):
+        line += [("", " "), ("muted", brief(rest, room))]
+    return line
+
+
+def split(value: Any) -> tuple[str | None, dict[str, Any]]:
+    """The text of a question, and what came with it; None where it has no text of a usual name."""
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, dict):
+        for name in _ASKING:
+            if isinstance(value.get(name), str):
+                return value[name], {key: item for key, item in value.items() if key != name}
+    return None, {}
+
+
+class Clock:
+    """Times as they stand in a column: only what differs between them."""
+
+    def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
+        moments = [datetime.fromisoformat(time).astimezone() for time in times if time]
+        self.day = moments[0].strftime("%Y-%m-%d") if moments and len({m.date() for m in moments}) == 1 else ""
+        years = {moment.year for moment in moments}
+        short = "%m-%d %H:%M" if len(years) == 1 and not wide else "%Y-%m-%d %H:%M:%S"
+        self._format = "%H:%M:%S" if self.day else short
+        self.cells = len(datetime(2000, 1, 1).strftime(self._format)) if moments else 0
+
+    def __call__(self, time: str | None) -> str:
+        """One time, in `cells` cells; blank where it isn't known."""
+        if time is None:
+            return " " * self.cells
+        return datetime.fromisoformat(time).astimezone().strftime(self._format)

@@ -1,0 +1,168 @@
+"""``ckpt threads`` as text: a table, or, where only waiting or failed ones were asked for, who asks what."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from shlex import quote
+
+from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.text.steps import error, joined, padded, question, split
+from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
+
+_SIGNS = {"done": "✓", "waiting": "⏸", "failed": "✗", "unfinished": "…", "unknown": "?"}
+_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
+_ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
+_STATUS = (26, 44)
+_NARROW = 100
+_GAP = "  "
+
+
+def render(view: ThreadsView, page: Page) -> Iterator[Line]:
+    """In a pipe: id, checkpoints, branches, step, status, last activity, title, and what waits or failed."""
+    if page.width is None:
+        yield from map(_plain, view.threads)
+    elif not view.threads:
+        yield [("muted", "no such thread" if not view.asked else f"no thread is {' or '.join(view.asked)}")]
+    elif view.asked in (["waiting"], ["failed"]):
+        yield from _blocks(view, page, page.width)
+    else:
+        yield from (fit(line, page.width) for line in _Table(view, page, page.width).lines())
+
+
+def _plain(one: ThreadView) -> Line:
+    asked = [f"{w.node or '?'}: {brief(w.value)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
+    failed = [f"{task.node or '?'}: {error(task.error, None)}" for task in one.errors]
+    columns = [one.thread_id, f"{one.checkpoints}", f"{one.branches}", "" if one.step is None else f"{one.step}"]
+    columns += [one.status or "?", one.updated or "", one.title, "; ".join([*asked, *failed])]
+    return row([("", text)] for text in columns)
+
+
+class _Table:
+    def __init__(self, view: ThreadsView, page: Page, width: int) -> None:
+        self._view = view
+        self._page = page
+        narrow = width < _NARROW
+        self._count = "ckpts" if narrow else "checkpoints"
+        self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
+        self._id = min(max(cell_len(one.thread_id) for one in view.threads), _ID[not narrow])
+
+    def lines(self) -> Iterator[Line]:
+        columns = [self._columns(one) for one in self._view.threads]
+        names = [name for name, _ in columns[0]]
+        sizes = [max([cell_len(name), *(line_len(row[at][1]) for row in columns)]) for at, name in enumerate(names)]
+        numbers = {self._count, "branches", "step", "size", "subgraphs"}
+        sizes = [min(cells, 12) if name in numbers else cells for name, cells in zip(names, sizes, strict=True)]
+        yield self._line("", [[("muted", name)] for name in names], sizes, names, numbers, [("muted", "about")])
+        for one, cells in zip(self._view.threads, columns, strict=True):
+            title: Line = [("" if one.title else "muted", one.title or "—")]
+            yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
+        if self._view.more:
+            yield [("muted", f"… and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+
+    def _line(
+        self, status: str, cells: Sequence[Line], sizes: list[int], names: list[str], numbers: set[str], title: Line
+    ) -> Line:
+        line: Line = []
+        for name, cell, room in zip(names, cells, sizes, strict=True):
+            blank = ("", " " * max(room - line_len(cell), 0))
+            line += [blank, *cell] if name in numbers else padded(cell, room)
+            line.append(("", _GAP))
+        sign: Line = [(_STYLES.get(status, "muted"), f"{_SIGNS.get(status, '?' if status else ' ')} ")]
+        return [*sign, *line, *title]
+
+    def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
+        branches = any(thread.branches > 1 for thread in self._view.threads)
+        found: list[tuple[str, Line]] = [
+            ("thread", [("title", truncate(one.thread_id, self._id))]),
+            ("active", [("muted", _ago(one.updated, self._page))]),
+            ("step", [("", "" if one.step is None else str(one.step))]),
+            (self._count, [("", f"{one.checkpoints:,}")]),
+        ]
+        if branches:
+            found.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
+        if self._view.wide:
+            found += self._more(one)
+        return [*found, ("status", fit(_status(one), self._status))]
+
+    def _more(self, one: ThreadView) -> list[tuple[str, Line]]:
+        return [
+            ("subgraphs", [("", f"{one.namespaces:,}" if one.namespaces else "")]),
+            ("size", [("", size(one.size))]),
+            ("head", [("id", one.short)]),
+            ("began", [("muted", (one.created or "")[:10])]),
+            ("metadata", [("muted", truncate(_metadata(one), 40))]),
+        ]
+
+
+def _metadata(one: ThreadView) -> str:
+    return " ".join(f"{key}={brief(value, 20).strip('“”')}" for key, value in one.metadata.items())
+
+
+def _status(one: ThreadView) -> Line:
+    """The status and the nodes it is about."""
+    status = one.status or "?"
+    names = [w.node or "?" for w in one.interrupts] if status == "waiting" else [e.node or "?" for e in one.errors]
+    if status == "unfinished":
+        names = one.next or []
+    line: Line = [(_STYLES.get(status, "muted"), status)]
+    told = list(dict.fromkeys(names))
+    return [*line, ("muted", ": "), ("node", ", ".join(told))] if told else line
+
+
+def _ago(time: str | None, page: Page) -> str:
+    return "" if time is None else ago(datetime.fromisoformat(time).timestamp(), page.now)
+
+
+def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
+    """Who waits for an answer, or what failed: the question or error in full, its id, for how long, how to look."""
+    count = len(view.threads)
+    one_word, many, style = ("waits", "wait", "waiting") if view.asked == ["waiting"] else ("has", "have", "bad")
+    end = "for an answer" if style == "waiting" else "failed"
+    yield [("title", f"{count:,} thread{'s' if count > 1 else ''} {many if count > 1 else one_word} {end}")]
+    for one in view.threads:
+        yield []
+        head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", one.thread_id)]]
+        head.append([("muted", _ago(one.updated, page))])
+        quoted = one.title if one.title.startswith(("{", "[")) else f"“{one.title}”"
+        head.append([("muted", quoted)] if one.title else [])
+        yield fit(joined(head, "   "), width)
+        column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
+        for asked in one.interrupts:
+            yield from _labelled(asked.node, column, _question(asked, width - column - 6))
+        for failed in one.errors:
+            lines = _lines(error(failed.error, None), width - column - 6, 6)
+            yield from _labelled(failed.node, column, [[("bad", line)] for line in lines])
+        yield [("muted", f"    ckpt show {quote(one.thread_id)}")]
+    if view.more:
+        yield []
+        yield [("muted", "… and more: --limit 0 shows all")]
+
+
+def _asking(one: ThreadView) -> list[str | None]:
+    return [*(asked.node for asked in one.interrupts), *(failed.node for failed in one.errors)]
+
+
+def _question(asked: WaitingView, width: int) -> Iterator[Line]:
+    """A question: its text wrapped, what came with it, its id."""
+    text, rest = split(asked.value)
+    if text is None:
+        yield question(asked.value, width)
+    else:
+        yield from ([("value", line)] for line in _lines(text, width, 6))
+    column = min(max((cell_len(key) for key in rest), default=0), 20)
+    for key, value in list(rest.items())[:8]:
+        yield [("key", pad(key, column)), ("", _GAP), ("", brief(value, max(width - column - 2, 16)))]
+    known: Line = [("id", asked.id)] if asked.id else [("muted", "none, resume with a bare value")]
+    yield [("muted", "interrupt id  "), *known]
+
+
+def _lines(text: str, width: int, most: int) -> list[str]:
+    found = list(wrap(text, max(width, 20)))
+    return found if len(found) <= most else [*found[: most - 1], "…"]
+
+
+def _labelled(node: str | None, column: int, lines: Iterable[Line]) -> Iterator[Line]:
+    for number, line in enumerate(lines):
+        yield [("node", "    " + pad("" if number else node or "?", column)), ("", _GAP), *line]

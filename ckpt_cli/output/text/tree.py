@@ -1,0 +1,172 @@
+"""``ckpt tree`` as text: rails at the left, what each step did at the right."""
+
+from collections.abc import Iterable, Iterator
+
+from ckpt_cli.output.cells import cell_len, fit, line_len
+from ckpt_cli.output.line import Line, Page, Span
+from ckpt_cli.output.text.steps import Clock, halts, joined, marks, nodes, number, padded, pending, stripped, told, who
+from ckpt_cli.views.steps import StepView
+from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
+
+_RAILS = 12  # more are not drawn: no tree is that deep, short of 4096 checkpoints laid out against it
+_WHO = (18, 32)  # cells for who made a step, on a narrow page and on a wide one
+_NARROW = 100
+_CHANGES = 30  # below which the time is left out rather than the changes
+STATUS_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
+
+
+def render(view: TreeView, page: Page) -> Iterator[Line]:
+    """The drawing, or its source in a language for graphs."""
+    if view.form != "text":
+        from ckpt_cli.output.text import graphs
+
+        yield from graphs.source(view)
+        return
+    yield from (fit(stripped(line), page.width) for line in _Tree(view, page).lines())
+
+
+def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
+    for row in rows:
+        yield row
+        for subgraph in row.subgraphs:
+            yield from _all(subgraph.rows)
+
+
+class _Tree:
+    """One drawing, whose columns are the same for all of its rows."""
+
+    def __init__(self, view: TreeView, page: Page) -> None:
+        self._view = view
+        self._width = page.width
+        steps = [row.step for row in _all(view.rows) if row.step is not None]
+        self._clock = Clock((step.time for step in steps), wide=page.width is None)
+        self._left = max((_left(row) for row in view.rows if row.step is not None), default=0)
+        self._step = max((len(number(step)) for step in steps), default=0)
+        most = _WHO[page.width is None or page.width >= _NARROW]
+        self._who = min(max((line_len(who(step)) for step in steps), default=0), most)
+
+        room = None if page.width is None else page.width - self._left - self._step - self._who - 5
+        self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
+        self._room = None if room is None else room - (self._clock.cells + 2 if self._timed else 0)
+        self._beside = max((line_len(self._marked(step)) for step in steps), default=0)
+        self._told = max((line_len(self._changes(step)) for step in steps if self._marked(step)), default=0)
+
+    def lines(self) -> Iterator[Line]:
+        yield self._head()
+        yield from self._rows(self._view.rows, [])
+
+    def _head(self) -> Line:
+        view = self._view
+        line: Line = [("title", view.thread_id), *([("key", f" {view.ns}")] if view.ns else []), ("", "   ")]
+        facts: list[Line] = [[("muted", _count(view.checkpoints, "checkpoint"))]]
+        if len(view.branches) > 1:
+            facts.append([("muted", f"{len(view.branches):,} branches")])
+        if view.subgraph_checkpoints:
+            facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
+        if self._clock.day:
+            facts.append([("muted", self._clock.day)])
+        facts.append(self._status())
+        return [*line, *joined(facts, " · ")]
+
+    def _status(self) -> Line:
+        view = self._view
+        if view.problem:
+            return [("bad", f"? {view.problem}")]
+        head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
+        style = STATUS_STYLES.get(view.status or "", "muted")
+        tasks = head.tasks if head is not None else []
+        asking = [task.node or "?" for task in tasks if task.status == view.status]
+        if view.status == "waiting":
+            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(asking)))]
+        if view.status == "failed":
+            return [(style, "failed: " + ", ".join(dict.fromkeys(asking)))]
+        if view.status == "unfinished" and head is not None and head.next:
+            return [(style, "next: " + ", ".join(dict.fromkeys(head.next)))]
+        return [(style, view.status or "?")]
+
+    def _rows(self, rows: Iterable[TreeRow], before: Line) -> Iterator[Line]:
+        for row in rows:
+            rails = [*before, *_rails(row)]
+            below = [*before, ("muted", "│ " * min(row.depth, _RAILS)), ("muted", "  " if row.ends else "│ ")]
+            if row.step is not None:
+                yield self._checkpoint(row.step, rails)
+                room = None if self._width is None else self._width - line_len(below)
+                yield from ([*below, *line] for line in pending(row.step.tasks, room))
+            elif row.fold is not None:
+                yield [*rails, ("muted", "⋮ "), *_folded(row.fold, row.aside)]
+            elif row.aside is not None:
+                yield [*rails, ("muted", f"⋮ {_aside(row.aside)}")]
+            for subgraph in row.subgraphs:
+                yield from self._subgraph(subgraph, below)
+
+    def _checkpoint(self, step: StepView, rails: Line) -> Line:
+        glyph: Span = ("head", "◉ ") if step.head else ("muted", "● ")
+        line: Line = [*rails, glyph, ("id", step.short)]
+        line.append(("", " " * max(self._left - line_len(line), 0)))
+        line += [("muted", f" {number(step):>{self._step}}  "), *padded(who(step), self._who), ("", "  ")]
+        if self._timed:
+            line += [("muted", self._clock(step.time)), ("", "  ")]
+        beside, changes = self._marked(step), self._changes(step)
+        return [*line, *(padded(changes, self._told) if beside else changes), ("", "  "), *beside]
+
+    def _changes(self, step: StepView) -> Line:
+        """What it changed, cut where the marks of this or another row stand."""
+        room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
+        return fit(told(step, room), room)
+
+    def _marked(self, step: StepView) -> Line:
+        """What marks a checkpoint, which is never cut."""
+        beside = marks(step, len(self._view.branches))
+        if step.children:
+            beside = joined([halts(step), beside])
+        if step.missing:
+            beside = joined([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
+        return beside
+
+    def _subgraph(self, subgraph: SubgraphView, below: Line) -> Iterator[Line]:
+        told = _count(subgraph.checkpoints, "checkpoint") + (
+            f" + {subgraph.nested:,} nested" if subgraph.nested else ""
+        )
+        yield [*below, ("muted", "╰╴"), ("node", subgraph.node), ("muted", f"  {told}  {subgraph.ns}")]
+        yield from self._rows(subgraph.rows, [*below, ("", "  ")])
+
+
+def _left(row: TreeRow) -> int:
+    return 2 * min(row.depth, _RAILS) + 2 + (cell_len(row.step.short) if row.step is not None else 0)
+
+
+def _rails(row: TreeRow) -> Line:
+    depth = min(row.depth, _RAILS)
+    rails = "│ " * (depth - 1) + ("├─" if row.joint else "│ ") if depth else ""
+    return [("muted", rails)]
+
+
+def _shortened(checkpoint_id: str | None) -> str:
+    text = checkpoint_id or ""
+    return text if len(text) <= 12 else f"…{text[-6:]}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _folded(fold: FoldView, aside: AsideView | None) -> Line:
+    length = _count(fold.checkpoints, "step") + (f" in {_count(fold.turns, 'turn')}" if fold.turns else "")
+    line: Line = [("muted", length)]
+    if fold.nodes:
+        line += [("muted", ": "), *_few(fold)]
+    more = [_count(fold.edits, "edit")] if fold.edits else []
+    more += [f"{fold.subgraphs:,} in subgraphs"] if fold.subgraphs else []
+    more += [_aside(aside)] if aside is not None else []
+    return [*line, ("muted", "".join(f" · {part}" for part in more))]
+
+
+def _few(fold: FoldView, most: int = 6) -> Line:
+    shown = dict(list(fold.nodes.items())[:most])
+    rest = len(fold.nodes) - len(shown)
+    return [*nodes(shown), *([("muted", f" and {rest} more")] if rest else [])]
+
+
+def _aside(aside: AsideView) -> str:
+    branches = f"{aside.branches:,} branch{'es' if aside.branches > 1 else ''}"
+    return f"{branches} with {_count(aside.checkpoints, 'checkpoint')}"

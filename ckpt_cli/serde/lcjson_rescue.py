@@ -1,0 +1,200 @@
+"""Text that is not quite JSON read as far as it goes: a BROKEN node where it is broken, and the rest is there.
+
+LangGraph.js 0.2.3 wrote holes (``[1,,3]``) and the word ``undefined``; texts are also cut off, or hold bytes that are
+no UTF-8. The library fails on all of it; a person wants the other channels.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ckpt_cli.serde import where
+from ckpt_cli.values.node import DAMAGED, Node, broken
+
+_PROBLEMS = 1_000  # problems told one by one
+_SPACE = re.compile(r"[ \t\n\r]*")
+_LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])|(?:null|true|false|NaN|-?Infinity)\b")
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_UP_TO_NEXT = re.compile(r'(?:[^,\]}"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_DECODER = json.JSONDecoder(strict=False)
+_BAD_BYTES = re.compile("[\udc80-\udcff]")
+
+
+class _Frame:
+    """A container that is being filled."""
+
+    __slots__ = ("key", "path", "value")
+
+    def __init__(self, value: Any, path: str) -> None:
+        self.value = value
+        self.path = path
+        self.key = ""
+
+    @property
+    def step(self) -> str:
+        """The path from this container to what is read next."""
+        return f"[{len(self.value)}]" if isinstance(self.value, list) else where.step(self.key)
+
+
+class JsonRescue:
+    """One walk over text that has `problem`; bytes that were no UTF-8 are in it as lone surrogates where `escaped`."""
+
+    def __init__(
+        self, text: str, problem: str, levels: int, revive: Callable[[dict[str, Any]], Any], *, escaped: bool
+    ) -> None:
+        self._text = text
+        self._problem = problem
+        self._levels = levels
+        self._revive = revive
+        self._escaped = escaped
+        self._at = 0
+        self._stack: list[_Frame] = []
+        self._problems = 0
+        self._last: Node | None = None
+
+    def value(self) -> Any:
+        """What can be read; None where there is no container to read from."""
+        self._space()
+        if self._text[self._at : self._at + 1] not in ("{", "["):
+            return None
+        self._open()
+        while True:
+            frame = self._stack[-1]
+            if self._is_done():
+                if not self._stack:
+                    return self._ended(self._whole(frame))
+                self._put(self._whole(frame))
+            elif self._at >= len(self._text):
+                return self._cut()
+            elif self._named(frame):
+                self._read()
+
+    def _is_done(self) -> bool:
+        self._space()
+        if self._text[self._at : self._at + 1] not in ("]", "}"):
+            return False
+        self._at += 1
+        self._stack.pop()
+        return True
+
+    def _named(self, frame: _Frame) -> bool:
+        """Read the key, where there must be one; False where there is none to read a value for."""
+        if isinstance(frame.value, list):
+            return True
+        start, key = self._at, self._string()
+        self._space()
+        if isinstance(key, str) and self._text[self._at : self._at + 1] == ":":
+            self._at += 1
+            frame.key = key
+            self._space()
+            return True
+        self._skip()
+        frame.key = self._text[start : self._at][:64]
+        self._put(self._broken("no key", start))
+        return False
+
+    def _read(self) -> None:
+        start = self._at
+        if start >= len(self._text):
+            self._put(self._broken("truncated", start))
+            return
+        if self._text[start] in "{[":
+            if len(self._stack) < self._levels:
+                self._open()
+            else:
+                self._at = len(self._text)
+                self._put(self._broken(f"nested deeper than {self._levels} levels", start))
+            return
+        value = self._string()
+        if value is None and (found := _LITERAL.match(self._text, start)):
+            self._at = found.end()
+            value = self._number(found[0], start)
+        elif value is None:
+            self._skip()
+            value = self._broken("no value", start)
+        self._put(value)
+
+    def _string(self) -> Any:
+        """The text that begins here, BROKEN where it is damaged; None where none begins."""
+        start = self._at
+        if self._text[start : start + 1] != '"':
+            return None
+        try:
+            value, self._at = _DECODER.raw_decode(self._text, start)
+        except json.JSONDecodeError:
+            found = _STRING.match(self._text, start)
+            self._at = found.end() if found else len(self._text)
+            return self._broken("a damaged text" if found else "truncated", start)
+        if self._escaped and _BAD_BYTES.search(value):
+            return self._broken("bad UTF-8", start)
+        return value
+
+    def _number(self, literal: str, start: int) -> Any:
+        try:
+            return json.loads(literal)
+        except ValueError:
+            return self._broken("a number of thousands of digits", start)
+
+    def _open(self) -> None:
+        self._stack.append(_Frame({} if self._text[self._at] == "{" else [], self._path()))
+        self._at += 1
+
+    def _put(self, value: Any) -> None:
+        frame = self._stack[-1]
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        else:
+            frame.value[frame.key] = value
+        self._space()
+        if self._text[self._at : self._at + 1] not in (",", "]", "}", ""):
+            self._skip()
+        if self._text[self._at : self._at + 1] == ",":
+            self._at += 1
+
+    def _whole(self, frame: _Frame) -> Any:
+        value = frame.value
+        return self._revive(value) if isinstance(value, dict) and "lc" in value else value
+
+    def _skip(self) -> None:
+        found = _UP_TO_NEXT.match(self._text, self._at)
+        end = found.end() if found else self._at
+        self._at = end if end < len(self._text) and self._text[end] != '"' else len(self._text)
+
+    def _space(self) -> None:
+        found = _SPACE.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+
+    def _path(self) -> str:
+        return self._stack[-1].path + self._stack[-1].step if self._stack else ""
+
+    def _broken(self, problem: str, start: int) -> Node:
+        self._problems += 1
+        if self._last is None or self._problems <= _PROBLEMS:
+            raw = self._text[start : self._at].encode("utf-8", "surrogateescape" if self._escaped else "surrogatepass")
+            self._last = broken(where.told(problem, self._path()), raw)
+        return self._last
+
+    def _cut(self) -> Any:
+        """Close what is open; each container says that more was to come."""
+        while True:
+            frame = self._stack[-1]
+            frame.key = DAMAGED
+            cut = self._broken("truncated", self._at)
+            if isinstance(frame.value, list):
+                frame.value.append(cut)
+            else:
+                frame.value[DAMAGED] = cut
+            self._stack.pop()
+            whole = self._whole(frame)
+            if not self._stack:
+                return whole
+            self._put(whole)
+
+    def _ended(self, value: Any) -> Any:
+        """The root; where the trouble left no trace in it, it is told there."""
+        if self._problems == 0 and isinstance(value, dict):
+            value[DAMAGED] = self._broken(self._problem, self._at)
+        elif self._problems == 0 and isinstance(value, list):
+            value.append(self._broken(self._problem, self._at))
+        return value

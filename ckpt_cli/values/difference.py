@@ -1,0 +1,49 @@
+"""`Difference`: what two values differ in, as a tree that follows their structure."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What happened to a part."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    MOVED = "moved"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What happened to the elements of a list or set."""
+
+    kept: int = 0
+    changed: int = 0
+    added: int = 0
+    removed: int = 0
+    moved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part that differs.
+
+    Attributes:
+        path: from the channel on, as `ckpt get` takes it; of a removed part, where it stood.
+        before: what was there, null where nothing was; only told where `parts` is empty.
+        after: what is there.
+        was: where a moved part stood before.
+        who: of a message, its role and id.
+        counts: of a list or set, what happened to its elements.
+        parts: the differences inside.
+    """
+
+    path: str
+    kind: Kind
+    before: Any = None
+    after: Any = None
+    was: str | None = None
+    who: str | None = None
+    counts: Counts | None = None
+    parts: "list[Difference]" = field(default_factory=list)

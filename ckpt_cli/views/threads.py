@@ -1,0 +1,85 @@
+"""The threads of a database and where each stands."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ckpt_cli.views.base import View
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingView:
+    """A question that waits: who asks, and the id that ``Command(resume={id: …})`` takes (null where there is none)."""
+
+    node: str | None
+    id: str | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FailedView:
+    """A task that failed, with the error as stored."""
+
+    node: str | None
+    error: Any
+
+
+@dataclass(slots=True)
+class ThreadView:
+    """A thread.
+
+    Attributes:
+        ns: the namespace of its head; "" unless the thread has no root graph.
+        head: the id of its latest checkpoint.
+        short: the head's short form.
+        checkpoints: of all namespaces.
+        namespaces: how many subgraph namespaces it has.
+        branches: tips in the head's namespace.
+        step, source: the head's.
+        status: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown`` (the next node of an old thread can't be
+            told), or null where the head can't be read, and then `problem` says why.
+        next: the nodes to run next; null where unknown.
+        updated: when the head was made (ISO 8601, UTC); null where it doesn't tell.
+        created: when the first checkpoint was made.
+        title: what it was about: the first human message, else its input.
+        size: bytes of all checkpoints, where the engine knows them.
+        metadata: of the head, without what every checkpoint has.
+    """
+
+    thread_id: str
+    ns: str
+    head: str
+    short: str
+    checkpoints: int
+    namespaces: int
+    branches: int
+    step: int | None
+    source: str
+    status: str | None
+    next: list[str] | None
+    updated: str | None
+    created: str | None
+    title: str
+    size: int | None
+    interrupts: list[WaitingView] = field(default_factory=list)
+    errors: list[FailedView] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(slots=True)
+class ThreadsView(View):
+    """Threads, in the order asked for.
+
+    Attributes:
+        more: whether there are more than were asked for.
+        asked: the statuses that were asked for.
+        wide: whether every column is wanted.
+    """
+
+    verb: ClassVar[str] = "threads"
+    rows_field: ClassVar[str] = "threads"
+
+    threads: list[ThreadView]
+    more: bool = False
+    asked: list[str] = field(default_factory=list)
+    wide: bool = False

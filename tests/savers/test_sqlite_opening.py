@@ -1,0 +1,254 @@
+"""A database is read in every state its writers may have left it in, and nothing of it, nor of its folder, changes."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.savers.sqlite.connect import connect
+from tests.savers.writer import Writer, folder, read, rollback_mode
+
+
+def without_shm(left: dict[str, tuple[int, int, int, str]]) -> dict[str, tuple[int, int, int, str]]:
+    return {name: marks for name, marks in left.items() if not name.endswith("-shm")}
+
+
+def test_closed_properly(path: Path) -> None:
+    """A WAL-mode file alone is read without a log or an index appearing beside it."""
+    before = folder(path.parent)
+    assert read(path) == ["1"]
+    assert folder(path.parent) == before
+    assert list(before) == ["x.sqlite"]
+
+
+def test_opening_read_only_leaves_files_behind(path: Path) -> None:
+    """SQLite's own read-only mode does make them appear, which is why it is not used here."""
+    with closing(connect(path, "mode=ro")) as connection:
+        connection.execute("SELECT * FROM checkpoints").fetchall()
+    assert list(folder(path.parent)) == ["x.sqlite", "x.sqlite-shm", "x.sqlite-wal"]
+
+
+def test_live_writer(path: Path, writer: Writer) -> None:
+    """What a running process has saved is read out of its log; only the bytes of its shared memory may differ."""
+    before = folder(path.parent)
+    assert read(path) == ["1", "2"]
+    after = folder(path.parent)
+    assert without_shm(after) == without_shm(before)
+    assert list(after) == list(before) == ["x.sqlite", "x.sqlite-shm", "x.sqlite-wal"]
+    writer.add("3")
+    writer.close()
+    assert list(folder(path.parent)) == ["x.sqlite"]
+
+
+def test_idle_writer(path: Path) -> None:
+    """A process that has only looked, with an empty log, counts as alive."""
+    with Writer(path) as idle:
+        idle.run("SELECT count(*) FROM checkpoints")
+        assert (path.parent / "x.sqlite-wal").stat().st_size == 0
+        before = folder(path.parent)
+        assert read(path) == ["1"]
+        assert without_shm(folder(path.parent)) == without_shm(before)
+
+
+def test_killed_writer(path: Path, writer: Writer) -> None:
+    """The log and the shared memory of a process that was killed are read and stay, byte for byte."""
+    writer.run("BEGIN")
+    writer.add("3")
+    writer.kill()
+    before = folder(path.parent)
+    assert list(before) == ["x.sqlite", "x.sqlite-shm", "x.sqlite-wal"]
+    assert read(path) == ["1", "2"]
+    assert folder(path.parent) == before
+
+
+def test_log_copied_without_shared_memory(path: Path, writer: Writer, tmp_path: Path) -> None:
+    """A copy of a live database and its log is read with what the log holds, and stays a copy."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("x.sqlite", "x.sqlite-wal"):
+        shutil.copy(path.parent / name, copy)
+    before = folder(copy)
+    assert read(copy / "x.sqlite") == ["1", "2"]
+    assert folder(copy) == before
+
+
+@pytest.mark.parametrize("kept", [0, 31, 32, 500, -1])
+def test_log_without_a_whole_transaction(path: Path, writer: Writer, kept: int, tmp_path: Path) -> None:
+    """A log that is empty or torn in its first transaction is not used, and not deleted either."""
+    log = (path.parent / "x.sqlite-wal").read_bytes()
+    writer.kill()
+    (path.parent / "x.sqlite-shm").unlink()
+    (path.parent / "x.sqlite-wal").write_bytes(log[:kept])
+    before = folder(path.parent)
+    assert read(path) == ["1"]
+    assert folder(path.parent) == before
+
+
+def test_log_with_a_broken_seal(path: Path, writer: Writer) -> None:
+    """A log whose first transaction fails its checksum holds nothing."""
+    log = bytearray((path.parent / "x.sqlite-wal").read_bytes())
+    writer.kill()
+    log[100] ^= 1
+    (path.parent / "x.sqlite-wal").write_bytes(log)
+    before = folder(path.parent)
+    assert read(path) == ["1"]
+    assert folder(path.parent) == before
+
+
+def test_log_of_one_long_transaction(path: Path) -> None:
+    """A transaction of many megabytes, with its commit far down the log, is found."""
+    with Writer(path) as writer:
+        writer.run("PRAGMA cache_size=100")
+        writer.run("BEGIN")
+        writer.add("2")
+        writer.run("INSERT INTO writes VALUES ('t', '', '2', 'a', '', 0, 'c', 'bytes', zeroblob(6000000))")
+        writer.run("COMMIT")
+        writer.kill()
+    before = folder(path.parent)
+    assert read(path) == ["1", "2"]
+    assert folder(path.parent) == before
+
+
+def test_log_of_a_long_transaction_not_finished(path: Path) -> None:
+    """Pages that a writer put into the log before it was killed are not taken for saved."""
+    with Writer(path) as writer:
+        writer.run("PRAGMA cache_size=10")
+        writer.run("BEGIN")
+        writer.add("2")
+        writer.run("INSERT INTO writes VALUES ('t', '', '2', 'a', '', 0, 'c', 'bytes', zeroblob(6000000))")
+        writer.kill()
+    assert (path.parent / "x.sqlite-wal").stat().st_size > 5_000_000
+    before = folder(path.parent)
+    assert read(path) == ["1"]
+    assert folder(path.parent) == before
+
+
+def test_shared_memory_without_a_log(path: Path, writer: Writer) -> None:
+    """A leftover ``-shm`` alone is ignored and stays."""
+    shared = path.parent / "x.sqlite-shm"
+    kept = shared.read_bytes()
+    writer.close()
+    shared.write_bytes(kept)
+    before = folder(path.parent)
+    assert read(path) == ["1", "2"]
+    assert folder(path.parent) == before
+
+
+def test_writer_with_exclusive_locking(path: Path) -> None:
+    """A process that keeps the file to itself, with its log's index in its own memory, is read and not disturbed."""
+    with Writer(path) as writer:
+        writer.run("PRAGMA locking_mode=exclusive")
+        writer.add("2")
+        before = folder(path.parent)
+        assert list(before) == ["x.sqlite", "x.sqlite-wal"]
+        assert read(path) == ["1", "2"]
+        assert folder(path.parent) == before
+        writer.add("3")
+
+
+def test_rollback_journal(path: Path) -> None:
+    """A file in rollback mode is read without any trace, also while its writer is in a transaction."""
+    rollback_mode(path)
+    before = folder(path.parent)
+    assert read(path) == ["1"]
+    assert folder(path.parent) == before
+    with Writer(path) as writer:
+        writer.run("BEGIN IMMEDIATE")
+        writer.add("2")
+        during = folder(path.parent)
+        assert read(path) == ["1"]
+        assert folder(path.parent) == during
+        writer.run("COMMIT")
+        assert read(path) == ["1", "2"]
+
+
+def test_hot_journal(path: Path) -> None:
+    """A file whose writer was killed in the middle of a transaction is refused with what to do, and left as it is."""
+    rollback_mode(path)
+    writer = Writer(path)
+    for statement in ("PRAGMA cache_size=1", "BEGIN", "CREATE TABLE filler (x)"):
+        writer.run(statement)
+    for _ in range(20):
+        writer.run("INSERT INTO filler VALUES (zeroblob(100000))")
+    writer.kill()
+    before = folder(path.parent)
+    assert list(before) == ["x.sqlite", "x.sqlite-journal"]
+    with pytest.raises(DatabaseUnreachable, match="left in the middle of a write") as raised:
+        open_file(path)
+    assert "application" in raised.value.hint
+    assert folder(path.parent) == before
+
+
+def test_locked(path: Path) -> None:
+    """A rollback-mode file that a process keeps to itself gives a clear error, not a wait without end."""
+    rollback_mode(path)
+    with Writer(path) as writer:
+        writer.run("BEGIN EXCLUSIVE")
+        before = folder(path.parent)
+        with pytest.raises(DatabaseUnreachable, match="locked by another process"):
+            open_file(path)
+        assert folder(path.parent) == before
+
+
+@pytest.fixture
+def readable() -> Iterator[Path]:
+    """A folder that any user may look into, also the user a test becomes."""
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o755)
+    yield place
+    place.chmod(0o755)
+    shutil.rmtree(place)
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """For root, whom no permission stops, another user; for others themselves."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(
+    "files", [["x.sqlite"], ["x.sqlite", "x.sqlite-wal"], ["x.sqlite", "x.sqlite-wal", "x.sqlite-shm"]]
+)
+def test_read_only_file_in_a_read_only_folder(path: Path, writer: Writer, readable: Path, files: list[str]) -> None:
+    """Where nothing may be written everything is read, with what the log holds where there is one."""
+    for name in files:
+        shutil.copy(path.parent / name, readable)
+        (readable / name).chmod(0o444)
+    readable.chmod(0o555)
+    before = folder(readable)
+    with ordinary_user():
+        assert read(readable / "x.sqlite") == (["1"] if len(files) == 1 else ["1", "2"])
+    assert folder(readable) == before
+
+
+def test_file_of_another_user(path: Path, readable: Path) -> None:
+    """A file that may not be read says so."""
+    shutil.copy(path, readable)
+    (readable / "x.sqlite").chmod(0o000)
+    with ordinary_user(), pytest.raises(DatabaseUnreachable, match="Permission denied"):
+        open_file(readable / "x.sqlite")
+
+
+def test_live_writer_of_another_user(readable: Path, path: Path) -> None:
+    """A live database that its reader has no right to write, shared memory included, is read with its log."""
+    shutil.copy(path, readable)
+    with Writer(readable / "x.sqlite") as writer:
+        writer.add("2")
+        before = folder(readable)
+        with ordinary_user():
+            assert read(readable / "x.sqlite") == ["1", "2"]
+        assert folder(readable) == before
+        writer.add("3")

@@ -1,0 +1,228 @@
+"""What a person types after ``--db`` finds its database, or a clear no."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, NotSupported, UsageError
+from ckpt_cli.model import Plan
+from ckpt_cli.savers.sqlite import create
+from ckpt_cli.savers.url import open_saver, redact
+from tests.savers.records import checkpoint
+from tests.savers.writer import folder
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder."""
+    place = tmp_path / "here"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Writes the config file."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "ckpt").mkdir(parents=True)
+    return lambda text: (tmp_path / "config" / "ckpt" / "config.toml").write_text(text) and None
+
+
+def made(path: str | Path) -> Path:
+    """A database whose one thread tells its name."""
+    with closing(create(Path(path))) as saver:
+        saver.apply(Plan("given", (checkpoint(Path(path).name, "1"),)))
+    return Path(path)
+
+
+def found(database: str | None) -> str:
+    """The name of the database that opens."""
+    with closing(open_saver(database, lambda _: None)) as saver:
+        return saver.moment(lambda: next(saver.threads()).thread_id)
+
+
+def refusal(database: str | None) -> CkptError:
+    with pytest.raises(CkptError) as raised:
+        open_saver(database, lambda _: None)
+    return raised.value
+
+
+def test_path(here: Path) -> None:
+    """A path, relative or absolute, is a file."""
+    made("x.sqlite")
+    assert found("x.sqlite") == found(str(here / "x.sqlite")) == "x.sqlite"
+
+
+def test_sqlite_url(here: Path) -> None:
+    """``sqlite:///`` takes a relative path, an absolute one with four slashes or three, a driver's name and ``%20``."""
+    made("a b%.sqlite")
+    urls = ["sqlite:///a b%.sqlite", f"sqlite:///{here}/a b%.sqlite", f"sqlite://{here}/a b%.sqlite"]
+    urls += ["sqlite+aiosqlite:///a b%.sqlite", "SQLite:///a%20b%25.sqlite"]
+    assert {found(url) for url in urls} == {"a b%.sqlite"}
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite://x.sqlite"])
+def test_sqlite_url_without_a_path(url: str) -> None:
+    """A URL without a path is a mistake in the words."""
+    assert isinstance(refusal(url), UsageError)
+
+
+def test_sqlite_url_that_leads_nowhere(here: Path) -> None:
+    """A URL of a file that isn't there makes none."""
+    assert isinstance(refusal("sqlite:///nope.sqlite"), DatabaseUnreachable)
+    assert folder(here) == {}
+
+
+@pytest.mark.parametrize(
+    ("url", "engine"),
+    [
+        ("postgresql://u:secret@h/db", "Postgres"),
+        ("postgres://u:secret@h/db", "Postgres"),
+        ("postgresql+psycopg://u:secret@h/db", "Postgres"),
+        ("mysql://u:secret@h/db", "MySQL"),
+        ("redis://:secret@h:6379/0", "Redis"),
+        ("rediss://h?password=secret", "Redis"),
+        ("valkey://h", "Valkey"),
+        ("mongodb+srv://u:secret@h/db", "MongoDB"),
+        ("dynamodb://table?region=eu-west-1", "DynamoDB"),
+    ],
+)
+def test_kinds_that_come_later(url: str, engine: str) -> None:
+    """Another engine is named in a clear no, without the password."""
+    error = refusal(url)
+    assert isinstance(error, NotSupported)
+    assert engine in error.message
+    assert "secret" not in error.message + error.hint
+
+
+def test_unknown_kind() -> None:
+    """A scheme that no backend has is a mistake in the words, with the list of those there are."""
+    error = refusal("oracle://u:secret@h")
+    assert isinstance(error, UsageError)
+    assert "postgresql" in error.hint
+    assert "secret" not in error.message
+
+
+@pytest.mark.parametrize("name", [".langgraph_api", "langgraph.json"])
+def test_files_that_come_later(here: Path, name: str) -> None:
+    """What other tools of LangGraph leave is told from a mistake."""
+    (here / name).touch()
+    assert isinstance(refusal(name), NotSupported)
+
+
+def test_name_from_the_config_file(here: Path, config: Callable[[str], None]) -> None:
+    """A name under ``[databases]`` stands for a URL or a path, a file of that name goes first."""
+    made("x.sqlite")
+    config(f'[databases]\nprod = "sqlite:///{here}/x.sqlite"\nlocal = "x.sqlite"\nlater = "redis://:secret@h"\n')
+    assert found("prod") == found("local") == "x.sqlite"
+    made("prod")
+    assert found("prod") == "prod"
+    assert isinstance(refusal("later"), NotSupported)
+
+
+def test_home_in_the_config_file(config: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+    """``~`` in the config file is the home folder."""
+    monkeypatch.setenv("HOME", str(here))
+    made("x.sqlite")
+    config('[databases]\nmine = "~/x.sqlite"\ngone = "~/gone.sqlite"\n')
+    assert found("mine") == "x.sqlite"
+    error = refusal("gone")
+    assert isinstance(error, DatabaseUnreachable)
+    assert "config.toml" in error.hint
+
+
+@pytest.mark.parametrize("text", ["[databases\n", "databases = 3\n", "[databases]\nprod = 3\n"])
+def test_config_file_with_a_mistake(config: Callable[[str], None], text: str) -> None:
+    """A config file that can't be understood is named, not ignored."""
+    config(text)
+    error = refusal("prod")
+    assert isinstance(error, UsageError)
+    assert "config.toml" in error.message
+
+
+def test_nothing_of_that_name(here: Path, config: Callable[[str], None]) -> None:
+    """A name that is nothing suggests the nearest files and names, and makes no file."""
+    made("checkpoints.sqlite")
+    config('[databases]\nproduction = "x"\n')
+    before = folder(here)
+    assert refusal("checkpoint.sqlite").candidates == ("checkpoints.sqlite",)
+    assert refusal("prodution").hint == "did you mean production?"
+    for name in ("quite different", "nowhere/x.sqlite", "a\x00b", "x" * 5000):
+        error = refusal(name)
+        assert isinstance(error, DatabaseUnreachable)
+        assert error.message.startswith("no such file or database name")
+    assert folder(here) == before
+
+
+@pytest.mark.parametrize("name", ["x.sqlite", "x.sqlite3", "x.db"])
+@pytest.mark.parametrize("database", [None, ""])
+def test_the_one_database_here(name: str, database: str | None) -> None:
+    """Without ``--db`` the one checkpoint database of the folder opens, and its name is said."""
+    made(name)
+    said: list[str] = []
+    open_saver(database, said.append).close()
+    assert said == [f"database: {name}"]
+
+
+def test_other_files_here(here: Path, packed: Callable[[str], bytes]) -> None:
+    """Files that only look like one, and databases of other things, are passed over."""
+    (here / "text.db").write_text("no database")
+    (here / "empty.sqlite").touch()
+    (here / "folder.sqlite").mkdir()
+    (here / "store.sqlite").write_bytes(packed("store"))
+    assert "no checkpoint database" in refusal(None).message
+    made("x.sqlite")
+    shutil.copy("x.sqlite", "copy.bak")
+    assert found(None) == "x.sqlite"
+
+
+def test_none_here() -> None:
+    """Without a database the way to one is told."""
+    error = refusal(None)
+    assert isinstance(error, UsageError)
+    assert "--db" in error.hint and "ckpt demo" in error.hint
+
+
+def test_several_here() -> None:
+    """Of several databases none is guessed; they are listed."""
+    made("a.sqlite")
+    made("b.db")
+    error = refusal(None)
+    assert isinstance(error, UsageError)
+    assert "--db" in error.hint
+    assert error.candidates == ("a.sqlite", "b.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://u:secret@h/db", "postgresql://u:***@h/db"),
+        ("redis://:secret@h", "redis://:***@h"),
+        ("postgresql://u:se/c@r#et?@h/db", "postgresql://u:***@h/db"),
+        ("can't reach mysql://u:secret@h:3306/db: refused", "can't reach mysql://u:***@h:3306/db: refused"),
+        ("rediss://h?password=secret&db=1", "rediss://h?password=***&db=1"),
+        ("host=h password=secret user=u", "host=h password=*** user=u"),
+        ("postgresql://h?sslpassword=secret", "postgresql://h?sslpassword=***"),
+        ("dynamodb://t?aws_secret_access_key=secret", "dynamodb://t?aws_secret_access_key=***"),
+        ("postgresql://u@h:5432/db", "postgresql://u@h:5432/db"),
+        ("./x.sqlite", "./x.sqlite"),
+    ],
+)
+def test_redact(text: str, shown: str) -> None:
+    """A password never comes through, whatever characters it holds."""
+    assert redact(text) == shown
+
+
+def test_sqlite_is_loaded_when_needed() -> None:
+    """Knowing the grammar costs no driver: sqlite3 is imported with the first database that is opened."""
+    code = "import sys, ckpt_cli.savers.url; print('sqlite3' in sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert answer.stdout == "False\n"

@@ -1,0 +1,127 @@
+"""Encoding an edit: what was not edited keeps its bytes, and the real library reads the result."""
+
+from typing import Any
+
+import ormsgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckpt_cli.errors import NotSupported, UsageError
+from ckpt_cli.model import NULL, Payload
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values.node import Form, Node, Opened, broken
+from ckpt_cli.values.same import same
+from tests.serde.samples import CHECKPOINT, SERIALIZER, VALUES, payload, pickled
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def msgpack(*parts: bytes) -> Payload:
+    return Payload("msgpack", b"".join(parts))
+
+
+@given(PLAIN, PLAIN)
+def test_what_is_encoded_decodes_to_the_value(value: Any, like: Any) -> None:
+    """Whatever stood there before, encode then decode gives the value, and so does the real library."""
+    codec, old = Codec(), payload(like)
+    new = codec.encode(value, old)
+    assert same(codec.decode(new), value)
+    assert SERIALIZER.loads_typed((new.tag, new.data)) == value
+    if same(value, codec.decode(old)):
+        assert new is old
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_an_untouched_value_is_the_same_payload(name: str) -> None:
+    """Encoding what was decoded gives the very payload back."""
+    like = payload(VALUES[name])
+    assert Codec().encode(Codec().decode(like), like) is like
+
+
+def test_neighbours_of_an_edit_keep_their_spelling() -> None:
+    """Long numbers, floats of 32 bits and texts with a wide header stay as they are around an edited value."""
+    odd = [b"\xa1a\xce\x00\x00\x00\x01", b"\xa1b\xca\x3f\x80\x00\x00", b"\xa1c\xdb\x00\x00\x00\x02hi"]
+    like = msgpack(b"\xde\x00\x04", *odd, b"\xa1d\x92\x01\xd9\x01x")
+    codec = Codec()
+    value = codec.decode(like)
+    assert value == {"a": 1, "b": 1.0, "c": "hi", "d": [1, "x"]}
+    new = codec.encode({**value, "d": [2, "x"]}, like)
+    assert new.data == b"\x84" + b"".join(odd) + b"\xa1d\x92\x02\xd9\x01x"
+
+
+@pytest.mark.parametrize("edit", [["x", "a", "b", "c"], ["a", "b"], ["a", "x", "c"], ["a", "c"], [], ["c", "b", "a"]])
+def test_lists_keep_the_items_around_an_edit(edit: list[str]) -> None:
+    """Items before and after an insertion, a removal or a change keep their bytes where they are told apart."""
+    wide = {letter: b"\xda\x00\x01" + letter.encode() for letter in "abc"}
+    like = msgpack(b"\x93", *wide.values())
+    new = Codec().encode(edit, like)
+    assert Codec().decode(new) == edit
+    if edit == ["x", "a", "b", "c"]:
+        assert new.data == b"\x94\xa1x" + b"".join(wide.values())
+
+
+def test_an_edited_object_is_written_by_its_form() -> None:
+    """A message with a new text is what the library would have written for it."""
+    codec, like = Codec(), payload(CHECKPOINT)
+    value = codec.decode(like)
+    first, *rest = value["channel_values"]["messages"]
+    changed = Node(Opened(first.module, first.name, first.form, {**first.state, "content": "goodbye"}))
+    edited = {**value, "channel_values": {**value["channel_values"], "messages": [changed, *rest]}}
+    new = codec.encode(edited, like)
+    found = SERIALIZER.loads_typed((new.tag, new.data))["channel_values"]["messages"]
+    assert found[0].content == "goodbye" and found[1:] == CHECKPOINT["channel_values"]["messages"][1:]
+    assert new.data == payload(SERIALIZER.loads_typed((new.tag, new.data))).data
+
+
+def test_a_duplicate_key_goes_with_the_map_that_is_edited() -> None:
+    """A map with a key twice can't be taken apart; edited, it is written whole."""
+    new = Codec().encode({"a": 3}, msgpack(b"\x82\xa1a\x01\xa1a\x02"))
+    assert new.data == b"\x81\xa1a\x03"
+
+
+def test_none_and_bytes_have_tags_of_their_own() -> None:
+    """As the library does, at the top None is ``null`` and bytes are ``bytes``."""
+    codec, like = Codec(), payload([1])
+    assert codec.encode(None, like) == NULL
+    assert codec.encode(b"x", like) == Payload("bytes", b"x")
+    assert codec.encode([2], NULL) == payload([2])
+    held = Node(Opened("builtins", "bytearray", Form.VALUE, b"x"))
+    assert codec.encode(held, like) == Payload("bytearray", b"x")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2**70,
+        "half \ud83d",
+        {"key": broken("gone", b"\x91")},
+        {1: object()},
+        [Node(Opened("m", "C", Form.PICKLE, {"args": []}))],
+    ],
+)
+def test_what_msgpack_cannot_hold_is_refused(value: Any) -> None:
+    """It is said, and nothing is written in its place."""
+    with pytest.raises(UsageError):
+        Codec().encode(value, payload([1]))
+
+
+def test_pickles_and_unknown_tags_are_not_written() -> None:
+    """An untouched one is carried on; an edited one is refused."""
+    codec = Codec()
+    for like in (pickled([1]), Payload("custom", b"abc")):
+        assert codec.encode(codec.decode(like), like) is like
+        with pytest.raises(NotSupported):
+            codec.encode([2], like)
+
+
+def test_objects_made_from_json_envelopes_can_go_into_msgpack() -> None:
+    """A datetime that was read from an old JSON checkpoint is written as msgpack writes it."""
+    envelope = {"args": ["2024-07-01T12:00:00+00:00"], "kwargs": {}}
+    node = Node(Opened("datetime", "datetime", Form.LC2, envelope, "fromisoformat"))
+    new = Codec().encode([node], payload([1]))
+    assert ormsgpack.unpackb(new.data, ext_hook=lambda code, _: code) == [3]

@@ -1,0 +1,80 @@
+"""Two hundred thousand mutated payloads: each gives a value or says what is broken; seeded, so that a failure stays."""
+
+import random
+import resource
+
+from ckpt_cli.model import Payload
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values import known
+from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.same import same
+from tests.serde.samples import CHECKPOINT, JS_JSON, PYTHON_JSON, VALUES, parts, payload, pickled
+
+COUNT = 200_000
+UNPICKLABLE = ("bytes inside", "command", "interrupt", "overwrite", "send")
+SEEDS = [
+    *(payload(value) for name, value in VALUES.items() if name != "bytes inside"),
+    payload(CHECKPOINT),
+    Payload("json", PYTHON_JSON.encode()),
+    Payload("json", JS_JSON.encode()),
+    Payload("", PYTHON_JSON.encode()),
+    *(pickled(value, n % 6) for n, (name, value) in enumerate(VALUES.items()) if name not in UNPICKLABLE),
+]
+TRICKS = [
+    b"\xdd\xff\xff\xff\xff",  # an array of four billion
+    b"\xdf\x7f\xff\xff\xff",
+    b"\xc9\xff\xff\xff\xff\x05",
+    b"\xc6\xff\xff\xff\xff",
+    b"\xc1",
+    b"\x91" * 40,
+    b"[" * 40,
+    b'{"lc":2,"type":"undefined"}',
+    b"\x95" + b"\xff" * 7 + b"\x7f",
+    b"2222",  # DUP
+    b"\x86\x86",  # TUPLE2
+    *(b"(", b"R", b"b", b".", b"h\x00", b"0", b"}", b"]"),
+]
+
+
+def mutate(data: bytes, chance: random.Random) -> bytes:
+    """The payload with one to eight wounds."""
+    wounded = bytearray(data)
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+        at = chance.randrange(len(wounded) + 1)
+        match chance.randrange(7):
+            case 0 if at < len(wounded):
+                wounded[at] = chance.randrange(256)
+            case 1 if at < len(wounded):
+                wounded[at] ^= 1 << chance.randrange(8)
+            case 2:
+                del wounded[at : at + chance.randrange(1, 9)]
+            case 3:
+                wounded[at:at] = chance.randbytes(chance.randrange(1, 5))
+            case 4:
+                del wounded[at:]
+            case 5:
+                wounded[at:at] = chance.choice(TRICKS)
+            case _:
+                other = chance.choice(SEEDS).data
+                start = chance.randrange(len(other) + 1)
+                wounded[at : at + chance.randrange(20)] = other[start : start + chance.randrange(60)]
+    return bytes(wounded)
+
+
+def test_mutated_payloads_give_a_value_or_say_what_is_broken() -> None:
+    """No mutation raises, or makes memory grow; all nodes open, and the JSON of what they hold reads back the same."""
+    chance = random.Random(20_261_121)
+    codec = Codec()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for n in range(COUNT):
+        seed = chance.choice(SEEDS)
+        value = codec.decode(Payload(seed.tag, mutate(seed.data, chance)))
+        shown = to_json(value, reveal=True)
+        if n % 8 == 0:
+            assert same(from_json(shown), value)
+            for part in parts(value):
+                known.text(part)
+                known.message(part)
+                known.items(part)
+                known.interrupts(part)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000

@@ -1,0 +1,163 @@
+"""Opening a database runs nothing from it: an audit hook watches every verb read payloads that attack."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.app import VERBS
+from tests import hostile
+
+COMMANDS: dict[str, list[list[str]]] = {
+    "threads": [["threads", "-n", "0"]],
+    "log": [["log", "{thread}"]],
+    "tree": [["tree", "{thread}"]],
+    "show": [["show", "{thread}"], ["show", "{thread}", "--full"], ["show", "{thread}", "--raw"]],
+    "get": [["get", "{thread}", "bad"], ["get", "{thread}", "bad.command"]],
+    "diff": [["diff", "{thread}", "@^", "@"], ["diff", "{thread}", "@", "--meta"]],
+    "writes": [["writes", "{thread}"]],
+    "grep": [["grep", "touch"]],
+    "info": [["info"]],
+}
+"""Each verb that reads, and how it is asked; ``{thread}`` goes through all threads."""
+
+WATCHED = """
+import io, json, sys, traceback
+from contextlib import redirect_stderr, redirect_stdout
+
+from ckpt_cli.app import run
+
+database, commands, threads = json.load(sys.stdin)
+CALLS = {"os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "subprocess.Popen", "pty.spawn",
+         "pickle.find_class", "ctypes.dlopen", "socket.connect", "socket.getaddrinfo", "canary", "code.__new__",
+         "os.remove", "os.rename", "os.mkdir", "os.chmod", "shutil.rmtree", "sqlite3.enable_load_extension"}
+MAKERS = {"dataclasses", "collections", "enum", "typing", "importlib._bootstrap", "importlib._bootstrap_external"}
+found = []
+
+def watch(event, words):
+    if event in CALLS:
+        found.append(f"{event} {words!r}")
+    elif event == "import":
+        found.append(f"import {words[0]}")
+    elif event == "open" and isinstance(words[1], str) and set(words[1]) & set("wax+"):
+        found.append(f"open {words[0]} {words[1]}")
+    elif event in ("exec", "compile") and not made():
+        found.append(f"{event} {words!r}")
+
+def made():
+    frame = sys._getframe(2)
+    while frame and frame.f_globals.get("__name__") not in MAKERS:
+        if "ckpt_cli" in frame.f_globals.get("__name__", "") and frame.f_code.co_name != "<module>":
+            return False
+        frame = frame.f_back
+    return frame is not None
+
+sys.addaudithook(watch)
+codes = []
+for words in commands:
+    for thread in threads if "{thread}" in words else [None]:
+        for form in ([], ["--json"]):
+            line = [word.replace("{thread}", thread or "") for word in words] + form + ["-d", database]
+            out, err = io.StringIO(), io.StringIO()
+            with redirect_stdout(out), redirect_stderr(err):
+                code = run(line)
+            codes.append((code, " ".join(line), err.getvalue() if code not in (0, 1) else ""))
+print(json.dumps([found, codes]))
+"""
+
+READ_WITH = {
+    *("ckpt_cli", "typer", "rich", "sqlite3", "_sqlite3", "ormsgpack", "xxhash", "Crypto", "jmespath", "simpleeval"),
+    *(
+        "json",
+        "_json",
+        "struct",
+        "_struct",
+        "base64",
+        "binascii",
+        "codecs",
+        "encodings",
+        "hashlib",
+        "_hashlib",
+        "_blake2",
+    ),
+    *("pickletools", "pickle", "_pickle", "_compat_pickle", "org"),  # org: what pickle tries for the sake of Jython
+    *(
+        "decimal",
+        "_decimal",
+        "numbers",
+        "zoneinfo",
+        "calendar",
+        "_strptime",
+        "unicodedata",
+        "string",
+        "_string",
+        "html",
+    ),
+    *("heapq", "_heapq", "bisect", "_bisect", "difflib", "ast", "_ast", "tomllib", "shlex"),
+}
+"""The modules that reading may import: our own, the codecs' and the engine's, and nothing that a payload names."""
+
+
+@pytest.fixture(scope="module")
+def attack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the databases, and the canary where Python would find it."""
+    folder = tmp_path_factory.mktemp("attack")
+    hostile.canary(folder)
+    hostile.write(folder / "hostile.sqlite", folder / "MARK")
+    hostile.write_untyped(folder / "old.sqlite", folder / "MARK")
+    return folder
+
+
+def test_every_verb_that_reads_is_watched() -> None:
+    """A new verb has to be asked here too; `demo` reads nothing."""
+    assert set(COMMANDS) | {"demo"} == set(VERBS)
+
+
+def watched(folder: Path, database: str, verb: str, threads: list[str]) -> tuple[list[str], list[tuple[int, str, str]]]:
+    """What an audit hook saw while a verb read every thread, and how each command line ended."""
+    question = json.dumps([str(folder / database), COMMANDS[verb], threads])
+    env = {**os.environ, "PYTHONPATH": f"{folder}:{Path(__file__).parent.parent}"}
+    command = [sys.executable, "-c", WATCHED]
+    done = subprocess.run(command, input=question, capture_output=True, encoding="utf-8", env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    found, codes = json.loads(done.stdout)
+    return found, codes
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+@pytest.mark.parametrize("database", ["hostile.sqlite", "old.sqlite"])
+def test_nothing_is_run(verb: str, database: str, attack: Path) -> None:
+    """No module named by a payload is imported, nothing is called, no file appears, and no verb breaks."""
+    mark = attack / "MARK"
+    count = len(hostile._pickles(mark))
+    threads = list(hostile.payloads(mark)) if database == "hostile.sqlite" else [f"pickle {n}" for n in range(count)]
+    found, codes = watched(attack, database, verb, threads)
+    foreign = [
+        event
+        for event in found
+        if event.split(" ")[0] != "import" or event.split(" ")[1].split(".")[0] not in READ_WITH
+    ]
+    assert foreign == []
+    assert not mark.exists()
+    assert [(line, said) for code, line, said in codes if code not in (0, 1, 4, 5)] == []
+    assert Counter(path.name for path in attack.iterdir()) == Counter(
+        [f"{hostile.CANARY}.py", "hostile.sqlite", "old.sqlite"]
+    )
+
+
+def test_the_watch_sees_what_it_should(attack: Path) -> None:
+    """The hook itself works: the same payloads, unpickled, wake the canary."""
+    [call] = [
+        data for data in hostile._pickles(attack / "MARK") if data.startswith(f"c{hostile.CANARY}\ncall".encode())
+    ]
+    script = f"import pickle, sys; sys.addaudithook(lambda e, w: e == 'canary' and print(*w)); pickle.loads({call!r})"
+    command = [sys.executable, "-c", script]
+    env = {**os.environ, "PYTHONPATH": str(attack), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert (
+        subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True).stdout
+        == "imported\ncalled\n"
+    )

@@ -1,0 +1,97 @@
+"""Strict equality: type, sign and spelling count; the order of keys and of sets doesn't."""
+
+from typing import Any
+
+import pytest
+
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.same import same
+from tests.serde.samples import VALUES, payload
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (float("nan"), float("nan")),
+        ([1, {"a": float("nan")}], [1, {"a": float("nan")}]),
+        ({float("nan"): 1}, {float("nan"): 1}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({(1, 2.0): 1}, {(1, 2.0): 1}),
+        (b"x", b"x"),
+    ],
+)
+def test_the_same(a: Any, b: Any) -> None:
+    """What holds the same is the same."""
+    assert same(a, b) and same(b, a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (1, 1.0),
+        (1, True),
+        (0.0, -0.0),
+        (None, False),
+        ("1", 1),
+        (b"x", "x"),
+        ([1], [1, 2]),
+        ([], {}),
+        ({1: "a"}, {True: "a"}),
+        ({1: "a"}, {1.0: "a"}),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"a": 1}, {"b": 1}),
+        ({(1, 2): 1}, {(1, True): 1}),
+        ([1, [2, [3]]], [1, [2, [4]]]),
+    ],
+)
+def test_not_the_same(a: Any, b: Any) -> None:
+    """What Python calls equal may differ."""
+    assert not same(a, b) and not same(b, a)
+
+
+def uuid(digits: str) -> Node:
+    return Node(Opened("uuid", "UUID", Form.VALUE, digits))
+
+
+def test_objects_are_the_same_by_what_they_hold() -> None:
+    """Class, form and state count; where the bytes are equal nothing is decoded."""
+    assert same(uuid("a"), uuid("a")) and not same(uuid("a"), uuid("b"))
+    assert not same(uuid("a"), Node(Opened("uuid", "UUID", Form.ARGS, "a")))
+
+    def never(_: bytes) -> Opened:
+        raise AssertionError("decoded")
+
+    assert same(Node(encoding="e", raw=b"x", load=never), Node(encoding="e", raw=b"x", load=never))
+
+
+def test_the_order_of_a_set_is_no_difference() -> None:
+    """A set of texts is stored in another order by every process; its elements are compared."""
+
+    def stored(name: str, *items: Any) -> Node:
+        return Node(Opened("builtins", name, Form.VALUE, list(items)))
+
+    assert same(stored("set", "a", "b"), stored("set", "b", "a"))
+    assert same(stored("frozenset", 1, [2]), stored("frozenset", [2], 1))
+    assert not same(stored("set", "a", "b"), stored("set", "a", "c"))
+    assert not same(stored("set", 1), stored("set", True))
+    assert not same(stored("set", "a"), stored("frozenset", "a"))
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_decoding_twice_gives_the_same(name: str) -> None:
+    """Two readers of one payload see the same value."""
+    assert same(Codec().decode(payload(VALUES[name])), Codec().decode(payload(VALUES[name])))
+
+
+def test_depth_is_free() -> None:
+    """Values nested far beyond Python's recursion limit compare."""
+    a: Any = 1
+    b: Any = 1
+    for _ in range(100_000):
+        a, b = [a], [b]
+    assert same(a, b)
+    while isinstance(a, list):  # Python frees nested lists recursively
+        a = a[0]
+    while isinstance(b, list):
+        b = b[0]
