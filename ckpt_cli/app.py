@@ -15,6 +15,8 @@ from ckpt_cli.startup import prepare
 ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
 
 LOOK = "Look"
+TRAVEL = "Travel"
+KEEP = "Keep"
 START = "Start"
 
 
@@ -36,6 +38,11 @@ VERBS = {
     "writes": Verb(LOOK, "What each task wrote at a checkpoint: results, errors, interrupts."),
     "grep": Verb(LOOK, "Search state, writes and metadata through history."),
     "info": Verb(LOOK, "What this database is: backend, generation, sizes, encryption."),
+    "fork": Verb(TRAVEL, "Start a branch at any checkpoint, or a thread of its own."),
+    "rollback": Verb(TRAVEL, "Make an earlier state current again; nothing is lost."),
+    "tag": Verb(TRAVEL, "Name a checkpoint, to be used as a revision: tag:NAME."),
+    "undo": Verb(KEEP, "Take back what ckpt did to this database."),
+    "operations": Verb(KEEP, "What ckpt did to this database, and forgetting it."),
     "demo": Verb(START, "Write a small example database and look around in it.", reads=False),
 }
 

@@ -132,10 +132,12 @@ class Seen:
     Attributes:
         ref: one checkpoint with its payloads; with an empty `checkpoint_id` all ids of the namespace (of the thread,
             where `ns` is ``*``) and the keys of all their writes.
+        writes: whether the writes count too; without them an application may go on meanwhile.
     """
 
     ref: Ref
     digest: bytes
+    writes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ class Plan:
         reason: why, in the user's words or the command's.
         verb: the command that made it.
         summary: one line for people.
+        notes: what else a person should know before saying yes, one line each.
+        result: what to go on from afterwards; with an empty `checkpoint_id` the head, whichever it is then.
         add: records that must not exist yet.
         replace: records that must exist, and become these.
         remove: what must exist, and goes.
@@ -159,6 +163,8 @@ class Plan:
     basis: tuple[Seen, ...] = ()
     verb: str = ""
     summary: str = ""
+    notes: tuple[str, ...] = ()
+    result: Ref | None = None
 
 
 Scalar = None | int | float | str | bytes

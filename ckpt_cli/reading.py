@@ -1,7 +1,7 @@
 """A saver joined with serde: a thread's rows, revisions resolved, checkpoints decoded on demand and once."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
@@ -24,6 +24,8 @@ from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
 
 T = TypeVar("T")
+Tags = Callable[[str, str], Mapping[str, str]]
+"""The tags of a namespace of a thread: name to checkpoint id."""
 
 _STATES_KEPT = 8
 _LINEAGES_KEPT = 64
@@ -33,8 +35,11 @@ _NEAR = 2000  # threads looked at for "did you mean"
 class Reader:
     """Answers what commands ask of one database; everything it gives is decoded lazily and cached within bounds."""
 
-    def __init__(self, saver: Saver, codec: Codec, clock: Callable[[], float] = time) -> None:
+    def __init__(
+        self, saver: Saver, codec: Codec, clock: Callable[[], float] = time, tags: Tags = lambda _thread, _ns: {}
+    ) -> None:
         self.saver = saver
+        self.tags = tags
         self.codec = codec
         self.clock = clock
         self._states: OrderedDict[Ref, State] = OrderedDict()
@@ -279,6 +284,9 @@ class _Namespace:
 
     def lineage(self) -> Lineage:
         return self._reader.lineage(self._thread_id, self._ns)
+
+    def tags(self) -> Mapping[str, str]:
+        return self._reader.tags(self._thread_id, self._ns)
 
     def steps(self, checkpoint_ids: Iterable[str]) -> dict[str, int]:
         refs = [Ref(self._thread_id, self._ns, checkpoint_id) for checkpoint_id in checkpoint_ids]

@@ -2,18 +2,36 @@
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec
+
+if TYPE_CHECKING:
+    from ckpt_cli.operations.log import OperationLog
+    from ckpt_cli.views.plan import PlanView
 
 T = TypeVar("T")
 
 KEY_ENV = "LANGGRAPH_AES_KEY"
 """Where LangGraph itself looks for the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Will:
+    """What a person said about changing the database, on the command line of a command that does."""
+
+    dry_run: bool = False
+    yes: bool = False
+    reason: str = ""
+
+
+def _nobody(_: "PlanView") -> bool:
+    return False
 
 
 @dataclass
@@ -24,13 +42,17 @@ class Session:
         database: what ``--db`` or ``$CKPT_DB`` said; None looks for the one database in the current folder.
         key_env: name of the environment variable that holds the AES key; one that a person named must have it.
         say: tells the person something on stderr.
+        ask: shows a plan and gives whether the person says yes.
     """
 
     database: str | None
     key_env: str = KEY_ENV
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
+    will: Will = Will()
+    ask: Callable[["PlanView"], bool] = _nobody
     _reader: Reader | None = field(default=None, repr=False)
+    _log: "OperationLog | None" = field(default=None, repr=False)
 
     @property
     def reader(self) -> Reader:
@@ -38,16 +60,92 @@ class Session:
         if self._reader is None:
             from ckpt_cli.savers.url import open_saver
 
-            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()), self.clock)
+            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()), self.clock, self._tags)
         return self._reader
+
+    @property
+    def log(self) -> "OperationLog":
+        """The operation log of the database; looking at it makes no file."""
+        if self._log is None:
+            from ckpt_cli.operations.log import OperationLog, default_path
+
+            self._log = OperationLog(default_path(self.reader.saver.identity))
+        return self._log
 
     def look(self, run: Callable[[Reader], T]) -> T:
         """Run something that only reads, in one moment of the database."""
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
+    def change(self, plan: Plan) -> "PlanView":
+        """Show a plan, ask, apply it: the one way from a plan to a database.
+
+        Raises:
+            Refused: not confirmed, or what it was computed from has changed; nothing was written.
+        """
+        from ckpt_cli.operations.apply import apply
+        from ckpt_cli.views.plan import PlanView
+
+        plan = replace(plan, reason=self.will.reason or plan.reason)
+        config = None if plan.result is None else {"configurable": _configurable(plan.result)}
+        view = PlanView(plan.verb, plan.summary, plan.reason, list(plan.notes), config=config)
+        saver = self.reader.saver
+        return self._confirmed(view, lambda: saver.expand(plan), lambda: apply(saver, self.log, plan, at=self.clock()))
+
+    def undo(self, number: int | None) -> "PlanView":
+        """Show what takes an operation back, the newest unless named, ask, and do it."""
+        from ckpt_cli.operations import undo
+        from ckpt_cli.views.plan import PlanView
+
+        if not self.will.dry_run:
+            self.settle()
+        saver, log = self.reader.saver, self.log
+        operation = undo.find(log, number)
+        view = PlanView("undo", undo.said(operation), self.will.reason)
+        return self._confirmed(
+            view,
+            lambda: undo.inverse(saver, log, operation),
+            lambda: undo.undo(saver, log, operation, at=self.clock(), reason=self.will.reason),
+        )
+
+    def settle(self) -> None:
+        """Find out how operations ended that a crash interrupted, and say so."""
+        from ckpt_cli.operations.settle import settle
+
+        for operation in settle(self.reader.saver, self.log):
+            self.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
+
+    def _confirmed(
+        self, view: "PlanView", expand: Callable[[], Iterable[RowChange]], act: Callable[[], int]
+    ) -> "PlanView":
+        from ckpt_cli.operations.tally import tally
+
+        if not self.will.dry_run:
+            self.settle()
+        saver = self.reader.saver
+        view.rows = saver.moment(lambda: list(tally(saver, expand())))
+        if self.will.dry_run or not view.rows:
+            return view
+        if not self.will.yes and not self.ask(view):
+            raise Refused("not confirmed; nothing was written")
+        view.operation = act()
+        view.applied = True
+        return view
+
+    def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
+        from ckpt_cli.operations.log import default_path
+
+        if not default_path(self.reader.saver.identity).exists():
+            return {}
+        from ckpt_cli.operations.tags import tags
+
+        return {tag.name: tag.ref.checkpoint_id for tag in tags(self.log, thread_id) if tag.ref.ns == ns}
+
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database and of the log."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
         if self._reader is not None:
             self._reader.saver.close()
             self._reader = None
@@ -64,3 +162,9 @@ class Session:
                 f"the key in ${self.key_env} has {len(key)} bytes", hint="an AES key has 16, 24 or 32 bytes (UTF-8)"
             )
         return key
+
+
+def _configurable(ref: Ref) -> dict[str, str]:
+    """What names a checkpoint in a config of LangGraph's."""
+    named = {"checkpoint_id": ref.checkpoint_id} if ref.checkpoint_id else {}
+    return {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, **named}

@@ -2,22 +2,24 @@
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
 from ckpt_cli.commands.completing import complete_database
 from ckpt_cli.output.printer import Printer
-from ckpt_cli.session import KEY_ENV, Session
+from ckpt_cli.session import KEY_ENV, Session, Will
 from ckpt_cli.startup import prepare
 from ckpt_cli.views.base import View
+from ckpt_cli.views.plan import PlanView
 
 if TYPE_CHECKING:
     from typer._click import Command
 
 _DATABASE = "Database"
 _OUTPUT = "Output"
+_CHANGE = "Change"
 
 _DB = Annotated[
     str | None,
@@ -74,6 +76,15 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "reveal": (_REVEAL, False),
 }
 
+_DRY_RUN = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.", rich_help_panel=_CHANGE)
+]
+_YES = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.", rich_help_panel=_CHANGE)]
+_REASON = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why, for the operation log.", rich_help_panel=_CHANGE)
+]
+_CHANGING: dict[str, tuple[Any, Any]] = {"dry_run": (_DRY_RUN, False), "yes": (_YES, False), "reason": (_REASON, "")}
+"""The options of every command that may give a `PlanView`."""
 
 _READING = ("db", "key_env", "reveal")
 
@@ -98,21 +109,28 @@ def wire(name: str, function: Callable[..., View], *, reads: bool = True) -> "Co
 def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[..., None]:
     """What Typer can call: it makes the session, calls the verb, prints the view, and exits with the view's code."""
     hints = get_type_hints(function, include_extras=True)
-    view_type = hints.pop("return")
+    returned = hints.pop("return")
+    views = get_args(returned) or (returned,)
     own = list(inspect.signature(function).parameters.values())[1:]
     parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
     for name, (annotation, default) in _COMMON.items():
-        if (reads or name not in _READING) and (name != "as_jsonl" or view_type.rows_field):
-            keyword = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+        if (reads or name not in _READING) and (name != "as_jsonl" or any(view.rows_field for view in views)):
+            parameters.append(_option(name, annotation, default))
+    if PlanView in views:
+        parameters += [_option(name, annotation, default) for name, (annotation, default) in _CHANGING.items()]
 
     def command(**words: Any) -> None:
         common = {name: words.pop(name, default) for name, (_, default) in _COMMON.items()}
-        _run(function, words, **common)
+        will = Will(**{name: words.pop(name) for name in _CHANGING if PlanView in views})
+        _run(function, words, **common, will=will)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _run(
@@ -127,9 +145,10 @@ def _run(
     color: Literal["auto", "always", "never"],
     no_pager: bool,
     reveal: bool,
+    will: Will,
 ) -> None:
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
-    session = Session(database=db, key_env=key_env, say=printer.say)
+    session = Session(database=db, key_env=key_env, say=printer.say, will=will, ask=printer.confirm)
     try:
         view = function(session, **words)
         printer.show(view, now=session.clock(), release=session.close)

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
 _GROUND = {"values", "model", "errors"}
 _LOGIC = {"history", "serde", "savers", "views"}
-_BELOW_COMMANDS = {"session", "reading", "output", "demo"} | _LOGIC | _GROUND
+_BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -26,7 +26,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "layouts": _GROUND | {"history"},
     "reading": _GROUND | _LOGIC | {"layouts"},
     "demo": _GROUND | _LOGIC,
-    "session": _GROUND | _LOGIC | {"reading", "output"},
+    "operations": _GROUND | {"savers", "views"},
+    "plans": _GROUND | {"history", "layouts", "reading", "operations"},
+    "session": _GROUND | _LOGIC | {"reading", "operations", "output"},
     "commands": _BELOW_COMMANDS,
     "startup": set(),
     "wiring": _BELOW_COMMANDS | {"startup", "commands"},
@@ -43,8 +45,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "Crypto": ("serde.aes",),
     "simpleeval": ("history.filters",),
     "xxhash": ("history.tasks",),
-    "uuid6": ("demo.*",),
-    "sqlite3": ("savers.sqlite*",),
+    "uuid6": ("demo.*", "plans.mint"),
+    "sqlite3": ("savers.sqlite*", "operations.*"),
     "subprocess": ("output.pager",),
     "importlib": ("app", "output.printer", "savers.url"),
     "pickletools": ("serde.*",),
@@ -164,7 +166,7 @@ def test_files_and_functions_stay_small(path: Path) -> None:
         ("values.known", "if TYPE_CHECKING:\n    from ckpt_cli.history.ids import step", "values may not know history"),
         ("commands.log", "import rich.text", "commands.log imports rich, whose home is output.*"),
         ("serde.picklereader", "from pickle import Unpickler", "imports pickle, whose home is nowhere"),
-        ("history.diff", "import sqlite3", "whose home is savers.sqlite*"),
+        ("history.diff", "import sqlite3", "whose home is savers.sqlite*, operations.*"),
         ("output.json", "import requests", "imports requests, which has no home"),
         ("commands.log", "print('x')", "commands.log talks: print in line 1"),
         ("reading", "import sys\nsys.stderr.write('x')", "reading talks: sys.stderr in line 2"),

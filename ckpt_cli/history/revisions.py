@@ -110,6 +110,10 @@ class Rows(Protocol):
         """All rows of the namespace."""
         ...
 
+    def tags(self) -> Mapping[str, str]:
+        """Names that people gave, to checkpoint ids."""
+        ...
+
     def steps(self, checkpoint_ids: Iterable[str]) -> Mapping[str, int]:
         """The steps that metadata records."""
         ...
@@ -156,7 +160,7 @@ class Finder:
             case Kind.TIME:
                 return self._current_at(moment(revision.name, self._clock()))
             case Kind.TAG:
-                raise CheckpointNotFound(f"no tag {revision.name!r}", hint="this database has no tags")
+                return self._tagged(revision.name)
 
     def _ancestor(self, row: CheckpointRow, up: int, text: str) -> CheckpointRow:
         for climbed in range(up):
@@ -197,6 +201,17 @@ class Finder:
                 return lineage.rows[branch.tip]
         known = [f"branch:{b.number}  up to {_described(b.tip, short)}" for b in lineage.branches[:_LISTED]]
         raise CheckpointNotFound(f"no branch {number}: there are {len(lineage.branches)}", candidates=known)
+
+    def _tagged(self, name: str) -> CheckpointRow:
+        tags = self._rows.tags()
+        if name not in tags:
+            known = [f"tag:{tag}" for tag in list(tags)[:_LISTED]]
+            hint = "" if known else "`ckpt tag THREAD REV NAME` gives one"
+            raise CheckpointNotFound(f"no tag {name!r}", hint=hint, candidates=known)
+        row = self._rows.row(tags[name])
+        if row is None:
+            raise CheckpointNotFound(f"tag {name!r} is on {tags[name]}, which is gone")
+        return row
 
     def _current_at(self, then: float) -> CheckpointRow:
         lineage = self._rows.lineage()

@@ -2,10 +2,12 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Seen
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import Heading, OperationLog
+from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.contract import Saver
 
 ANY_NS = "*"
@@ -13,13 +15,10 @@ ANY_NS = "*"
 
 
 def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float) -> int:
-    """Write a plan and give its number in the log.
+    """Write a plan and give its number in the log; `at` is seconds since 1970.
 
     The images are on disk before the first row is touched; what happens between that and the end of the transaction,
     a crash included, leaves either all of the plan or nothing of it, and `settle` can tell which.
-
-    Args:
-        at: seconds since 1970.
 
     Raises:
         Refused: what the plan was computed from has changed, or a record to add stands already; nothing was written.
@@ -29,37 +28,33 @@ def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float) -> int:
         verify(saver, plan.basis)
         return saver.expand(plan)
 
-    return write(saver, log, expand, at=at, verb=plan.verb, reason=plan.reason, summary=plan.summary)
+    return write(saver, log, Heading(at, plan.verb, plan.reason, plan.summary), expand)
 
 
-def write(
-    saver: Saver,
-    log: OperationLog,
-    expand: Callable[[], Iterable[RowChange]],
-    *,
-    at: float,
-    undoes: int | None = None,
-    **said: str,
-) -> int:
+def write(saver: Saver, log: OperationLog, heading: Heading, expand: Callable[[], Iterable[RowChange]]) -> int:
+    """Log the rows that `expand` gives inside the transaction, then change them; gives the operation's number."""
     logged: list[int] = []
 
     def work() -> None:
-        logged.append(log.begin(expand(), at=at, undoes=undoes, **said))
+        logged.append(log.begin(heading, expand()))
         saver.change(log.changes(logged[0]))
 
     try:
         saver.transaction(work)
     except Exception:
-        for number in logged:
-            log.mark(number, Phase.ABANDONED)
+        with suppress(CkptError):  # else the next change finds out
+            settle(saver, log)
         raise
-    log.mark(logged[0], Phase.DONE)
+    try:
+        log.finish(logged[0])
+    except CkptError as error:
+        raise Failed(f"operation {logged[0]} was applied, but the log can't say so yet: {error.message}") from error
     return logged[0]
 
 
-def seen(saver: Saver, ref: Ref) -> Seen:
+def seen(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
     """What is there now under this name, for the basis of a plan."""
-    return Seen(ref, _digest(saver, ref))
+    return Seen(ref, _digest(saver, ref, writes), writes)
 
 
 def verify(saver: Saver, basis: Iterable[Seen]) -> None:
@@ -69,23 +64,23 @@ def verify(saver: Saver, basis: Iterable[Seen]) -> None:
         Refused: naming what changed.
     """
     for was in basis:
-        if _digest(saver, was.ref) != was.digest:
+        if _digest(saver, was.ref, was.writes) != was.digest:
             what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
             raise Refused(f"{what} changed while the plan was made; nothing was written", hint="run the command again")
 
 
-def _digest(saver: Saver, ref: Ref) -> bytes:
+def _digest(saver: Saver, ref: Ref, writes: bool) -> bytes:
     total = hashlib.blake2b(digest_size=16)
     ns = None if ref.ns == ANY_NS else ref.ns
+    ids: list[str] | None = None
     if ref.checkpoint_id:
+        ids = [ref.checkpoint_id]
         for checkpoint in saver.checkpoints([ref]):
             _add_checkpoint(total, checkpoint)
-        ids = [ref.checkpoint_id]
     else:
         for row in saver.rows(ref.thread_id, ns):
             _add(total, row.ns, row.checkpoint_id, row.parent_id or "", str(row.size))
-        ids = None
-    for write in saver.writes(ref.thread_id, ns, ids, values=0):
+    for write in saver.writes(ref.thread_id, ns, ids, values=0) if writes else ():
         _add(total, write.ns, write.checkpoint_id, write.task_id, str(write.idx), write.channel, str(write.size))
     return total.digest()
 

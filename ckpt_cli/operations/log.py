@@ -1,15 +1,10 @@
 """The operation log of one database: every row's before-image and after-image, durable before the first row is touched.
 
-It is a SQLite file of ckpt's own (mode 600, ``synchronous=FULL``), so that a crash leaves whole operations or none, and
-so that an operation of any size is written and read back row by row.
+It is a SQLite file (mode 600, ``synchronous=EXTRA``), so that a crash leaves whole operations or none, and so that an
+operation of any size is written and read back row by row.
 """
 
-import hashlib
-import json
-import os
 import sqlite3
-import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,20 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from ckpt_cli.model import Row, RowChange
+from ckpt_cli.operations.file import LogFile
+from ckpt_cli.operations.images import digest, key_text, pack, row_of, unpack
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS operations (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, verb TEXT NOT NULL, reason TEXT NOT NULL,
-  summary TEXT NOT NULL, state TEXT NOT NULL, undoes INTEGER, rows INTEGER NOT NULL, bytes INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS changes (
-  operation INTEGER NOT NULL REFERENCES operations ON DELETE CASCADE, position INTEGER NOT NULL,
-  relation TEXT NOT NULL, key TEXT NOT NULL, before BLOB, after BLOB, before_hash BLOB, after_hash BLOB,
-  PRIMARY KEY (operation, position)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS changes_by_row ON changes (relation, key, operation);
-CREATE TABLE IF NOT EXISTS tags (
-  name TEXT NOT NULL, thread_id TEXT NOT NULL, ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, at REAL NOT NULL,
-  PRIMARY KEY (thread_id, ns, name));
-"""
+_COLUMNS = "number, at, verb, reason, summary, state, undoes, rows, bytes"
 
 
 class Phase(StrEnum):
@@ -61,132 +46,114 @@ class Operation:
     size: int
 
 
-class OperationLog:
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What is said of an operation; `at` is seconds since 1970, `undoes` the operation that it takes back."""
+
+    at: float
+    verb: str
+    reason: str
+    summary: str
+    undoes: int | None = None
+
+
+class OperationLog(LogFile):
     """The log of one database, made at the first operation; `path` is where it is or would be."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._connection: sqlite3.Connection | None = None
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever logged or tagged for this database."""
-        return self.path.exists()
-
-    def _connect(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._connection = sqlite3.connect(self.path, isolation_level=None)
-            self._connection.executescript("PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;" + _SCHEMA)
-        return self._connection
-
-    def close(self) -> None:
-        """Let go of the file; safe to call twice."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def begin(
-        self,
-        changes: Iterable[RowChange],
-        *,
-        at: float,
-        verb: str,
-        reason: str,
-        summary: str,
-        undoes: int | None = None,
-    ) -> int:
-        """Write an operation with all its images and give its number; it is on disk when this returns.
-
-        Args:
-            at: seconds since 1970.
-            undoes: the operation that this one takes back.
-        """
-        connection = self._connect()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            cursor = connection.execute(
-                "INSERT INTO operations (at, verb, reason, summary, state, undoes, rows, bytes) VALUES (?,?,?,?,?,?,0,0)",
-                (at, verb, reason, summary, Phase.PLANNED, undoes),
-            )
-            number = cursor.lastrowid
-            assert number is not None
+    def begin(self, heading: Heading, changes: Iterable[RowChange]) -> int:
+        """Write an operation with all its images and give its number; it is on disk when this returns."""
+        with self.writing() as connection:
+            said = (heading.at, heading.verb, heading.reason, heading.summary, Phase.PLANNED, heading.undoes)
+            number = connection.execute(
+                "INSERT INTO operations (at, verb, reason, summary, state, undoes, rows, bytes)"
+                " VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
+                said,
+            ).lastrowid
             rows = size = 0
             for rows, change in enumerate(changes, 1):
-                before, after = pack(change.before), pack(change.after)
-                size += len(before or b"") + len(after or b"")
-                connection.execute(
-                    "INSERT INTO changes VALUES (?,?,?,?,?,?,?,?)",
-                    (
-                        number, rows, change.relation, _text(change.key),
-                        before, after, digest(change.before), digest(change.after),
-                    ),
-                )  # fmt: skip
+                size += _add(connection, number or 0, rows, change)
             connection.execute("UPDATE operations SET rows = ?, bytes = ? WHERE number = ?", (rows, size, number))
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        return number
+        return number or 0
 
     def mark(self, number: int, phase: Phase) -> None:
         """Say where an operation stands now."""
-        self._connect().execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
+        with self.writing() as connection:
+            connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
+
+    def finish(self, number: int) -> None:
+        """An operation is applied; what it took back is undone, and what that had taken back stands again."""
+        with self.writing() as connection:
+            phase = Phase.DONE
+            at: int | None = number
+            while at is not None:
+                connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, at))
+                found = connection.execute("SELECT undoes FROM operations WHERE number = ?", (at,)).fetchone()
+                phase, at = (Phase.UNDONE if phase is Phase.DONE else Phase.DONE), found[0] if found else None
 
     def operations(self) -> list[Operation]:
         """All of them, newest first."""
-        if not self.exists:
-            return []
-        rows = self._connect().execute(
-            "SELECT number, at, verb, reason, summary, state, undoes, rows, bytes FROM operations ORDER BY number DESC"
-        )
+        found = self.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY number DESC")  # noqa: S608 - a constant
         return [
-            Operation(number, at, verb, reason, summary, Phase(phase), undoes, count, size)
-            for number, at, verb, reason, summary, phase, undoes, count, size in rows
+            Operation(number, at, verb, reason, summary, Phase(phase), undoes, rows, size)
+            for number, at, verb, reason, summary, phase, undoes, rows, size in found
         ]
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
-        order = "DESC" if backwards else "ASC"
-        with closing(self._connect().cursor()) as cursor:
+        statement = "SELECT relation, key, before, after FROM changes WHERE operation = ? ORDER BY position"
+        with closing(self.reading().cursor()) as cursor:
+            cursor.execute(statement + " DESC" if backwards else statement, (number,))
+            for relation, key, before, after in cursor:
+                yield RowChange(relation, row_of(key), unpack(before), unpack(after))
+
+    def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
+        """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
+        with closing(self.reading().cursor()) as cursor:
             cursor.execute(
-                "SELECT relation, key, before, after FROM changes WHERE operation = ? ORDER BY position " + order,
+                "SELECT relation, key, before_hash, after_hash FROM changes WHERE operation = ? ORDER BY position",
                 (number,),
             )
             for relation, key, before, after in cursor:
-                yield RowChange(relation, _row(key), unpack(before), unpack(after))
+                yield relation, row_of(key), before, after
 
     def later(self, number: int) -> list[int]:
         """Operations after this one that touched a row of it and still stand, newest first."""
-        rows = self._connect().execute(
-            "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key) JOIN operations o"
-            " ON o.number = l.operation WHERE c.operation = ? AND o.number > c.operation AND o.state IN (?, ?)"
+        rows = self.rows(
+            "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key)"
+            " JOIN operations o ON o.number = l.operation LEFT JOIN operations u ON u.number = o.undoes"
+            " WHERE c.operation = ? AND o.number > c.operation AND o.state IN (?, ?) AND u.number IS NULL"
             " ORDER BY o.number DESC",
             (number, Phase.DONE, Phase.PLANNED),
         )
         return [row[0] for row in rows]
 
+    def undoing(self, number: int) -> int | None:
+        """The operation that took this one back and stands."""
+        found = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
+        return found[-1][0] if found else None
 
-def digest(row: Row | None) -> bytes | None:
-    """A hash of all columns of a row with their types; None for a row that isn't there."""
-    return None if row is None else hashlib.blake2b(_text(row).encode(), digest_size=16).digest()
-
-
-def pack(row: Row | None) -> bytes | None:
-    """An image, compressed."""
-    return None if row is None else zlib.compress(_text(row).encode(), 1)
-
-
-def unpack(image: bytes | None) -> Row | None:
-    """The row of an image."""
-    return None if image is None else _row(zlib.decompress(image).decode())
+    def prune(self, numbers: Iterable[int]) -> None:
+        """Forget operations with their images, and give the room on disk back."""
+        with self.writing() as connection:
+            connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
+        self.compact()
 
 
-def _text(row: Row) -> str:
-    columns = {k: {"b": b64encode(v).decode()} if isinstance(v, bytes) else v for k, v in row.items()}
-    return json.dumps(columns, ensure_ascii=True, sort_keys=True)
+def default_path(identity: str) -> Path:
+    """Where the log of a database is: a folder of its own under ``$XDG_STATE_HOME/ckpt``."""
+    import os
+    from hashlib import blake2b
+
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    name = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+    return Path(state) / "ckpt" / name / "log.sqlite"
 
 
-def _row(text: str) -> Row:
-    return {k: b64decode(v["b"]) if isinstance(v, dict) else v for k, v in json.loads(text).items()}
+def _add(connection: sqlite3.Connection, number: int, position: int, change: RowChange) -> int:
+    before, after = pack(change.before), pack(change.after)
+    images = (before, after, digest(change.before), digest(change.after))
+    connection.execute(
+        "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (number, position, change.relation, key_text(change.key), *images),
+    )
+    return len(before or b"") + len(after or b"")

@@ -1,74 +1,96 @@
-"""Takes operations back, and finds out how one ended that a crash interrupted."""
+"""Takes operations back: the rows as they were before, as an operation of its own that can be taken back too."""
 
 from collections.abc import Iterator
 
 from ckpt_cli.errors import NotFound, Refused
-from ckpt_cli.model import RowChange
+from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations.apply import write
-from ckpt_cli.operations.log import Operation, OperationLog, Phase, digest
+from ckpt_cli.operations.images import digest
+from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
 from ckpt_cli.savers.contract import Saver
 
 
 def find(log: OperationLog, number: int | None) -> Operation:
-    """The operation of that number, or the newest that still stands.
+    """The operation of that number, or the newest that still stands and is no undo itself.
 
     Raises:
         NotFound: there is none.
+        Refused: it doesn't stand.
     """
     for operation in log.operations():
-        if operation.number == number or (
-            number is None and operation.phase is Phase.DONE and operation.undoes is None
-        ):
+        if operation.number == number:
+            _must_stand(log, operation)
             return operation
-    what = "no operation to undo" if number is None else f"no operation {number}"
+        if number is None and operation.phase is Phase.DONE and operation.undoes is None:
+            return operation
+    what = "nothing to undo" if number is None else f"no operation {number}"
     raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
 
 
 def undo(saver: Saver, log: OperationLog, operation: Operation, *, at: float, reason: str) -> int:
-    """Bring back every row as it was before an operation, as an operation of its own that can be undone too.
+    """Bring back every row as it was before an operation, and give the number of the undo.
 
     Raises:
-        Refused: it doesn't stand, a later operation touched the same rows, or somebody else changed them since.
+        Refused: its rows were changed since, by a later operation or by somebody else; nothing was written.
     """
-    if operation.phase is not Phase.DONE:
-        raise Refused(
-            f"operation {operation.number} is {operation.phase}", hint="`ckpt operations` tells what can be undone"
-        )
-    if later := log.later(operation.number):
-        names = ", ".join(map(str, later))
-        raise Refused(f"later operations touched the same rows: {names}", hint=f"undo {later[0]} first")
-    number = write(
-        saver, log, lambda: _inverse(saver, log, operation.number), at=at, undoes=operation.number,
-        verb="undo", reason=reason, summary=f"takes back {operation.number}: {operation.summary}",
-    )  # fmt: skip
-    log.mark(operation.number, Phase.UNDONE)
-    if operation.undoes is not None:
-        log.mark(operation.undoes, Phase.DONE)
-    return number
+    heading = Heading(at, "undo", reason, said(operation), operation.number)
+    return write(saver, log, heading, lambda: inverse(saver, log, operation))
 
 
-def _inverse(saver: Saver, log: OperationLog, number: int) -> Iterator[RowChange]:
-    for change in log.changes(number, backwards=True):
+def said(operation: Operation) -> str:
+    """What an undo does, in words."""
+    return f"takes back operation {operation.number}: {operation.verb}, {operation.summary}"
+
+
+def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[RowChange]:
+    """The row changes that take an operation back.
+
+    Raises:
+        Refused: a row is not as the operation left it, or something was added since to what would go.
+    """
+    gone: set[Ref | WriteKey] = set()
+    for change in log.changes(operation.number, backwards=True):
         if digest(saver.current(change.relation, change.key)) != digest(change.after):
-            key = ", ".join(f"{k}={v!r}" for k, v in change.key.items())
-            raise Refused(
-                f"a row of operation {number} was changed since ({change.relation}: {key}); nothing was written"
-            )
+            raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
+        if change.before is None and (name := saver.record_of(change.relation, change.key)) is not None:
+            gone.add(name)
         yield change.inverse
+    _must_bear_nothing(saver, gone, operation)
 
 
-def settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    """Tell of every operation found planned whether it happened, by comparing rows with both images.
+def _must_stand(log: OperationLog, operation: Operation) -> None:
+    if operation.phase is Phase.DONE:
+        return
+    by = log.undoing(operation.number)
+    hint = f"`ckpt undo {by}` brings it back" if by is not None else "nothing of it is in the database"
+    raise Refused(f"operation {operation.number} is {operation.phase} already", hint=hint)
 
-    The database's transaction is all or nothing, so one row that isn't as before means that all of them were written.
-    """
-    open_ends = [operation for operation in log.operations() if operation.phase is Phase.PLANNED]
-    for operation in open_ends:
-        untouched = all(
-            digest(saver.current(change.relation, change.key)) == digest(change.before)
-            for change in log.changes(operation.number)
-        )
-        log.mark(operation.number, Phase.ABANDONED if untouched else Phase.DONE)
-        if not untouched and operation.undoes is not None:
-            log.mark(operation.undoes, Phase.UNDONE)
-    return open_ends
+
+def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey | None) -> Refused:
+    what = f"operation {operation.number} can't be taken back"
+    if later := log.later(operation.number):
+        named = f"operation {later[0]}" if len(later) == 1 else f"operations {', '.join(map(str, later))}"
+        return Refused(f"{what}: {named} changed the same rows later", hint=f"`ckpt undo {later[0]}` first")
+    return Refused(f"{what}: {_words(name)} was changed since by somebody else; nothing was written")
+
+
+def _words(name: Ref | WriteKey | None) -> str:
+    if name is None:
+        return "a row"
+    ref = name if isinstance(name, Ref) else name.ref
+    return f"{'' if isinstance(name, Ref) else 'a write on '}checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}"
+
+
+def _must_bear_nothing(saver: Saver, gone: set[Ref | WriteKey], operation: Operation) -> None:
+    """A checkpoint that would go must have no child and no write that stays: somebody went on from it."""
+    refs = {name for name in gone if isinstance(name, Ref)}
+    for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
+        ids = {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
+        children = [r.ref for r in saver.rows(thread_id, ns) if r.parent_id in ids and r.ref not in refs]
+        writes = saver.writes(thread_id, ns, ids, values=0)
+        continued = [c.checkpoint_id for c in children] + [
+            w.checkpoint_id for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in gone
+        ]
+        if continued:
+            what = f"operation {operation.number} can't be taken back: thread {thread_id!r} went on from what it added"
+            raise Refused(f"{what} ({continued[0]}); nothing was written", hint="delete what came after first")

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Literal
 
+from ckpt_cli.errors import UsageError
 from ckpt_cli.output import stdout, talk
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import TAB, Line, Page
 from ckpt_cli.views.base import View
+from ckpt_cli.views.plan import PlanView
 
 Color = Literal["auto", "always", "never"]
 
@@ -41,6 +43,20 @@ class Printer:
     def say(self, text: str) -> None:
         """Tell the person something beside the answer."""
         talk.say(text)
+
+    def confirm(self, view: PlanView) -> bool:
+        """Show what is planned, and whether the person says yes.
+
+        Raises:
+            UsageError: the answer shall be JSON, in which nobody can be asked.
+            Refused: nobody is there to ask.
+        """
+        if self._json:
+            raise UsageError("--json shows no plan to say yes to", hint="--dry-run shows it, --yes applies it")
+        from ckpt_cli.output import asking
+
+        view.asked = asking.confirm(view, colored=wants_color(self._color, asking.on_terminal()))
+        return view.asked
 
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
         """Print a view; `release` lets go of the database before anybody is kept waiting in a pager."""

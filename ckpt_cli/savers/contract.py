@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 
 T = TypeVar("T")
 
@@ -144,7 +144,7 @@ class Saver(ABC):
 
     @abstractmethod
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` with the right to write, while nobody else writes; what it did is kept if it returns, else nothing.
+        """Run `work` with the right to write, while nobody else writes; what it did is kept only if it returns.
 
         All or nothing holds where `Ability.ATOMIC` is declared. Reading inside sees what was written so far.
 
@@ -161,6 +161,10 @@ class Saver(ABC):
             NotSupported: this database has no place for a record.
             Refused: a record to add stands already, or one to replace or remove doesn't.
         """
+
+    @abstractmethod
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """What a physical row holds: a checkpoint or a write; None where it is neither by itself."""
 
     @abstractmethod
     def current(self, relation: str, key: Row) -> Row | None:

@@ -131,6 +131,10 @@ class MemorySaver(Saver):
                 raise Refused(f"{_name(record)} exists already; nothing was written")
             yield RowChange(*_key(_name(record)), None, _row(record))
 
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """Every row is a record."""
+        return _from_key(relation, key)
+
     def current(self, relation: str, key: Row) -> Row | None:
         """A record as a row."""
         record = self._table(relation).get(_from_key(relation, key))

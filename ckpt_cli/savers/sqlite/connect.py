@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import sleep
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.savers.sqlite.files import Survey, Way, survey
@@ -55,6 +55,33 @@ def _quoted(path: Path) -> str:
     """A path as a URI filename: ``?``, ``#``, ``%`` and all that isn't plain ASCII as ``%HH``."""
     plain = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))
+
+
+class File(Protocol):
+    """An open database file."""
+
+    path: Path
+
+    @property
+    def seen(self) -> Survey:
+        """How the file was found."""
+        ...
+
+    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
+        """The rows of one statement."""
+        ...
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look` on one moment of the file."""
+        ...
+
+    def renew(self) -> None:
+        """Look at the file anew, after it was written."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
 
 
 class ReadOnlyFile:

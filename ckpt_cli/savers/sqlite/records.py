@@ -12,9 +12,7 @@ Current = Callable[[str, Row], Row | None]
 def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
     """The rows of a plan with their before-images: removals first, so that a key can be freed and used again.
 
-    Args:
-        stored: a thread id as this database stores it (some hold numbers).
-        current: the row of a key as it is now.
+    `stored` gives a thread id as this database stores it (some hold numbers), `current` the row of a key as it is now.
 
     Raises:
         Refused: a record to add stands already, or one to replace or remove doesn't.
@@ -32,6 +30,16 @@ def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current:
         if current(relation, key) is not None:
             raise Refused(f"{_words(_name(record))} exists already; nothing was written")
         yield RowChange(relation, key, None, rows.row(record))
+
+
+def record_of(relation: str, key: Row, layout: Layout) -> Ref | WriteKey | None:
+    """The record that a row is, by its key."""
+    columns = layout.columns
+    ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")
+    ref = Ref(str(key["thread_id"]), str(key.get(columns[ns], "")), str(key[columns[checkpoint_id]]))
+    if relation == "checkpoints":
+        return ref
+    return WriteKey(ref, str(key["task_id"]), int(key["idx"] or 0)) if relation == "writes" else None
 
 
 class _Rows:

@@ -4,51 +4,35 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Plan, Ref, RowChange, Scalar, Thread, Write
+from ckpt_cli.model import (
+    NULL,
+    Checkpoint,
+    CheckpointRow,
+    Payload,
+    Plan,
+    Ref,
+    RowChange,
+    Scalar,
+    Thread,
+    Write,
+    WriteKey,
+)
 from ckpt_cli.model import Row as Columns
 from ckpt_cli.savers.contract import Ability, About, Saver, Totals
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.connect import ReadOnlyFile, Row
-from ckpt_cli.savers.sqlite.files import Survey
+from ckpt_cli.savers.sqlite.connect import File, ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.parameters import bound, chunks, data
-from ckpt_cli.savers.sqlite.records import expand
+from ckpt_cli.savers.sqlite.records import expand, record_of
 from ckpt_cli.savers.sqlite.schema import Layout, detect
 from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
 
 T = TypeVar("T")
 
 _EVERYTHING = 1 << 62
-
-
-class File(Protocol):
-    """An open database file."""
-
-    path: Path
-
-    @property
-    def seen(self) -> Survey:
-        """How the file was found."""
-        ...
-
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
-        """The rows of one statement."""
-        ...
-
-    def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one moment of the file."""
-        ...
-
-    def renew(self) -> None:
-        """Look at the file anew, after it was written."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the file."""
-        ...
 
 
 def open_file(path: Path, location: str = "") -> "SqliteSaver":
@@ -234,6 +218,10 @@ class SqliteSaver(Saver):
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """The rows of this generation's tables."""
         return expand(plan, self._layout, self._stored, self.current)
+
+    def record_of(self, relation: str, key: Columns) -> Ref | WriteKey | None:
+        """Every row of the two tables is a record."""
+        return record_of(relation, key, self._layout)
 
     def current(self, relation: str, key: Columns) -> Columns | None:
         """All columns of a row."""

@@ -1,0 +1,36 @@
+"""``ckpt rollback``: an earlier state becomes current again."""
+
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_revision
+from ckpt_cli.commands.options import Ns, Thread
+from ckpt_cli.plans import rollback as plans
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.session import Session
+from ckpt_cli.views.plan import PlanView
+
+
+def rollback(
+    session: Session,
+    thread: Thread,
+    rev: Annotated[
+        str,
+        typer.Argument(
+            metavar="REV", help="The checkpoint to go back to.", autocompletion=complete_revision, show_default=False
+        ),
+    ],
+    ns: Ns = "",
+) -> PlanView:
+    """Make an earlier state of a thread current again, as a new child of that checkpoint; nothing is lost.
+
+    What came after stays where it is, as a branch. The thread goes on from the restored state with the nodes that were
+    next there. Unlike a fork, the new checkpoint follows the old one, so its history stays whole.
+
+    Examples:
+      ckpt rollback support-42 step:3
+      ckpt rollback support-42 @{2h} --dry-run
+      ckpt rollback support-42 tag:before-refund --yes --reason "wrong refund"
+    """
+    return session.change(session.look(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock))))

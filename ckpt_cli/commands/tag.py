@@ -1,0 +1,72 @@
+"""``ckpt tag``: names for checkpoints, to be used as revisions (``tag:NAME``)."""
+
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_revision, complete_thread
+from ckpt_cli.commands.options import Ns
+from ckpt_cli.errors import UsageError
+from ckpt_cli.operations import tags
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.tag import TagLine, TagView
+
+_Thread = Annotated[
+    str | None,
+    typer.Argument(metavar="THREAD", help="A thread id.", autocompletion=complete_thread, show_default=False),
+]
+_Rev = Annotated[
+    str | None,
+    typer.Argument(metavar="REV", help="The checkpoint to name.", autocompletion=complete_revision, show_default=False),
+]
+
+
+def tag(
+    session: Session,
+    thread: _Thread = None,
+    rev: _Rev = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The name.", show_default=False)] = None,
+    ns: Ns = "",
+    listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags, of a thread or of all.")] = False,
+    delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Take a name away.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Move a name that another checkpoint has.")] = False,
+) -> TagView:
+    """Give a checkpoint a name that every command takes as a revision: tag:NAME.
+
+    Tags are yours alone: they are kept beside the operation log, and the database isn't touched.
+
+    Examples:
+      ckpt tag support-42 step:7 before-refund
+      ckpt diff support-42 tag:before-refund @
+      ckpt tag --list
+      ckpt tag support-42 --delete before-refund
+    """
+    if delete is not None:
+        if thread is None or rev is not None or listed:
+            raise UsageError("a name is taken away with THREAD --delete NAME")
+        session.reader.thread(thread)
+        return _view("deleted", session, [tags.remove(session.log, thread, ns, delete)])
+    if listed or thread is None:
+        if rev is not None:
+            raise UsageError("--list takes a THREAD or nothing")
+        session.reader  # noqa: B018 - a database that can't be opened is said first
+        return _view("listed", session, tags.tags(session.log, thread))
+    if rev is None or name is None:
+        raise UsageError("say which: THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
+    row = session.look(lambda reader: reader.resolve(thread, rev, ns))
+    given = tags.Tag(name, row.ref, session.clock())
+    tags.add(session.log, given, move=force)
+    return _view("added", session, [given])
+
+
+def _view(did: str, session: Session, found: list[tags.Tag]) -> TagView:
+    return TagView(did, session.look(lambda reader: [_line(reader, one) for one in found]))
+
+
+def _line(reader: Reader, one: tags.Tag) -> TagLine:
+    from datetime import UTC, datetime
+
+    at = datetime.fromtimestamp(one.at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    ref = one.ref
+    return TagLine(one.name, ref.thread_id, ref.ns, ref.checkpoint_id, reader.saver.row(ref) is None, at)

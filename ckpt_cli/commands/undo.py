@@ -1,0 +1,32 @@
+"""``ckpt undo``: takes an operation back."""
+
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.session import Session
+from ckpt_cli.views.plan import PlanView
+
+
+def undo(
+    session: Session,
+    operation: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="OPERATION",
+            help="Its number in `ckpt operations`; the newest that stands unless given.",
+            show_default=False,
+        ),
+    ] = None,
+) -> PlanView:
+    """Take back what ckpt did: every row becomes what it was before, byte for byte.
+
+    It refuses where rows were changed since, or where somebody went on from a checkpoint that would go. An undo is an
+    operation too, so it can be undone.
+
+    Examples:
+      ckpt undo
+      ckpt undo 7 --dry-run
+      ckpt undo 8 --yes --reason "it was right after all"
+    """
+    return session.undo(operation)

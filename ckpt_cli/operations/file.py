@@ -1,0 +1,133 @@
+"""The file that operations and tags of one database are kept in: made when first written, never by looking."""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ckpt_cli.errors import CkptError, Failed, Refused
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS operations (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, verb TEXT NOT NULL, reason TEXT NOT NULL,
+  summary TEXT NOT NULL, state TEXT NOT NULL, undoes INTEGER, rows INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS changes (
+  operation INTEGER NOT NULL REFERENCES operations ON DELETE CASCADE, position INTEGER NOT NULL,
+  relation TEXT NOT NULL, key TEXT NOT NULL, before BLOB, after BLOB, before_hash BLOB, after_hash BLOB,
+  PRIMARY KEY (operation, position));
+CREATE INDEX IF NOT EXISTS changes_by_row ON changes (relation, key, operation);
+CREATE TABLE IF NOT EXISTS tags (
+  thread_id TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL, checkpoint_id TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (thread_id, ns, name)) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+
+_VERSION = 1
+
+
+class LogFile:
+    """One SQLite file, for its owner's eyes alone; readers open it read-only, and only where it exists."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+        self._writable = False
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever logged or tagged for this database."""
+        return self.path.exists()
+
+    def rows(self, statement: str, words: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a statement finds; nothing where there is no file."""
+        if not self.exists:
+            return []
+        with self._explained("read"):
+            return self.reading().execute(statement, words).fetchall()
+
+    def reading(self) -> sqlite3.Connection:
+        """A connection to read with.
+
+        Raises:
+            Failed: the file is damaged, or of a newer ckpt.
+        """
+        if self._connection is None:
+            with self._explained("read"):
+                self._connect("ro")
+        return self._opened
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, durable at its end; the file is made if there is none.
+
+        Raises:
+            Failed: it can't be written; Refused where another ckpt writes it all the time.
+        """
+        with self._explained("write"):
+            if not self._writable:
+                self.close()
+                self._make()
+                self._connect("rw")
+                self._writable = True
+            self._opened.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._opened
+            with self._explained("write"):
+                self._opened.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._worded("write", error) from error
+        finally:
+            if self._opened.in_transaction:
+                self._opened.execute("ROLLBACK")
+
+    def compact(self) -> None:
+        """Give the room of what was removed back to the disk."""
+        with self._explained("write"):
+            self._opened.execute("VACUUM")
+
+    def close(self) -> None:
+        """Let go of the file; safe to call twice."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection, self._writable = None, False
+
+    @property
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise RuntimeError("the log is not open")
+        return self._connection
+
+    def _make(self) -> None:
+        self.path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    def _connect(self, mode: str) -> None:
+        connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        try:
+            ((version,),) = connection.execute("PRAGMA user_version")
+            if version > _VERSION:
+                raise Failed(f"the operation log {self.path} was written by a newer ckpt")
+            if mode == "rw":
+                connection.executescript("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON;")
+                if version < _VERSION:
+                    connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+
+    @contextmanager
+    def _explained(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise self._worded(doing, error) from error
+
+    def _worded(self, doing: str, error: Exception) -> CkptError:
+        if "locked" in str(error):
+            return Refused("another ckpt is at work on this database; nothing was written", hint="try again")
+        said = f"can't {doing} the operation log {self.path}: {error}"
+        return Failed(said if doing == "read" else f"{said}; nothing was written")

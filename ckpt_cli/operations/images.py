@@ -1,0 +1,56 @@
+"""Physical rows as the log keeps them: an image is small, exact to the storage class, and comparable by its hash."""
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from hashlib import blake2b
+from typing import Any
+
+from ckpt_cli.model import Row
+
+_END = b"\x00"  # JSON in ASCII has no such byte
+
+
+def digest(row: Row | None) -> bytes | None:
+    """A hash of all columns of a row with their types; None for a row that isn't there."""
+    return None if row is None else blake2b(_image(row), digest_size=16).digest()
+
+
+def pack(row: Row | None) -> bytes | None:
+    """An image, compressed."""
+    return None if row is None else zlib.compress(_image(row), 1)
+
+
+def unpack(image: bytes | None) -> Row | None:
+    """The row of an image."""
+    if image is None:
+        return None
+    data = zlib.decompress(image)
+    at = data.index(_END)
+    row: dict[str, Any] = {}
+    place = at + 1
+    for column, value in json.loads(data[:at]).items():
+        if isinstance(value, list):
+            row[column] = data[place : place + value[0]]
+            place += value[0]
+        else:
+            row[column] = value
+    return row
+
+
+def key_text(key: Row) -> str:
+    """A row's key as text that is the same whenever the key is."""
+    columns = {k: [b64encode(v).decode()] if isinstance(v, bytes) else v for k, v in key.items()}
+    return json.dumps(columns, sort_keys=True)
+
+
+def row_of(text: str) -> Row:
+    """The key of its text."""
+    return {k: b64decode(v[0]) if isinstance(v, list) else v for k, v in json.loads(text).items()}
+
+
+def _image(row: Row) -> bytes:
+    """All columns in one order: a JSON object in which bytes are their length, and then those bytes."""
+    columns = sorted(row.items())
+    header = {name: [len(value)] if isinstance(value, bytes) else value for name, value in columns}
+    return b"".join([json.dumps(header).encode(), _END, *(v for _, v in columns if isinstance(v, bytes))])

@@ -1,0 +1,62 @@
+"""Tags: names that people give to checkpoints, kept beside the operation log and never in the database."""
+
+from dataclasses import dataclass
+
+from ckpt_cli.errors import NotFound, Refused, UsageError
+from ckpt_cli.model import Ref
+from ckpt_cli.operations.file import LogFile
+
+_ODD = "-_./+"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One name; `at` is when it was given, in seconds since 1970."""
+
+    name: str
+    ref: Ref
+    at: float
+
+
+def tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
+    """All tags, or those of a thread, by thread, namespace and name."""
+    where, words = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (thread_id,))
+    found = log.rows(
+        f"SELECT name, thread_id, ns, checkpoint_id, at FROM tags{where} ORDER BY thread_id, ns, name",  # noqa: S608
+        words,
+    )
+    return [Tag(name, Ref(thread, ns, checkpoint_id), at) for name, thread, ns, checkpoint_id, at in found]
+
+
+def add(log: LogFile, tag: Tag, *, move: bool = False) -> None:
+    """Give a name; `move` takes it from the checkpoint that has it.
+
+    Raises:
+        UsageError: it can't be written as a revision.
+        Refused: another checkpoint of the namespace has it.
+    """
+    if not tag.name or not all(char.isalnum() or char in _ODD for char in tag.name):
+        raise UsageError(f"{tag.name!r} can't be a tag", hint=f"letters, digits and {' '.join(_ODD)}")
+    ref = tag.ref
+    [*had] = [t for t in tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
+    if had and not move:
+        raise Refused(f"tag {tag.name!r} is on {had[0].ref.checkpoint_id} already", hint="--force moves it")
+    with log.writing() as connection:
+        connection.execute(
+            "INSERT OR REPLACE INTO tags (thread_id, ns, name, checkpoint_id, at) VALUES (?, ?, ?, ?, ?)",
+            (ref.thread_id, ref.ns, tag.name, ref.checkpoint_id, tag.at),
+        )
+
+
+def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:
+    """Take a name away, and give what it was on.
+
+    Raises:
+        NotFound: there is no such tag.
+    """
+    found = [tag for tag in tags(log, thread_id) if (tag.ref.ns, tag.name) == (ns, name)]
+    if not found:
+        raise NotFound(f"no tag {name!r} in thread {thread_id!r}", hint="`ckpt tag --list` shows them")
+    with log.writing() as connection:
+        connection.execute("DELETE FROM tags WHERE thread_id = ? AND ns = ? AND name = ?", (thread_id, ns, name))
+    return found[0]

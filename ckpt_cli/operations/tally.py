@@ -1,0 +1,28 @@
+"""What a change comes to, row by row, before it is made: for people to read and for ``--dry-run --json``."""
+
+from collections.abc import Iterable, Iterator
+
+from ckpt_cli.model import Row, RowChange, WriteKey
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.views.plan import RowLine
+
+
+def tally(saver: Saver, changes: Iterable[RowChange]) -> Iterator[RowLine]:
+    """One line a row."""
+    for change in changes:
+        name = saver.record_of(change.relation, change.key)
+        ref = name.ref if isinstance(name, WriteKey) else name
+        task, idx = (name.task_id, name.idx) if isinstance(name, WriteKey) else (None, None)
+        thread_id, ns, checkpoint_id = (ref.thread_id, ref.ns, ref.checkpoint_id) if ref else (None, None, None)
+        sizes = _size(change.before), _size(change.after)
+        yield RowLine(_kind(change), change.relation, thread_id, ns, checkpoint_id, task, idx, *sizes)
+
+
+def _kind(change: RowChange) -> str:
+    if change.before is None:
+        return "add"
+    return "remove" if change.after is None else "change"
+
+
+def _size(row: Row | None) -> int:
+    return sum(len(value) for value in (row or {}).values() if isinstance(value, bytes | str))

@@ -1,0 +1,42 @@
+"""The one question ckpt asks: a plan on stderr, and yes or no from the terminal, so that stdout stays data."""
+
+import sys
+from collections.abc import Callable
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.output.line import Line
+from ckpt_cli.output.text.plan import planned
+from ckpt_cli.views.plan import PlanView
+
+_YES = {"y", "yes"}
+
+
+def on_terminal() -> bool:
+    """Whether what is said here reaches a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def confirm(view: PlanView, *, colored: bool) -> bool:
+    """Show a plan and read the answer; anything but yes is no.
+
+    Raises:
+        Refused: there is no terminal to ask on.
+    """
+    if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
+        raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
+    paint = _painter(colored)
+    for line in planned(view):
+        sys.stderr.write(paint(line) + "\n")
+    sys.stderr.write("Apply? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in _YES
+
+
+def _painter(colored: bool) -> Callable[[Line], str]:
+    if colored:
+        from ckpt_cli.output.terminal import painter
+
+        return painter(colored)
+    from ckpt_cli.output.printer import plain_text
+
+    return plain_text

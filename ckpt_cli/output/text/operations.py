@@ -1,0 +1,40 @@
+"""The operation log as text: a line or two an operation; in a pipe one row each."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from ckpt_cli.output.cells import fit
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.views.operations import OperationLine, OperationsView
+
+_STYLES = {"done": "good", "undone": "muted", "abandoned": "muted", "planned": "waiting"}
+
+
+def render(view: OperationsView, page: Page) -> Iterator[Line]:
+    """Newest first."""
+    if view.pruned and page.width is not None:
+        yield [("muted", f"{view.pruned} forgotten")]
+    if not view.operations and page.width is not None:
+        yield [("muted", "nothing was done to this database")]
+    for one in view.operations:
+        if page.width is None:
+            yield _row(one)
+        else:
+            yield from _lines(one, page)
+
+
+def _row(one: OperationLine) -> Line:
+    cells = (str(one.number), one.at, one.state, one.command, one.summary, one.reason, str(one.rows), str(one.bytes))
+    return row([("", cell)] for cell in cells)
+
+
+def _lines(one: OperationLine, page: Page) -> Iterator[Line]:
+    when = ago(datetime.fromisoformat(one.at).timestamp(), page.now)
+    rows = "1 row" if one.rows == 1 else f"{one.rows} rows"
+    head: Line = [("id", f"{one.number:>3}"), ("", "  "), (_STYLES[one.state], f"{one.state:<9}"), ("", "  ")]
+    head += [("title", one.command), ("muted", f"  {when}  {rows}, {size(one.bytes)}")]
+    yield fit(head, page.width)
+    yield fit([("", f"     {one.summary}")], page.width)
+    if one.reason:
+        yield fit([("value", f"     “{one.reason}”")], page.width)

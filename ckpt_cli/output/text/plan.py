@@ -1,0 +1,47 @@
+"""A plan as text: what it does in words, the rows it touches, and afterwards how to go on or back."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.quantities import size
+from ckpt_cli.views.plan import PlanView, RowLine
+
+_DONE = {"add": ("added to", "added"), "change": ("changed in", "changed"), "remove": ("removed from", "removed")}
+
+
+def render(view: PlanView, page: Page) -> Iterator[Line]:  # noqa: ARG001 - plans are never cut
+    """The plan, unless the person has just said yes to it, and what came of it."""
+    if not view.asked:
+        yield from planned(view)
+    if view.applied:
+        which = f" {view.operation}" if view.command == "undo" else ""
+        yield [("good", f"done, operation {view.operation}."), ("muted", f"  ckpt undo{which} takes it back.")]
+        if view.config is not None:
+            yield [("exact", json.dumps({**view.config}, ensure_ascii=True))]
+    elif view.rows:
+        yield [("muted", "Nothing written (--dry-run).")]
+
+
+def planned(view: PlanView) -> Iterator[Line]:
+    """What will be done."""
+    yield [("title", view.command), ("", f" {view.summary}")]
+    for note in view.notes:
+        yield [("", f"  {note}")]
+    yield counted(view.rows)
+
+
+def counted(rows: Iterable[RowLine]) -> Line:
+    """``1 row added to checkpoints, 3 removed from writes.``"""
+    found = Counter((row.change, row.table) for row in rows)
+    line: Line = []
+    for place, ((change, table), count) in enumerate(found.items()):
+        words, style = _DONE[change]
+        noun = "" if place else (" row" if count == 1 else " rows")
+        line += [("", ", ")] if place else []
+        line += [(style, f"{count}{noun} {words} {table}")]
+    if not line:
+        return [("muted", "Nothing to change.")]
+    kept = sum(row.before for row in rows)
+    return [*line, ("", "."), *([("muted", f"  {size(kept)} kept for undo")] if kept > 1_000_000 else [])]

@@ -1,0 +1,31 @@
+"""The plan of ``ckpt fork``: LangGraph's own copy of a checkpoint, or a thread of its own with all it came from."""
+
+from ckpt_cli.history.delta import COUNTERS
+from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.operations.apply import seen
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import offspring, origin
+from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.reading import Reader
+
+
+def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
+    """What ``update_state(config, None, as_node="__copy__")`` writes (langgraph 1.2 ``pregel/main.py``).
+
+    The copy has the copied one's parent and channels, source ``fork``, one step more, and none of its writes; its id
+    carries the copied one's step.
+    """
+    of = origin(reader, row.ref)
+    made = offspring(reader, mint, of, parent_id=row.parent_id, sequence=of.step, counters=of.metadata.get(COUNTERS))
+    new = made.row.ref
+    short, snapshot = called(reader, row.ref, new.checkpoint_id), reader.snapshot(row.ref)
+    return Plan(
+        reason="",
+        add=(made,),
+        basis=(seen(reader.saver, row.ref, writes=False),),
+        verb="fork",
+        summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint {short(new.checkpoint_id)}, "
+        f"source fork, step {of.step + 1}; {upcoming(snapshot)}",
+        notes=tuple(repeated(snapshot)),
+        result=new,
+    )

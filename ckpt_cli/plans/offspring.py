@@ -1,0 +1,87 @@
+"""A new checkpoint made out of a stored one, in the generation of that one: untouched values keep their very bytes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.errors import CheckpointNotFound
+from ckpt_cli.history.delta import COUNTERS
+from ckpt_cli.layouts import must_be_mapping, named
+from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A stored checkpoint that others are made of: as stored, and taken apart."""
+
+    stored: Checkpoint
+    state: State
+    body: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+
+    @property
+    def ref(self) -> Ref:
+        """Its name."""
+        return self.state.ref
+
+    @property
+    def step(self) -> int:
+        """Its step as the library takes it: -1 where none is recorded."""
+        return -1 if self.state.step is None else self.state.step
+
+
+def origin(reader: Reader, ref: Ref) -> Origin:
+    """Read a checkpoint to make others of it.
+
+    Raises:
+        CheckpointNotFound, PayloadCorrupt.
+    """
+    stored = next(reader.saver.checkpoints([ref]), None)
+    if stored is None:
+        raise CheckpointNotFound(f"no checkpoint {ref.checkpoint_id} in thread {ref.thread_id!r}")
+    body = must_be_mapping(reader.value(stored.body), f"checkpoint {ref.checkpoint_id}")
+    return Origin(stored, reader.state(ref), body, named(reader.value(stored.metadata)))
+
+
+def offspring(
+    reader: Reader,
+    mint: Mint,
+    of: Origin,
+    *,
+    parent_id: str | None,
+    sequence: int,
+    edits: Mapping[str, Any] | None = None,
+    counters: Mapping[str, Any] | None = None,
+) -> Checkpoint:
+    """A checkpoint with source ``fork``, one step after the one it is made of.
+
+    `sequence` is the step its id carries, `edits` are keys of the body to replace, `counters` those of its delta
+    channels. ``updated_channels`` is null: with a list there the library would run nothing (`prepare_next_tasks` only
+    looks at nodes that those channels trigger).
+    """
+    head = reader.head(of.ref.thread_id, of.ref.ns)
+    stamp = mint.stamp(head.checkpoint_id, of.state.ts, sequence)
+    own = {"id": stamp.id, "ts": stamp.ts, "updated_channels": None}
+    body = {**of.body, **{key: value for key, value in own.items() if key in of.body}, **(edits or {})}
+    encode = reader.codec.encode
+    return Checkpoint(
+        CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id),
+        encode(body, like=of.stored.body),
+        encode(_metadata(of, counters), like=of.stored.metadata),
+        of.stored.channels,
+    )
+
+
+def _metadata(of: Origin, counters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """As ``update_state`` leaves it (langgraph 1.2 ``pregel/main.py``), with the keys of the thread's generation."""
+    metadata: dict[str, Any] = {"source": "fork", "step": of.step + 1}
+    if "writes" in of.metadata:  # up to langgraph 0.4
+        metadata["writes"] = {}
+    if "parents" in of.metadata:  # since langgraph 0.2.28
+        metadata["parents"] = of.metadata["parents"]
+    if counters:
+        metadata[COUNTERS] = counters
+    return metadata

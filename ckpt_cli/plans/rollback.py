@@ -1,0 +1,59 @@
+"""The plan of ``ckpt rollback``: an earlier state becomes current again as a child of itself, and nothing is lost."""
+
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.history.channels import TASKS
+from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.operations.apply import seen
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import Origin, offspring, origin
+from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.seeds import seeds
+from ckpt_cli.reading import Reader
+
+
+def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
+    """A child with the same channels and the same next nodes: source ``fork``, one step more, no writes.
+
+    Raises:
+        Refused: the checkpoint is the head already, or a delta channel's value isn't known.
+        NotSupported: this generation keeps a checkpoint's Sends with its parent, where a child would find others.
+    """
+    of, head = origin(reader, row.ref), reader.head(row.thread_id, row.ns)
+    written = reader.writes(row.ref, values=0)
+    if head.checkpoint_id == row.checkpoint_id and not written:
+        raise Refused("that checkpoint is the head already: there is nothing to roll back")
+    _must_keep_sends(of, any(write.channel == TASKS for write in written))
+    own = seeds(reader, mint, of)
+    made = offspring(
+        reader,
+        mint,
+        of,
+        parent_id=row.checkpoint_id,
+        sequence=of.step + 1,
+        edits=own.edits,
+        counters=own.counters,
+    )
+    new = made.row.ref
+    short, snapshot = called(reader, row.ref, new.checkpoint_id), reader.snapshot(row.ref)
+    stored = (f"stored whole again, as its history goes on elsewhere: {', '.join(sorted(own.values))}",)
+    return Plan(
+        reason="",
+        add=(made,),
+        basis=(seen(reader.saver, row.ref, writes=bool(own.values or own.counters)),),
+        verb="rollback",
+        summary=f"to {short(row.checkpoint_id)} (step {of.step}): its state is current again in new checkpoint "
+        f"{short(new.checkpoint_id)}, source fork, step {of.step + 1}; {upcoming(snapshot)}",
+        notes=(*repeated(snapshot), *(stored if own.values else ())),
+        result=new,
+    )
+
+
+def _must_keep_sends(of: Origin, sends_written: bool) -> None:
+    own = of.body.get("pending_sends")
+    if of.state.v >= 4 or (isinstance(own, list) and of.stored.channels is None and (own or not of.state.sends)):
+        return
+    if of.state.sends or sends_written:
+        what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
+        raise NotSupported(
+            f"it can't be rolled back to: {what}", hint="`ckpt fork` makes a sibling with the same Sends"
+        )

@@ -1,0 +1,32 @@
+"""What a plan says of checkpoints in words: their short ids and steps, what runs next, what runs again."""
+
+from collections.abc import Iterable
+
+from ckpt_cli.history.shortids import ShortIds
+from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+
+
+def called(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
+    """The short ids of a thread with some new ones in it."""
+    return ShortIds([*(row.checkpoint_id for row in reader.rows(ref.thread_id)), *new_ids])
+
+
+def upcoming(snapshot: Snapshot) -> str:
+    """``next: a, b``, all tasks counted as if none had run."""
+    names = [task.node for task in snapshot.tasks]
+    if not snapshot.complete or None in names:
+        return "what runs next can't be known without the graph"
+    return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
+
+
+def repeated(snapshot: Snapshot) -> Iterable[str]:
+    """One line about tasks whose stored work isn't taken along."""
+    done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
+    if done and not snapshot.consumed:
+        had = "has" if len(done) == 1 else "have"
+        yield f"{', '.join(done)} {had} finished at that checkpoint; here it runs again"
+    asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
+    if asked and not snapshot.consumed:
+        yield f"{', '.join(asked)} waits for an answer at that checkpoint; here it runs again and asks anew"

@@ -1,0 +1,108 @@
+"""Delta channels of a new branch: it stores what it starts with, so that its ancestors' writes are never played again.
+
+A checkpoint's writes belong to the child that consumed them. A delta channel's value is rebuilt from the writes on the
+way down, so a second child would inherit them unless it stores the value itself (langgraph 1.2
+``pregel/_checkpoint.py: delta_channels_with_pending_writes``, ``create_checkpoint``, ``_mark_bumps_seen``).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.history import delta
+from ckpt_cli.history.reducers import UNION
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import Origin
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.state import Version
+
+_BUMPS = "__snapshot_bumps__"
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """What a new child of a checkpoint must store of its delta channels.
+
+    Attributes:
+        values: channel to snapshot.
+        edits: the keys of the body that differ for it.
+        counters: what its metadata counts.
+    """
+
+    values: Mapping[str, Node]
+    edits: Mapping[str, Any]
+    counters: Mapping[str, Any]
+
+
+def seeds(reader: Reader, mint: Mint, of: Origin) -> Seeds:
+    """The delta channels that a checkpoint's own writes touch, as they are at the checkpoint.
+
+    Raises:
+        Refused: no reducer explains what was recorded of one, so its value isn't known.
+    """
+    touched = {write.channel for write in reader.writes(of.ref, values=0)}
+    values = {**stored_values(reader, of.ref, touched), **_begun(reader, of, touched)}
+    counters = of.metadata.get(delta.COUNTERS) or {}
+    onward = {c: [updates, steps + 1] for c, (updates, steps) in counters.items() if c not in values}
+    return Seeds(values, _edits(mint, of, values) if values else {}, onward)
+
+
+def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = None) -> dict[str, Node]:
+    """The delta channels (all, or those among `channels`) that a checkpoint doesn't store, as snapshots to store.
+
+    Raises:
+        Refused: no reducer explains what was recorded of one.
+    """
+    found = reader.deltas(ref)
+    return {c: _snapshot(c, found[c].value) for c in found if channels is None or c in channels}
+
+
+def _begun(reader: Reader, of: Origin, touched: Iterable[str]) -> dict[str, Node]:
+    """Delta channels that were empty at the checkpoint and that its writes begin: a child's metadata names them."""
+    new = {channel for channel in touched if channel not in of.state.versions}
+    begun: dict[str, Node] = {}
+    for child in reader.lineage(of.ref.thread_id, of.ref.ns).children.get(of.ref.checkpoint_id, ()) if new else ():
+        ref = Ref(of.ref.thread_id, of.ref.ns, child)
+        for channel in sorted(new & delta.marked(reader.state(ref)) - begun.keys()):
+            rebuilt = reader.deltas(ref).get(channel)
+            union = rebuilt is not None and rebuilt.reducer is UNION
+            begun[channel] = _snapshot(channel, {} if union else [])
+    return begun
+
+
+def _snapshot(channel: str, value: Any) -> Node:
+    if isinstance(value, Node) and (value.module, value.name) == ("", "DeltaChannel"):
+        hint = "`ckpt fork` needs no value: it makes a sibling, not a child"
+        raise Refused(f"what delta channel {channel!r} held isn't known: no reducer explains its history", hint=hint)
+    return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
+
+
+def _edits(mint: Mint, of: Origin, values: Mapping[str, Node]) -> dict[str, Any]:
+    versions: dict[str, Version] = dict(of.body.get("channel_versions") or {})
+    like = max(versions.values(), key=str, default=None)
+    bumped = {c: (versions.get(c), mint.version(versions.get(c), like)) for c in values}
+    return {
+        "channel_values": {**(of.body.get("channel_values") or {}), **values},
+        "channel_versions": {**versions, **{c: new for c, (_, new) in bumped.items()}},
+        "versions_seen": _seen(of.body.get("versions_seen") or {}, bumped),
+    }
+
+
+def _seen(
+    versions_seen: Mapping[str, Mapping[str, Version]], bumped: Mapping[str, tuple[Version | None, Version]]
+) -> dict[str, Mapping[str, Version]]:
+    """Whoever had seen the old version has seen the new one: it only stores a snapshot and must trigger nobody."""
+    seen = {node: dict(versions) for node, versions in versions_seen.items()}
+    marks = seen.pop(_BUMPS, {})
+    for node, versions in seen.items():
+        for channel, (old, new) in bumped.items():
+            if versions.get(channel) != old:
+                continue
+            advanced, read = f"{node}|{channel}", f"{node}:{channel}"
+            if old is not None and marks.get(advanced) != old:
+                marks[read] = old
+            marks[advanced] = versions[channel] = new
+    return {**seen, **({_BUMPS: marks} if marks else {})}

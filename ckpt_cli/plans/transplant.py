@@ -1,0 +1,116 @@
+"""The plan of ``ckpt fork --to``: a checkpoint with all it came from, under another thread id.
+
+Ids stay, so task ids, parents and delta channels' histories hold as they are (a thread copied so continues in the real
+library). What ran at the checkpoint itself stays behind: its writes, and the subgraphs that it called.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.history.delta import COUNTERS
+from ckpt_cli.layouts import named
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
+from ckpt_cli.operations.apply import ANY_NS, seen
+from ckpt_cli.plans.offspring import Origin, origin
+from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.seeds import stored_values
+from ckpt_cli.reading import Reader
+
+Kept = dict[str, set[str]]
+"""Namespace to the checkpoint ids that come along."""
+
+
+def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False) -> Plan:
+    """A new thread whose head is this checkpoint.
+
+    Raises:
+        UsageError: the new id is empty.
+        Refused: there is a thread of that id, or what a shallow copy must store isn't known.
+    """
+    if not to:
+        raise UsageError("a thread id can't be empty")
+    if reader.saver.thread(to) is not None:
+        raise Refused(f"there is a thread {to!r} already; nothing was written", hint="name one that doesn't exist")
+    kept = {"": {row.checkpoint_id}} if shallow else _kept(reader, row)
+    records = (_alone(reader, row, to),) if shallow else tuple(_moved(reader, row, to, kept))
+    snapshot, short = reader.snapshot(row.ref), called(reader, row.ref)
+    count = sum(isinstance(record, Checkpoint) for record in records)
+    what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
+    return Plan(
+        reason="",
+        add=records,
+        basis=(
+            seen(reader.saver, Ref(to, ANY_NS, "")),
+            *(seen(reader.saver, Ref(row.thread_id, ns, i), writes=False) for ns in kept for i in sorted(kept[ns])),
+        ),
+        verb="fork",
+        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {upcoming(snapshot)}",
+        notes=(*repeated(snapshot), *(("its subgraphs' own memories stay behind",) if shallow else ())),
+        result=Ref(to, "", row.checkpoint_id),
+    )
+
+
+def _kept(reader: Reader, row: CheckpointRow) -> Kept:
+    line = set(reader.lineage(row.thread_id).line(row.checkpoint_id))
+    passed = line - {row.checkpoint_id}
+    kept: Kept = {"": passed}
+    ran = {write.task_id for write in reader.saver.writes(row.thread_id, "", passed, values=0)}
+    spaces = [ns for ns in reader.saver.namespaces(row.thread_id) if ns]
+    for ns in sorted(spaces, key=lambda ns: (ns.count("|"), ns)):
+        rows = reader.lineage(row.thread_id, ns)
+        called_from = reader.saver.metadata([Ref(row.thread_id, ns, i) for i in rows.rows])
+        own = {
+            ref.checkpoint_id
+            for ref, payload in called_from
+            if _came_before(named(reader.value(payload)), ns, kept, ran)
+        }
+        if own:
+            kept[ns] = {ancestor for checkpoint_id in own for ancestor in rows.line(checkpoint_id)}
+            ran |= {write.task_id for write in reader.saver.writes(row.thread_id, ns, kept[ns], values=0)}
+    return {**kept, "": line}
+
+
+def _came_before(metadata: Mapping[str, Any], ns: str, kept: Kept, ran: set[str]) -> bool:
+    """Whether a subgraph's checkpoint was called from one that comes along; by its task where none is recorded."""
+    parents = named(metadata.get("parents"))
+    if not parents:
+        return ns.rpartition(":")[2] in ran
+    return all(parent in kept.get(space, ()) for space, parent in parents.items())
+
+
+def _moved(reader: Reader, row: CheckpointRow, to: str, kept: Kept) -> Iterator[Record]:
+    for ns, ids in kept.items():
+        refs = [Ref(row.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(ids)]
+        for stored in reader.saver.checkpoints(refs):
+            yield _renamed(reader, stored, to)
+        passed = ids if ns else ids - {row.checkpoint_id}
+        for write in reader.saver.writes(row.thread_id, ns, passed):
+            yield replace(write, thread_id=to)
+
+
+def _renamed(reader: Reader, stored: Checkpoint, to: str, drop: Iterable[str] = ()) -> Checkpoint:
+    """Under another thread id, which metadata names too up to langgraph 0.4."""
+    metadata = named(reader.value(stored.metadata))
+    changed = {key: value for key, value in metadata.items() if key not in drop}
+    if str(metadata.get("thread_id")) == stored.row.thread_id:
+        changed["thread_id"] = to
+    payload = reader.codec.encode(changed, like=stored.metadata) if changed != metadata else stored.metadata
+    return replace(stored, row=replace(stored.row, thread_id=to), metadata=payload)
+
+
+def _alone(reader: Reader, row: CheckpointRow, to: str) -> Checkpoint:
+    """A checkpoint that needs no ancestors: its delta channels are stored whole."""
+    of = origin(reader, row.ref)
+    _must_hold_its_sends(of)
+    values = stored_values(reader, row.ref)
+    body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
+    stored = replace(of.stored, body=reader.codec.encode(body if values else dict(of.body), like=of.stored.body))
+    moved = _renamed(reader, stored, to, [COUNTERS] if values else [])
+    return replace(moved, row=replace(moved.row, parent_id=None))
+
+
+def _must_hold_its_sends(of: Origin) -> None:
+    if of.state.v < 4 and of.state.sends and not of.body.get("pending_sends"):
+        raise Refused("its Sends stand with its parent", hint="without --shallow the parent comes along")

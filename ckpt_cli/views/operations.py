@@ -1,0 +1,47 @@
+"""What ``ckpt operations`` tells: what was done to this database with ckpt."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ckpt_cli.views.base import View
+
+
+@dataclass(frozen=True, slots=True)
+class OperationLine:
+    """One operation.
+
+    Attributes:
+        at: when, ISO 8601 in UTC.
+        state: ``done``, ``undone``, ``abandoned`` (interrupted before anything was written), ``planned`` (interrupted;
+            the next change finds out).
+        undoes: the operation that it takes back.
+        rows: physical rows it touched.
+        bytes: what its images take on disk.
+    """
+
+    number: int
+    at: str
+    command: str
+    summary: str
+    reason: str
+    state: str
+    undoes: int | None
+    rows: int
+    bytes: int
+
+
+@dataclass
+class OperationsView(View):
+    """The operation log of one database, newest first.
+
+    Attributes:
+        log: the file; it exists once there was an operation or a tag.
+        pruned: how many were forgotten by this very command.
+    """
+
+    verb: ClassVar[str] = "operations"
+    rows_field: ClassVar[str] = "operations"
+
+    log: str
+    operations: list[OperationLine]
+    pruned: int = 0
