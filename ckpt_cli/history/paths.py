@@ -8,7 +8,6 @@ fields.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -92,38 +91,35 @@ def follow(value: Any, steps: Sequence[Any], start: Sequence[Any] = ()) -> Any:
         PathNotFound: it leads nowhere; the deepest part that exists is named, and what is there.
     """
     for at, step in enumerate(steps):
-        found = _step(value, step)
+        found = find(value, step)
         if found is None:
-            raise _lost([*start, *steps[:at]], step, value)
-        value = found.value
+            raise lost([*start, *steps[:at]], step, value)
+        value = found[1]
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    value: Any
-
-
-def _step(value: Any, step: Any) -> _Found | None:
+def find(value: Any, step: Any) -> tuple[Any, Any] | None:
+    """The part that a step names, behind the key or position it has there; None where there is none."""
     if isinstance(inside(value), dict) or isinstance(step, str):
         return _by_key(fields(value), step)
     elements = positions(value)
     if type(step) is not int or elements is None or not -len(elements) <= step < len(elements):
         return None
-    return _Found(elements[step])
+    return step % len(elements), elements[step]
 
 
-def _by_key(keyed: dict[Any, Any], step: Any) -> _Found | None:
+def _by_key(keyed: dict[Any, Any], step: Any) -> tuple[Any, Any] | None:
     """The key itself, else one that is written the same: JSON and old generations made all keys text."""
     if step in keyed:
-        return _Found(keyed[step])
+        return step, keyed[step]
     for key, item in keyed.items():
         if key == str(step) if isinstance(key, str) else _spelled(key) == step:
-            return _Found(item)
+            return key, item
     return None
 
 
-def _lost(there: list[Any], step: Any, value: Any) -> PathNotFound:
+def lost(there: Sequence[Any], step: Any, value: Any) -> PathNotFound:
+    """What to say where a step leads nowhere; `there` is the path of `value`."""
     value = inside(value)
     here = spell(there) or "the state"
     missing = spell([*there, step])

@@ -10,6 +10,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.serde import spans
 from ckpt_cli.serde.rescue import ENCODING
 from ckpt_cli.serde.shapes import PYDANTIC_METHOD, SNAPSHOT
+from ckpt_cli.serde.splice import splice
 from ckpt_cli.values.node import Form, Node
 
 _CODES = {
@@ -142,9 +143,37 @@ class MsgpackWire:
         """See `splice.Wire`."""
         return pack(value)
 
-    def write_object(self, new: Node, _old: Node, _raw: bytes, _levels: int) -> bytes:
-        """An edited object; the objects inside that were not edited keep their payloads by themselves."""
+    def write_object(self, new: Node, old: Node, raw: bytes, levels: int) -> bytes:
+        """An edited object: its class and method stay as they are, and of its insides all that was not edited."""
+        same_class = (new.module, new.name, new.form, new.method) == (old.module, old.name, old.form, old.method)
+        if new.raw is None and same_class and (found := _payload(raw)) is not None and new.form in _PLACES:
+            code, payload = found
+            if new.form is Form.SNAPSHOT:
+                return _extension(code, splice(self, new.state, old.state, payload, levels))
+            parts = self.elements(payload)
+            if parts is not None and len(parts) > _PLACE:
+                parts[_PLACE] = splice(self, new.state, old.state, parts[_PLACE], levels)
+                return _extension(code, self.join_list(parts))
         return pack(new)
+
+
+_PLACE = 2  # of an object's insides, behind module and name
+_PLACES = frozenset(_CODES) - {Form.ARRAY}
+
+
+def _payload(raw: bytes) -> tuple[int, bytes] | None:
+    """Code and content of an extension; None for other kinds."""
+    try:
+        found = spans.head(raw, 0)
+    except spans.DamageError:
+        return None
+    return (found.code, raw[found.start : found.end]) if found.kind == spans.EXT and found.end == len(raw) else None
+
+
+def _extension(code: int, data: bytes) -> bytes:
+    import ormsgpack
+
+    return ormsgpack.packb(ormsgpack.Ext(code, data))
 
 
 def _key(raw: bytes) -> Any:

@@ -63,14 +63,19 @@ def _map(wire: Wire, new: dict[Any, Any], old: dict[Any, Any], members: list[tup
 
 
 def _list(wire: Wire, new: list[Any], old: list[Any], elements: list[Any], levels: int) -> Any:
-    """Elements are matched from both ends; what is between is matched by position."""
+    """Elements are matched from both ends; between, the very same objects are found wherever they were, the others
+    by position.
+    """
     shorter = min(len(new), len(old))
     head = next((i for i in range(shorter) if not same(new[i], old[i])), shorter)
     rest = shorter - head
     tail = next((i for i in range(rest) if not same(new[-1 - i], old[-1 - i])), rest)
     items = elements[:head]
+    kept = {id(item): at for at, item in enumerate(old[head : len(old) - tail], head)}
     for at in range(head, len(new) - tail):
-        if at < len(old) - tail:
+        if id(new[at]) in kept:
+            items.append(elements[kept[id(new[at])]])
+        elif at < len(old) - tail:
             items.append(splice(wire, new[at], old[at], elements[at], levels))
         else:
             items.append(wire.write(new[at]))

@@ -7,7 +7,7 @@ that begin with ``$`` get one more. Where class and fields don't tell how an obj
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)
 - ``$method``: the class method that would have built it; ``fromisoformat`` is not said
-- ``$form``: the `Form`; not said for ``value``, ``args``, ``method``, ``array``, for ``pydantic`` where the class is
+- ``$form``: the `Form`; not said for ``value`` (but of a datetime), ``args``, ``method``, ``array``, for ``pydantic`` where the class is
   LangChain's, and for ``kwargs`` elsewhere
 - ``$module``: the module, where the last dot of ``$type`` doesn't end it
 - ``$state``, ``$items``: of a pickled object, where they are no dict of fields
@@ -112,6 +112,8 @@ class _Writer:
         if form in (Form.VALUE, Form.METHOD):
             if form is Form.METHOD and node.method == ISO_METHOD and node.type != "datetime.datetime":
                 shell["$method"] = ISO_METHOD
+            elif form is Form.VALUE and node.type == "datetime.datetime":
+                shell["$form"] = "value"
             self._put(shell, "$value", state)
         elif form is Form.ARGS:
             self._put(shell, "$args", state)

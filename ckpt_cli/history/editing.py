@@ -1,0 +1,160 @@
+"""Exact edits of a state, without reducers: parts set, appended and taken away by their paths, or by a patch.
+
+Each gives a new state; what an edit doesn't touch is the very same object in it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.grafting import elements, grafted, place, put, taken
+from ckpt_cli.history.patching import patched
+from ckpt_cli.history.paths import find, lost, spell
+from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.parts import fields, inside
+
+State = Mapping[str, Any]
+
+
+class Act(StrEnum):
+    """What an edit does."""
+
+    SET = "set"
+    APPEND = "append"
+    UNSET = "unset"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One part to edit.
+
+    Attributes:
+        steps: its path; the first step is the channel.
+        value: None for UNSET.
+    """
+
+    act: Act
+    steps: tuple[Any, ...]
+    value: Any = None
+
+
+def edited(state: State, edits: Iterable[Edit]) -> dict[str, Any]:
+    """The state after all edits, one after the other.
+
+    Raises:
+        PathNotFound: a path leads nowhere; the deepest part that is there is named.
+        UsageError: what is there can't be edited so.
+    """
+    new = dict(state)
+    for edit in edits:
+        new = _edited(new, edit)
+    return new
+
+
+def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
+    """From the root to what holds the part, the edit there, and back up with each container made anew."""
+    spine: list[tuple[Any, Any]] = []  # containers and the step taken in each
+    value: Any = state
+    walked = edit.steps if edit.act is Act.APPEND else edit.steps[:-1]
+    for at, step in enumerate(walked):
+        found = find(value, step)
+        if found is None:
+            raise lost(edit.steps[:at], step, value)
+        spine.append((value, found[0]))
+        value = found[1]
+    value = _appended(value, edit) if edit.act is Act.APPEND else _at_end(value, edit)
+    for container, step in reversed(spine):
+        value = put(container, _place(container, step, edit), value)
+    return dict(value)
+
+
+def _at_end(value: Any, edit: Edit) -> Any:
+    step = edit.steps[-1]
+    found = find(value, step)
+    if found is None:
+        if edit.act is Act.SET and _takes(value, step):
+            return put(value, _place(value, step, edit), edit.value)
+        raise lost(edit.steps[:-1], step, value)
+    keys = _place(value, found[0], edit)
+    if edit.act is Act.SET:
+        return put(value, keys, edit.value)
+    if not keys:
+        raise UsageError(f"{spell(edit.steps)} can't be taken away: there would be nothing to build the object of")
+    return taken(value, keys)
+
+
+def _takes(value: Any, step: Any) -> bool:
+    """Whether a part may be new: a key of a dict, or a field where only those are recorded that were given."""
+    value = inside(value)
+    if isinstance(value, dict):
+        return True
+    return isinstance(value, Node) and value.form is Form.LC1 and isinstance(step, str) and bool(fields(value))
+
+
+def _place(container: Any, step: Any, edit: Edit) -> tuple[Any, ...]:
+    keys = place(container, step)
+    if keys is None:
+        raise UsageError(f"{spell(edit.steps)} is inside of what can't be written anew: a {container.type}")
+    return keys
+
+
+def _appended(value: Any, edit: Edit) -> Any:
+    keys = elements(value)
+    if keys is None:
+        raise UsageError(f"nothing can be appended to {spell(edit.steps)}: it is no list", hint="--set replaces it")
+    held = value
+    while isinstance(held, Node):
+        held = held.state
+    for key in keys:
+        held = held[key]
+    return put(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
+
+
+def patched_state(state: State, operations: Any) -> dict[str, Any]:
+    """The state after an RFC 6902 patch of its JSON form, as ``diff --json`` gives.
+
+    Raises:
+        UsageError, PathNotFound, Refused: as `patched`; a value of the patch can't be read.
+    """
+    document = {channel: to_json(value, reveal=True) for channel, value in state.items()}
+    after = patched(document, operations)
+    if not isinstance(after, dict):
+        raise UsageError("the patch leaves no state: a mapping of channels is needed")
+    return merged(state, document, after)
+
+
+def merged(state: State, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The state that a document says, which was edited; `document` is the JSON form of `state`, secrets and all.
+
+    Raises:
+        UsageError: something can't be read; its path is named.
+    """
+    new: dict[str, Any] = {}
+    for channel, data in after.items():
+        if channel in document and data is document[channel]:
+            new[channel] = state[channel]
+        else:
+            value = _read(data, channel)
+            new[channel] = grafted(state[channel], value) if channel in state else value
+    return new
+
+
+def _read(data: Any, channel: str) -> Any:
+    try:
+        return from_json(data)
+    except UsageError as error:
+        raise UsageError(f"{spell(_culprit(data, (channel,)))}: {error.message}", hint=error.hint) from error
+
+
+def _culprit(data: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Where the deepest part stands that can't be read."""
+    parts = enumerate(data) if isinstance(data, list) else data.items() if isinstance(data, dict) else ()
+    for key, part in parts:
+        try:
+            from_json(part)
+        except UsageError:
+            return _culprit(part, (*path, key))
+    return path

@@ -1,0 +1,145 @@
+"""RFC 6902 patches applied to a JSON document: all of a patch or nothing of it, and the document itself stays as it is.
+
+What a patch doesn't touch is shared with the document, so that it is told apart by identity.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ckpt_cli.errors import PathNotFound, Refused, UsageError
+from ckpt_cli.values.same import same
+
+_INDEX = re.compile(r"0|[1-9]\d{0,17}")
+_WITH_VALUE = frozenset({"add", "replace", "test"})
+_WITH_FROM = frozenset({"move", "copy"})
+
+Put = Callable[[Any, str], Any]
+"""Gives the container anew, with something done to one member."""
+
+
+def patched(document: Any, operations: Any) -> Any:
+    """The document after all operations.
+
+    Raises:
+        UsageError: it is no patch; the operation is named.
+        PathNotFound: a path leads nowhere.
+        Refused: a ``test`` doesn't hold.
+    """
+    if not isinstance(operations, list):
+        raise UsageError("a patch is a list of operations", hint='[{"op": "replace", "path": "/a/0", "value": 1}]')
+    for number, operation in enumerate(operations, 1):
+        document = _applied(document, operation, number)
+    return document
+
+
+def pointer(text: Any) -> list[str]:
+    """The tokens of a JSON pointer (RFC 6901).
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(text, str) or (text and text[0] != "/") or re.search(r"~(?![01])", text):
+        raise UsageError(f"{text!r} is no JSON pointer", hint="/channel/key/0; ~1 is a slash in a key, ~0 a tilde")
+    return [token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:]]
+
+
+def _applied(document: Any, operation: Any, number: int) -> Any:
+    if not isinstance(operation, dict) or not isinstance(operation.get("op"), str) or "path" not in operation:
+        raise UsageError(f"operation {number} of the patch has no op or no path")
+    op = operation["op"]
+    if op not in _WITH_VALUE | _WITH_FROM | {"remove"}:
+        raise UsageError(f"operation {number} of the patch: there is no {op!r}")
+    needed = "value" if op in _WITH_VALUE else "from" if op in _WITH_FROM else None
+    if needed is not None and needed not in operation:
+        raise UsageError(f"operation {number} of the patch: {op} has no {needed}")
+    try:
+        return _done(document, op, operation)
+    except (UsageError, PathNotFound, Refused) as error:
+        told = f"operation {number} of the patch ({op} {operation['path']}): {error.message}"
+        raise type(error)(told, hint=error.hint) from error
+
+
+def _done(document: Any, op: str, operation: dict[str, Any]) -> Any:
+    path = pointer(operation["path"])
+    if op in _WITH_FROM:
+        source = pointer(operation["from"])
+        value = _at(document, source)
+        if op == "move" and path[: len(source)] == source and path != source:
+            raise UsageError("a part can't be moved into itself")
+        return _changed(_changed(document, source, _remove) if op == "move" else document, path, _add(value))
+    if op == "test":
+        if not same(_at(document, path), operation["value"]):
+            raise Refused("the value is another one")
+        return document
+    if op == "remove":
+        return _changed(document, path, _remove)
+    return _changed(document, path, (_add if op == "add" else _replace)(operation["value"]))
+
+
+def _at(document: Any, path: Sequence[str]) -> Any:
+    for token in path:
+        document = document[_key(document, token)]
+    return document
+
+
+def _changed(document: Any, path: Sequence[str], put: Put) -> Any:
+    """The document with the container that holds the end of a path made anew, and so all containers around it."""
+    if not path:
+        return None if put is _remove else put([document], "0")[0]
+    spine = [document]
+    for token in path[:-1]:
+        spine.append(spine[-1][_key(spine[-1], token)])
+    part = put(spine[-1], path[-1])
+    for container, token in zip(reversed(spine[:-1]), reversed(path[:-1]), strict=True):
+        part = _with(container, _key(container, token), part)
+    return part
+
+
+def _with(container: Any, key: Any, part: Any) -> Any:
+    new = container.copy()
+    new[key] = part
+    return new
+
+
+def _add(value: Any) -> Put:
+    def put(container: Any, token: str) -> Any:
+        if isinstance(container, dict):
+            return _with(container, token, value)
+        at = len(container) if token == "-" and isinstance(container, list) else _key(container, token, more=1)  # noqa: S105 - RFC 6901's word for the end
+        return [*container[:at], value, *container[at:]]
+
+    return put
+
+
+def _replace(value: Any) -> Put:
+    return lambda container, token: _with(container, _key(container, token), value)
+
+
+def _remove(container: Any, token: str) -> Any:
+    new = container.copy()
+    del new[_key(container, token)]
+    return new
+
+
+def _key(container: Any, token: str, more: int = 0) -> Any:
+    """The key or the index that a token names; `more` places behind the end are places too.
+
+    Raises:
+        PathNotFound: there is none.
+    """
+    if isinstance(container, dict):
+        if token in container:
+            return token
+        raise PathNotFound(f"there is no {token!r}", hint=_members(container))
+    if not isinstance(container, list):
+        raise PathNotFound(f"{token!r} is looked for in a value that has no parts")
+    if not _INDEX.fullmatch(token):
+        raise PathNotFound(f"{token!r} is no place in a list", hint=f"it has {len(container)} items")
+    if int(token) >= len(container) + more:
+        raise PathNotFound(f"there is no item {token}", hint=f"it has {len(container)} items")
+    return int(token)
+
+
+def _members(container: dict[str, Any]) -> str:
+    return f"there is {', '.join(list(container)[:8])}" if container else "it is empty"
