@@ -2,13 +2,13 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 from time import time
 from typing import Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
+from ckpt_cli.around import Around
+from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
 from ckpt_cli.history import delta
 from ckpt_cli.history.channels import TASKS, user_channels
 from ckpt_cli.history.due import Wiring
@@ -16,7 +16,7 @@ from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.naming import Names
 from ckpt_cli.history.revisions import Finder, is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
-from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
+from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
@@ -164,35 +164,26 @@ class Reader:
         Raises:
             CheckpointNotFound, PayloadCorrupt: as `state`.
         """
+        around = Around(self, ref)
         return snapshot(
             self.state(ref),
             self.writes(ref),
-            consumed=bool(self.lineage(ref.thread_id, ref.ns).children.get(ref.checkpoint_id)),
-            history=lambda: self._others(ref),
-            namespaces=lambda: self.saver.namespaces(ref.thread_id),
+            consumed=around.consumed,
+            history=around.others,
+            namespaces=around.namespaces,
+            ended=around.returned,
         )
 
     def names(self, ref: Ref) -> Names:
         """Which nodes the tasks are that left writes on a checkpoint; neighbours are asked only where it can't tell."""
-        writes, known = self.writes(ref), Wiring(self.state(ref), lambda: self._others(ref))
-        names = Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
+        around, writes = Around(self, ref), self.writes(ref)
+        known = Wiring(self.state(ref), around.others)
+        names = Names(self.state(ref), writes, known, around.namespaces)
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
         known.learn_until(lambda: False)
-        return Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
-
-    def _others(self, ref: Ref) -> Iterator[State]:
-        """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""
-        lineage = self.lineage(ref.thread_id, ref.ns)
-        nearest = [*lineage.children.get(ref.checkpoint_id, ()), *lineage.line(ref.checkpoint_id), *lineage.rows]
-        refs = [Ref(ref.thread_id, ref.ns, i) for i in dict.fromkeys(nearest)]
-        for ns in self.saver.namespaces(ref.thread_id) if ref.ns else ():
-            if ns != ref.ns and graph_of(ns) == graph_of(ref.ns):
-                refs += [Ref(ref.thread_id, ns, i) for i in self.lineage(ref.thread_id, ns).rows]
-        for other in refs:
-            with suppress(PayloadCorrupt):
-                yield from self.states([other])
+        return Names(self.state(ref), writes, known, around.namespaces)
 
     def values(self, ref: Ref) -> dict[str, Any]:
         """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
@@ -211,31 +202,8 @@ class Reader:
         missing = delta.missing(state)
         if not missing:
             return {}
-        line = list(self.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id))
-        return delta.rebuild(
-            state, missing, self._stations(ref, line[1:]), lambda: self._stations(ref, self._ahead(ref))
-        )
-
-    def _ahead(self, ref: Ref) -> Iterator[str]:
-        children = self.lineage(ref.thread_id, ref.ns).children
-        at: str | None = ref.checkpoint_id
-        while at is not None:
-            yield at
-            at = next(iter(children.get(at, ())), None)
-
-    def _stations(self, ref: Ref, checkpoint_ids: Iterable[str]) -> Iterator[delta.Station]:
-        for checkpoint_id in checkpoint_ids:
-            state = self.state(Ref(ref.thread_id, ref.ns, checkpoint_id))
-            yield delta.Station(state, self.writes(state.ref), self._grown(state))
-
-    def _grown(self, state: State) -> bool:
-        """Whether a checkpoint is what its parent's writes made: the first child, one step on, by a run."""
-        lineage = self.lineage(state.ref.thread_id, state.ref.ns)
-        parent_id = lineage.parent(state.ref.checkpoint_id)
-        if parent_id is None or state.source not in ("loop", "input") or state.step is None:
-            return False
-        parent = self.state(Ref(state.ref.thread_id, state.ref.ns, parent_id))
-        return lineage.children[parent_id][0] == state.ref.checkpoint_id and parent.step == state.step - 1
+        around = Around(self, ref)
+        return delta.rebuild(state, missing, around.ancestors(), around.ahead)
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""

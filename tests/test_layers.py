@@ -30,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
-    "reading": _GROUND | _LOGIC | {"layouts"},
+    "around": _GROUND | {"history", "savers"},
+    "reading": _GROUND | _LOGIC | {"layouts", "around"},
     "demo": _GROUND | _LOGIC,
     "session": _GROUND | _LOGIC | {"reading", "output"},
     "commands": _BELOW_COMMANDS,

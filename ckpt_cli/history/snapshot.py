@@ -33,7 +33,7 @@ class Status(StrEnum):
     DUE = "due"
     """A task that has not run: at a breakpoint, or its process ended."""
     UNFINISHED = "unfinished"
-    """A thread whose next tasks have not run."""
+    """A thread whose next tasks have not run, or have and left no checkpoint."""
     UNKNOWN = "unknown"
     """A thread of v 1 or 2 whose next node can't be known."""
 
@@ -94,9 +94,9 @@ class Snapshot:
         for status in (Status.WAITING, Status.FAILED):
             if status in found:
                 return status
-        if self.next is None:
-            return Status.UNKNOWN
-        return Status.UNFINISHED if self.next else Status.DONE
+        if self.tasks:  # even if all have finished: their writes have not become a checkpoint yet
+            return Status.UNFINISHED
+        return Status.DONE if self.complete else Status.UNKNOWN
 
 
 def snapshot(
@@ -106,6 +106,7 @@ def snapshot(
     consumed: bool = False,
     history: History = tuple,
     namespaces: Callable[[], Iterable[str]] = tuple,
+    ended: Callable[[], bool] = bool,
 ) -> Snapshot:
     """What runs next at a checkpoint, and how far its tasks have come.
 
@@ -115,6 +116,7 @@ def snapshot(
         consumed: whether a child continues it.
         history: the other checkpoints of the same graph; asked only if the checkpoint leaves something open.
         namespaces: those of the thread; asked only if a task's node is not found otherwise.
+        ended: whether the run of this subgraph is known to have ended here; asked only if nothing else tells.
     """
     known = Wiring(state, history)
     complete = known.learn_until(lambda: settled(state, known) and start_settled(state, known)) or settled(state, known)
@@ -129,7 +131,7 @@ def snapshot(
         tasks.append(_task(task_id, one.node or names.node(task_id), recorded.pop(task_id or "", [])))
     if not complete:
         tasks += [_task(i, names.node(i), kept) for i, kept in recorded.items() if names.of_this_step(i)]
-    return Snapshot(tasks, consumed, complete or _all_told(tasks))
+    return Snapshot(tasks, consumed, complete or _all_told(tasks) or (not tasks and not consumed and ended()))
 
 
 def _all_told(tasks: list[Task]) -> bool:
