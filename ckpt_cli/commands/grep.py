@@ -1,0 +1,231 @@
+"""``ckpt grep``: search state, writes and metadata through history."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_namespace
+from ckpt_cli.commands.options import Channels, Since, Threads
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history import ids
+from ckpt_cli.history.needle import Needle
+from ckpt_cli.history.paths import spell
+from ckpt_cli.history.search import Place, Search, Sighting, Sightings
+from ckpt_cli.history.when import moment
+from ckpt_cli.model import Checkpoint, CheckpointRow
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount, Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look.
+
+    Attributes:
+        ns: only this namespace; None for all of a thread.
+        channels: only these; () for all, and then metadata too.
+        since: nothing made before.
+    """
+
+    places: tuple[Place, ...] = tuple(Place)
+    ns: str | None = None
+    channels: tuple[str, ...] = ()
+    since: float | None = None
+
+
+def grep(
+    session: Session,
+    pattern: Annotated[str, typer.Argument(help="A Python regular expression.", show_default=False)],
+    threads: Threads = None,
+    fixed: Annotated[bool, typer.Option("--fixed", "-F", help="The pattern is plain text.")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="a is A.")] = False,
+    channel: Channels = None,
+    places: Annotated[
+        list[Place] | None,
+        typer.Option("--in", help="Only state, writes or metadata; may be repeated.", show_default=False),
+    ] = None,
+    ns: Annotated[
+        str | None,
+        typer.Option(
+            "--ns",
+            metavar="NAMESPACE",
+            help="Only this namespace; all unless given.",
+            autocompletion=complete_namespace,
+        ),
+    ] = None,
+    since: Since = None,
+    first: Annotated[bool, typer.Option("--first", help="Only what appeared first in each thread.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Only what was there last in each thread.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Only how much there is in each thread.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if nothing matches.")] = False,
+) -> GrepView:
+    """Search state, writes and metadata through history: what matches, where it appeared, how long it stayed.
+
+    Each text is told once however many checkpoints hold it. What a task wrote and the state then holds is told as
+    state. Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
+
+    Examples:
+      ckpt grep 1043
+      ckpt grep -i refund support-42 --channel messages
+      ckpt grep Timeout --in writes --since 2d
+      ckpt grep 'order \\d+' --count
+    """
+    needle = Needle(pattern, fixed=fixed, ignore_case=ignore_case)
+    oldest = moment(since, session.clock()) if since is not None else None
+    scope = Scope(tuple(places or Place), ns, tuple(channel or ()), oldest)
+    view = GrepView(hits=[])
+    view.finding = exit_code
+    view.hits = _hits(session, needle, scope, threads, view, first=first, last=last, count=count)
+    return view
+
+
+def _hits(
+    session: Session,
+    needle: Needle,
+    scope: Scope,
+    threads: Sequence[str] | None,
+    view: GrepView,
+    *,
+    first: bool,
+    last: bool,
+    count: bool,
+) -> Iterator[Hit | ThreadCount]:
+    """Thread by thread, each in a moment of its own."""
+    for thread in session.look(lambda reader: _threads(reader, threads)):
+        hits, unreadable = session.look(partial(run, thread=thread, needle=needle, scope=scope))
+        view.unreadable += unreadable
+        view.searched += 1
+        view.found += len(hits)
+        if count and hits:
+            yield ThreadCount(thread, len(hits))
+        elif hits:
+            yield from _ends(hits, first=first, last=last)
+    if view.unreadable and not view.found:
+        raise _nothing_readable(view.unreadable)
+
+
+def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:
+    if names:
+        return [reader.thread(name).thread_id for name in dict.fromkeys(names)]
+    return [thread.thread_id for thread in reader.saver.threads()]
+
+
+def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
+    chosen = [min(hits, key=lambda hit: hit.first.id)] if first else []
+    if last:
+        chosen.append(max(hits, key=lambda hit: (hit.last.id, hit.first.id)))
+    return list(dict.fromkeys(chosen)) if first or last else hits
+
+
+def _nothing_readable(unreadable: list[Unreadable]) -> PayloadCorrupt:
+    one = unreadable[0]
+    return PayloadCorrupt(f"nothing was found, but {len(unreadable)} could not be searched: {one.problem}")
+
+
+def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> tuple[list[Hit], list[Unreadable]]:
+    """All that matches in one thread, by namespace and first appearance."""
+    hits: list[Hit] = []
+    unreadable: list[Unreadable] = []
+    search = Search(needle)
+    for ns in [scope.ns] if scope.ns is not None else reader.saver.namespaces(thread):
+        one = _Namespace(reader, search, needle, scope, thread, ns)
+        hits += one.hits()
+        unreadable += one.unreadable
+    return hits, unreadable
+
+
+class _Namespace:
+    """The search of one namespace."""
+
+    def __init__(self, reader: Reader, search: Search, needle: Needle, scope: Scope, thread: str, ns: str) -> None:
+        self._reader = reader
+        self._search = search
+        self._needle = needle
+        self._scope = scope
+        self._thread = thread
+        self._ns = ns
+        self._seen = Sightings()
+        self.unreadable: list[Unreadable] = []
+
+    def hits(self) -> list[Hit]:
+        rows = list(self._reader.saver.rows(self._thread, self._ns))
+        recent = [row for row in rows if self._recent(row)]
+        if Place.STATE in self._scope.places or self._metadata:
+            for checkpoint in self._reader.saver.checkpoints(row.ref for row in recent):
+                self._checkpoint(checkpoint)
+        if Place.WRITES in self._scope.places:
+            self._writes({row.checkpoint_id for row in recent})
+        told = self._seen.told([(row.checkpoint_id, row.parent_id) for row in rows])
+        return [self._hit(one, rows[-1].checkpoint_id) for one in told]
+
+    @property
+    def _metadata(self) -> bool:
+        return Place.METADATA in self._scope.places and not self._scope.channels
+
+    def _recent(self, row: CheckpointRow) -> bool:
+        when = ids.unix_time(row.checkpoint_id) if self._scope.since is not None else None
+        return self._scope.since is None or when is None or when >= self._scope.since
+
+    def _checkpoint(self, checkpoint: Checkpoint) -> None:
+        checkpoint_id = checkpoint.row.checkpoint_id
+        payloads = [checkpoint.body, *(checkpoint.channels or {}).values()]
+        if Place.STATE in self._scope.places and any(map(self._needle.may_hold, payloads)):
+            try:
+                state = self._reader.decode(checkpoint)
+            except PayloadCorrupt as error:
+                self._failed(checkpoint_id, error.message)
+            else:
+                self._values(checkpoint_id, Place.STATE, {**state.values, **_sends(state.sends)})
+        if self._metadata and self._needle.may_hold(checkpoint.metadata):
+            value = self._reader.value(checkpoint.metadata)
+            self._values(checkpoint_id, Place.METADATA, value if isinstance(value, dict) else {"metadata": value})
+
+    def _values(self, checkpoint_id: str, place: Place, values: dict[str, object]) -> None:
+        for name, value in values.items():
+            if not self._wanted(name):
+                continue
+            if isinstance(value, Node) and value.form is Form.BROKEN:
+                self._failed(checkpoint_id, f"{name}: {value.problem}")
+            self._seen.add(checkpoint_id, place, self._search.find(value, (name,)))
+
+    def _writes(self, recent: set[str]) -> None:
+        for write in self._reader.saver.writes(self._thread, self._ns):
+            wanted = write.checkpoint_id in recent and self._wanted(write.channel)
+            if wanted and write.payload is not None and self._needle.may_hold(write.payload):
+                value = self._reader.value(write.payload)
+                self._values(write.checkpoint_id, Place.WRITES, {write.channel: value})
+
+    def _wanted(self, channel: str) -> bool:
+        return not self._scope.channels or channel in self._scope.channels
+
+    def _failed(self, checkpoint_id: str, problem: str) -> None:
+        self.unreadable.append(Unreadable(self._thread, self._ns, checkpoint_id, problem))
+
+    def _hit(self, one: Sighting, head: str) -> Hit:
+        return Hit(
+            thread=self._thread,
+            ns=self._ns,
+            place=str(one.place),
+            channel=one.channel,
+            path=spell(one.path),
+            first=self._sighted(one.first),
+            last=self._sighted(one.last),
+            present=one.last == head,
+            checkpoints=one.checkpoints,
+            before=one.match.before,
+            match=one.match.text,
+            after=one.match.after,
+            more=one.match.more,
+        )
+
+    def _sighted(self, checkpoint_id: str) -> Sighted:
+        return Sighted(checkpoint_id, self._reader.short(self._thread)(checkpoint_id), ids.step(checkpoint_id))
+
+
+def _sends(sends: list[object]) -> dict[str, object]:
+    return {"pending_sends": sends} if sends else {}
