@@ -7,9 +7,10 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.changes import Change
 from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.credit import note
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Snapshot, Status, Task
-from ckpt_cli.history.steps import Steps, note
+from ckpt_cli.history.steps import Steps
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
@@ -40,19 +41,17 @@ class Describer:
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these, and of those that it takes to tell whose writes made them."""
         refs = [self.ref(i) for i in self.steps.relatives(checkpoint_ids) if i not in self.steps.notes]
-        for ref, payload in self.reader.saver.metadata(refs):
-            self.steps.notes[ref.checkpoint_id] = note(self.reader.value(payload), ref.checkpoint_id)
+        found = self.reader.saver.metadata(refs)
+        self.steps.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in found}, {})
 
     def read_writes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read what made these: writes of themselves and of their parents, long values left where they are."""
         wanted = self.steps.sources(checkpoint_ids)
-        sends = {p for i in wanted if (p := self.lineage.parent(i)) is not None}
-        found = self.reader.writes_by_checkpoint(self.thread_id, self.ns, wanted | sends, values=VALUE)
-        self.steps.fill(found)
+        self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, wanted, values=VALUE))
 
     def read_all_writes(self) -> None:
         """Read which tasks wrote to which channels everywhere, and no values."""
-        self.steps.fill(self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
+        self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
 
     def read_tips(self, checkpoint_ids: Sequence[str]) -> None:
         """Read the head, if it is one of these, and the newest other tips: what they hold tells what is next."""

@@ -133,7 +133,7 @@ class _Drawing:
     def _views(self, found: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in found if row.checkpoint_id is not None]
         steps = self.describer.steps
-        sent = [i for row in found for i in row.run if steps.calls(i)]
+        sent = [i for row in found for i in row.run if steps.called(i)]
         self.describer.read_writes([*shown, *sent[:_SENDS]])
         self.describer.read_tips(shown)
         for row in found:
