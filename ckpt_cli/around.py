@@ -1,4 +1,4 @@
-"""What the checkpoints around one tell of it: its line, its siblings, its graph's other runs, the task that called it."""
+"""What the checkpoints around one tell of it: its line, its graph's other runs, the task that called it."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,13 +18,17 @@ class Source(Protocol):
 
     saver: Saver
 
-    def lineage(self, thread_id: str, ns: str = "") -> Lineage: ...
+    def lineage(self, thread_id: str, ns: str = "") -> Lineage:
+        """See `Reader.lineage`."""
 
-    def state(self, ref: Ref) -> State: ...
+    def state(self, ref: Ref) -> State:
+        """See `Reader.state`."""
 
-    def states(self, refs: Iterable[Ref]) -> Iterator[State]: ...
+    def states(self, refs: Iterable[Ref]) -> Iterator[State]:
+        """See `Reader.states`."""
 
-    def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]: ...
+    def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]:
+        """See `Reader.writes`."""
 
 
 class Around:
