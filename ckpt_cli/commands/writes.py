@@ -89,7 +89,8 @@ def _by(task_id: str, path: str, state: State) -> str:
 
 
 def _written(write: TaskWrite, node: str | None) -> Written:
-    kind = _KINDS.get(write.channel) or ("value" if is_output(write, node) else "trigger")
+    edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after where it comes from
+    kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not edge else "trigger")
     sent = known.js_send(write.value) if kind == "send" else None
     asked = [identified(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
