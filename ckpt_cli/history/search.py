@@ -43,7 +43,7 @@ class Search:
 
     def __init__(self, needle: Needle) -> None:
         self._needle = needle
-        self._known: dict[tuple[str, int], list[Found]] = {}
+        self._known: dict[tuple[str, int], list[Found]] = {}  # what was found in objects, by their bytes
 
     def find(self, value: Any, path: Path = ()) -> Iterator[Found]:
         """Every matching text in a value: strings, keys of dicts, numbers, and what dates and the like read as."""
@@ -61,10 +61,14 @@ class Search:
                 yield from self._leaf(value, path)
             else:
                 for key, item in parts(value):
-                    here = (*path, key)
-                    stack.append((item, here))
+                    if not self._is_barren(item):
+                        stack.append((item, (*path, key)))
                     if isinstance(key, str) and isinstance(value, dict):
-                        yield from self._text(key, here)
+                        yield from self._text(key, (*path, key))
+
+    def _is_barren(self, value: Any) -> bool:
+        """Whether it is an object that nothing was found in before."""
+        return type(value) is Node and self._known.get((value.encoding, hash(value.raw))) == []
 
     def _node(self, node: Node, path: Path, nested: int) -> Iterator[Found]:
         raw = node.raw or b""

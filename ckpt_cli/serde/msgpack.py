@@ -86,11 +86,12 @@ class Unpacker:
         return self._remember(code, data, 0, load) if load else opaque(f"msgpack:{code}", data)
 
     def _tracked(self, code: int, data: bytes) -> Any:
-        return (
-            self._shallow(code, data)
-            if code not in self._shallow_loads or _is_shallow(data)
-            else _Unsettled(code, data)
-        )
+        known = self._memo.get((code, data, 0))  # only what is shallow is remembered without a level
+        if known is not None:
+            return known
+        if code not in self._shallow_loads or _is_shallow(data):
+            return self._shallow(code, data)
+        return _Unsettled(code, data)
 
     def _settle(self, box: list[Any], room: _Room) -> bool:
         """Give every object its room; False if plain containers alone go too deep."""
