@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from difflib import get_close_matches
 from itertools import islice
 from time import time
 from typing import Any, TypeVar
@@ -62,6 +61,8 @@ class Reader:
         """
         found = self.saver.thread(thread_id)
         if found is None:
+            from difflib import get_close_matches
+
             known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
             near = get_close_matches(thread_id, known, n=3, cutoff=0.5)
             hint = f"did you mean {near[0]}?" if near else "`ckpt threads` lists what there is"

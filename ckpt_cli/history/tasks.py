@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha1
 from itertools import chain, combinations
 from uuid import UUID, uuid5
 
@@ -102,6 +101,8 @@ class Place:
 
             digits = xxh3_128_hexdigest(data)
         else:
+            from hashlib import sha1
+
             digits = sha1(data, usedforsecurity=False).hexdigest()
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"
 

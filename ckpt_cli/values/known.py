@@ -102,6 +102,11 @@ def message(value: Any) -> Message | None:
     )
 
 
+def is_conversation(value: Any) -> bool:
+    """Whether `messages` would find any, at a tenth of the cost."""
+    return isinstance(value, list) and bool(value) and all(_message_fields(item) is not None for item in value)
+
+
 def messages(value: Any) -> list[Message] | None:
     """All of a list as messages; None unless it is a list of messages only, and not empty."""
     if not isinstance(value, list) or not value:
