@@ -64,8 +64,8 @@ HOMES: dict[str, tuple[str, ...]] = {
 }
 """Where third parties, and the standard modules that could do harm, may be imported; others have no home."""
 
-TALKERS = ("output.*", "app")
-"""Who may touch stdout and stderr (the app through Typer: its help and version)."""
+TALKERS = ("output.*", "app", "startup")
+"""Who may touch stdout and stderr (the app through Typer: its help and version; the start flushes them at the end)."""
 
 
 def modules() -> list[Path]:
