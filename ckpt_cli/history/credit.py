@@ -104,9 +104,13 @@ class Credit:
     def _given(self, checkpoint_id: str) -> list[TaskWrite]:
         own = [write for write in self.writes.get(checkpoint_id, []) if not is_update(write)]
         named = [write for write in own if pulled(path(write)) == START]
-        if named or any(write.channel in (END, PREVIOUS, RETURN) for write in own):
+        if named or self.is_entrypoint(checkpoint_id):
             return named
         return [write for write in own if not write.row.task_path]
+
+    def is_entrypoint(self, checkpoint_id: str) -> bool:
+        """Whether an entrypoint of the functional API started from here, which takes an input by itself."""
+        return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def first(self, parent: str, sources: Iterable[str]) -> str | None:
         """The oldest child of one of these kinds."""

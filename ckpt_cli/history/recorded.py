@@ -1,27 +1,24 @@
 """What metadata recorded of a step: node to its output (``writes``, langgraph 0.0.69 to 0.4, LangGraph.js to 0.2)."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from ckpt_cli.history.changes import Change, Habit, changed
 from ckpt_cli.history.channels import START
 
 
-def recorded(outputs: Any, source: str, habits: Mapping[str, Habit]) -> list[Change]:
-    """The changes that metadata tells.
+def values_by_channel(outputs: Any, source: str) -> dict[str, list[Any]]:
+    """What was written to each channel.
 
     An input stands there as it was given, or under ``__start__``.
     """
-    parts = outputs_by_node(outputs, source)
     by_channel: dict[str, list[Any]] = {}
-    for output in parts.values():
+    for output in outputs_by_node(outputs, source).values():
         for part in output if isinstance(output, list) and _all_dicts(output) else [output]:
             if isinstance(part, dict):
                 for channel, value in part.items():
                     by_channel.setdefault(str(channel), []).append(value)
             elif part is not None:
                 by_channel.setdefault("__root__", []).append(part)
-    return [change for channel, some in by_channel.items() for change in changed(channel, some, habits.get(channel))]
+    return by_channel
 
 
 def outputs_by_node(outputs: Any, source: str) -> dict[str, Any]:

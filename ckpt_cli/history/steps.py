@@ -1,19 +1,22 @@
 """How each checkpoint of a namespace came to be: which node made it and what it changed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from ckpt_cli.history import channels, ids
-from ckpt_cli.history.changes import UNKNOWN, Change, Habit, between, changes, habits, is_output
-from ckpt_cli.history.channels import CONTROL_WRITES, END, PREVIOUS, START, TASKS
+from ckpt_cli.history.changes import UNKNOWN, Change, Habit, between, changed, changes, habits, is_output
+from ckpt_cli.history.channels import CONTROL_WRITES, RETURN, START, TASKS
 from ckpt_cli.history.credit import Credit, Note, path
 from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.recorded import outputs_by_node, recorded
+from ckpt_cli.history.recorded import outputs_by_node, values_by_channel
 from ckpt_cli.history.tasks import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.values.known import js_send, overwrite
 from ckpt_cli.values.state import State, TaskWrite
 
+_NO_MAKING = CONTROL_WRITES | {RETURN}
 _BACK = 200  # steps up a line that are searched for what was written before
 _PROOF = 3  # steps that wrote to a channel, of which its habit is learned
 
@@ -47,9 +50,9 @@ class Steps(Credit):
         if told.source == "update":
             return dict.fromkeys(outputs, 1)
         found = self._makers(checkpoint_id, next(iter(outputs)) if len(outputs) == 1 else "?")
-        if set(found) <= {"?"} and outputs:
-            return dict.fromkeys(outputs, 1)
-        return found or ({START: 1} if self.takes_input(checkpoint_id) else {})
+        if set(found) <= {"?"}:
+            return dict.fromkeys(outputs, 1) or ({START: 1} if self.takes_input(checkpoint_id) else {})
+        return found
 
     def _makers(self, checkpoint_id: str, otherwise: str) -> dict[str, int]:
         by_task: dict[str, list[TaskWrite]] = {}
@@ -58,7 +61,7 @@ class Steps(Credit):
                 by_task.setdefault(_task(write), []).append(write)
         found: dict[str, int] = {}
         for kept in by_task.values():
-            if any(write.channel not in CONTROL_WRITES for write in kept):
+            if any(write.channel not in _NO_MAKING for write in kept):
                 name = self.node(kept[0]) or otherwise
                 found[name] = found.get(name, 0) + 1
         return found
@@ -70,7 +73,7 @@ class Steps(Credit):
             index = sent(where)
             return pulled(where) if index is None else self._called(write.row.checkpoint_id, index)
         if self.note(write.row.checkpoint_id).source == "input":
-            return START if write.channel not in (END, PREVIOUS) else None
+            return None if self.is_entrypoint(write.row.checkpoint_id) else START
         return self._recomputed(write.row.checkpoint_id, write.task_id)
 
     def _packets(self, checkpoint_id: str) -> list[str | None]:
@@ -93,17 +96,29 @@ class Steps(Credit):
         step = self.note(checkpoint_id).step
         if step is None or not ids.is_uuid6(checkpoint_id):
             return None
-        place, packets = Place(checkpoint_id, self.ns, step + 1, 4), self._packets(checkpoint_id)
+        packets = self._packets(checkpoint_id)
+        for v in (4, 1) if self._told else (4,):
+            place = Place(checkpoint_id, self.ns, step + 1, v, javascript=task_id[14:15] == "5")
+            if found := self._fitting(place, task_id, packets):
+                return found
+        due = self._due(checkpoint_id)
+        return due[0] if len(due) == 1 and not packets and len(self.tasks(checkpoint_id)) == 1 else None
+
+    def _fitting(self, place: Place, task_id: str, packets: Sequence[str | None]) -> str | None:
         for index, name in enumerate(packets):
             if name is not None and task_id in place.push(name, index):
                 return name
-        targets = (channels.target(write.channel) for write in self.credited(checkpoint_id) or ())
-        due = list(dict.fromkeys(target for target in targets if target is not None))
-        for node in dict.fromkeys([*due, *self._known_triggers()]):
-            for triggers in trigger_sets(self._known_triggers().get(node, {f"branch:to:{node}"})):
+        known = self._known_triggers()
+        for node in dict.fromkeys([*self._due(place.checkpoint_id), *known]):
+            for triggers in trigger_sets(known.get(node, {f"branch:to:{node}"})):
                 if task_id in place.pull(node, triggers):
                     return node
-        return due[0] if len(due) == 1 and not packets and len(self.tasks(checkpoint_id)) == 1 else None
+        return None
+
+    def _due(self, checkpoint_id: str) -> list[str]:
+        """The nodes that the step before called by name."""
+        targets = (channels.target(write.channel) for write in self.credited(checkpoint_id) or ())
+        return list(dict.fromkeys(target for target in targets if target is not None))
 
     def _known_triggers(self) -> dict[str, set[str]]:
         if self._triggers is None:
@@ -114,15 +129,19 @@ class Steps(Credit):
         return self._triggers
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
-        """What a step changed; None where nothing that was read tells."""
+        """What a step changed; None where nothing that was read tells, and for a fork, which is a copy."""
         if checkpoint_id in self._compared:
             return self._compared[checkpoint_id]
-        told, credited = self.note(checkpoint_id), self.credited(checkpoint_id)
+        if self.note(checkpoint_id).source == "fork":
+            return None
+        credited, before = self.credited(checkpoint_id), partial(self._before, checkpoint_id)
         outputs = self.outputs(credited or ())
-        if outputs or (credited is not None and told.outputs is None):
-            return changes(outputs, self.habits, lambda channel: self._before(channel, checkpoint_id))
-        if told.outputs is not None:
-            return recorded(told.outputs, told.source, self.habits)
+        if self._is_recorded(checkpoint_id) and not self._complete(checkpoint_id, outputs):
+            sends = changes([write for write in outputs if write.channel == TASKS], {})
+            told = self._recorded(checkpoint_id).items()
+            return sends + [one for c, some in told for one in changed(c, some, self.habits.get(c), before)]
+        if credited is not None:
+            return changes(outputs, self.habits, before)
         parent = self.lineage.parent(checkpoint_id)
         return self.changes(parent) if parent is not None and self.takes_input(checkpoint_id) else None
 
@@ -155,35 +174,64 @@ class Steps(Credit):
         written: dict[str, list[list[Any]]] = {}
         closed: set[str] = set()
         for some in self._written_above(state.ref.checkpoint_id):
-            for channel, writes in some.items():
-                if all(write.read for write in writes) and channel not in closed:
-                    written.setdefault(channel, []).append([write.value for write in writes])
-                    if len(written[channel]) == _PROOF:
-                        closed.add(channel)
-                else:
+            for channel, values in some.items():
+                if values is not None and channel not in closed:
+                    written.setdefault(channel, []).append(values)
+                if values is None or len(written.get(channel, ())) == _PROOF:
                     closed.add(channel)
         self.habits.update(habits(state.values, written))
 
-    def _before(self, channel: str, checkpoint_id: str) -> Any:
+    def _before(self, checkpoint_id: str, channel: str) -> Any:
         """What was last written to a channel on the line above, if that was read."""
         for some in self._written_above(self.lineage.parent(checkpoint_id)):
             if channel in some:
                 last = some[channel]
-                single = len(last) == 1 and last[0].read and overwrite(last[0].value) is None
-                return last[0].value if single else UNKNOWN
+                return last[0] if last is not None and len(last) == 1 and overwrite(last[0]) is None else UNKNOWN
         return UNKNOWN
 
-    def _written_above(self, checkpoint_id: str | None) -> Iterator[dict[str, list[TaskWrite]]]:
-        """What each step on the line up from here wrote, by channel, newest first, as far up as that is known."""
+    def _written_above(self, checkpoint_id: str | None) -> Iterator[dict[str, list[Any] | None]]:
+        """What each step on the line up from here wrote, by channel, newest first, as far up as that is known.
+
+        None stands for what was not read.
+        """
         line = self.lineage.line(checkpoint_id) if checkpoint_id is not None else iter(())
         for at in islice(line, _BACK):
-            source, credited = self.note(at).source, self.credited(at)
-            if credited is None and source not in ("fork", "input"):
+            told = self.note(at)
+            if told.source in ("fork", "input"):
+                continue
+            if self._is_recorded(at):
+                yield dict(self._recorded(at))
+            elif self.takes_input(at):
+                yield dict(self._recorded(self.lineage.parent(at) or ""))
+            elif (credited := self.credited(at)) is not None:
+                yield _values(credited)
+            else:
                 return
-            found: dict[str, list[TaskWrite]] = {}
-            for write in credited or () if source != "input" else ():
-                found.setdefault(write.channel, []).append(write)
-            yield found
+
+    def _is_recorded(self, checkpoint_id: str) -> bool:
+        """Whether metadata tells what was written: more than the writes do, which 0.2 kept of some steps only."""
+        parent = self.lineage.parent(checkpoint_id)
+        entrypoint = parent is not None and self.is_entrypoint(parent)
+        return self.note(checkpoint_id).outputs is not None and not entrypoint
+
+    def _complete(self, checkpoint_id: str, outputs: Sequence[TaskWrite]) -> bool:
+        """Whether all that metadata tells was kept as writes too, whose values lost nothing on the way to JSON."""
+        told = Counter({channel: len(some) for channel, some in self._recorded(checkpoint_id).items()})
+        return told == Counter(write.channel for write in outputs if write.channel != TASKS)
+
+    def _recorded(self, checkpoint_id: str) -> dict[str, list[Any]]:
+        told = self.note(checkpoint_id)
+        return values_by_channel(told.outputs, told.source)
+
+
+def _values(writes: Sequence[TaskWrite]) -> dict[str, list[Any] | None]:
+    by_channel: dict[str, list[TaskWrite]] = {}
+    for write in writes:
+        by_channel.setdefault(write.channel, []).append(write)
+    return {
+        channel: [write.value for write in some] if all(write.read for write in some) else None
+        for channel, some in by_channel.items()
+    }
 
 
 def _task(write: TaskWrite) -> str:
