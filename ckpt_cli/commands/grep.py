@@ -116,9 +116,9 @@ def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:
 
 
 def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
-    chosen = [min(hits, key=lambda hit: hit.first.id)] if first else []
+    chosen = [min(hits, key=lambda hit: hit.first.checkpoint_id)] if first else []
     if last:
-        chosen.append(max(hits, key=lambda hit: (hit.last.id, hit.first.id)))
+        chosen.append(max(hits, key=lambda hit: (hit.last.checkpoint_id, hit.first.checkpoint_id)))
     return list(dict.fromkeys(chosen)) if first or last else hits
 
 
@@ -208,7 +208,7 @@ class _Namespace:
 
     def _hit(self, one: Sighting, head: str) -> Hit:
         return Hit(
-            thread=self._thread,
+            thread_id=self._thread,
             ns=self._ns,
             place=str(one.place),
             channel=one.channel,

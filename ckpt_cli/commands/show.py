@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
@@ -19,9 +20,10 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State
-from ckpt_cli.views.show import Channel, Link, Question, ShowView, Stored, TaskLine
+from ckpt_cli.views.show import Channel, Link, ShowView, Stored, TaskLine
+from ckpt_cli.views.steps import InterruptView
 
-_HEAD = 24
+_HEAD = 16
 
 
 def show(
@@ -69,13 +71,13 @@ def run(
     _refuse_broken(wanted, raw)
     shown = wanted or {name: one for name, one in found.items() if everything or not one.control}
     return ShowView(
-        thread=thread,
+        thread_id=thread,
         ns=ns,
-        id=row.checkpoint_id,
+        checkpoint_id=row.checkpoint_id,
         short=short(row.checkpoint_id),
         step=state.step,
         source=state.source,
-        nodes=[],
+        nodes=_nodes(reader, row, lineage),
         time=iso(ids.unix_time(row.checkpoint_id) or ids.unix_time(state.ts)),
         format=state.v,
         parent=_parent(reader, row, lineage),
@@ -157,6 +159,13 @@ def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
     raise PayloadCorrupt(f"channel {name!r} can't be decoded: {one.problem}", hint="--raw shows its bytes")
 
 
+def _nodes(reader: Reader, row: CheckpointRow, lineage: Lineage) -> dict[str, int]:
+    describer = Describer(reader, row.thread_id, row.ns, lineage)
+    describer.read_notes([row.checkpoint_id])
+    describer.read_writes([row.checkpoint_id])
+    return describer.steps.nodes(row.checkpoint_id)
+
+
 def _parent(reader: Reader, row: CheckpointRow, lineage: Lineage) -> Link | None:
     parent = lineage.parent(row.checkpoint_id)
     if parent is not None:
@@ -196,7 +205,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         status=str(task.status),
         path=task.path,
         error=task.error,
-        interrupts=[Question(asked.id, asked.value) for asked in task.interrupts],
+        interrupts=[InterruptView(asked.id, asked.value) for asked in task.interrupts],
         namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
     )
 

@@ -11,7 +11,7 @@ from ckpt_cli.views.base import View
 class Sighted:
     """A checkpoint that holds the text."""
 
-    id: str
+    checkpoint_id: str
     short: str
     step: int | None
 
@@ -34,7 +34,7 @@ class Hit:
         more: further matches in the same text.
     """
 
-    thread: str
+    thread_id: str
     ns: str
     place: str
     channel: str
@@ -53,7 +53,7 @@ class Hit:
 class ThreadCount:
     """With ``--count``: how many texts of a thread match."""
 
-    thread: str
+    thread_id: str
     hits: int
 
 
@@ -61,9 +61,9 @@ class ThreadCount:
 class Unreadable:
     """A checkpoint or write that could not be searched."""
 
-    thread: str
+    thread_id: str
     ns: str
-    id: str
+    checkpoint_id: str
     problem: str
 
 

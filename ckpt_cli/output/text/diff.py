@@ -46,10 +46,18 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
 
 def _sides(before: End, after: End) -> Line:
     left, right = _side(before), _side(after)
-    if (before.thread, before.ns) == (after.thread, after.ns):
-        where = f"{after.thread}  {after.ns}".rstrip()
+    if (before.thread_id, before.ns) == (after.thread_id, after.ns):
+        where = f"{after.thread_id}  {after.ns}".rstrip()
         return [("title", where), ("", "  "), *left, ("muted", " → "), *right]
-    return [("title", before.thread), ("", " "), *left, ("muted", " → "), ("title", after.thread), ("", " "), *right]
+    return [
+        ("title", before.thread_id),
+        ("", " "),
+        *left,
+        ("muted", " → "),
+        ("title", after.thread_id),
+        ("", " "),
+        *right,
+    ]
 
 
 def _side(end: End) -> Line:

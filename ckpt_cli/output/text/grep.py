@@ -16,12 +16,12 @@ def render(view: GrepView, page: Page) -> Iterator[Line]:
         if page.width is None:
             yield _row(one)
         elif isinstance(one, ThreadCount):
-            yield [("title", one.thread), ("", "  "), ("muted", f"{one.hits} {'hit' if one.hits == 1 else 'hits'}")]
+            yield [("title", one.thread_id), ("", "  "), ("muted", f"{one.hits} {'hit' if one.hits == 1 else 'hits'}")]
         else:
-            if heading != (one.thread, one.ns):
+            if heading != (one.thread_id, one.ns):
                 yield from [[]] if heading is not None else []
-                yield [("title", one.thread), ("muted", f"  {one.ns}" if one.ns else "")]
-                heading = (one.thread, one.ns)
+                yield [("title", one.thread_id), ("muted", f"  {one.ns}" if one.ns else "")]
+                heading = (one.thread_id, one.ns)
             yield from _hit(one, page.width)
     if page.width is not None:
         yield from _end(view)
@@ -59,9 +59,9 @@ def _more(hit: Hit) -> Line:
 def _row(one: Hit | ThreadCount) -> Line:
     """Thread, namespace, first and last checkpoint, place, path, and the line of the text."""
     if isinstance(one, ThreadCount):
-        return row([[("", one.thread)], [("", str(one.hits))]])
+        return row([[("", one.thread_id)], [("", str(one.hits))]])
     text = f"{one.before}{one.match}{one.after}"
-    cells = (one.thread, one.ns, one.first.id, one.last.id, one.place, one.path, text)
+    cells = (one.thread_id, one.ns, one.first.checkpoint_id, one.last.checkpoint_id, one.place, one.path, text)
     return row([("", cell)] for cell in cells)
 
 
@@ -70,6 +70,6 @@ def _end(view: GrepView) -> Iterator[Line]:
         threads = "1 thread" if view.searched == 1 else f"{view.searched} threads"
         yield [("muted", f"nothing in {threads}")]
     for one in view.unreadable[:_SHOWN]:
-        yield [("bad", f"not searched: {one.thread} {one.id}: {one.problem}")]
+        yield [("bad", f"not searched: {one.thread_id} {one.checkpoint_id}: {one.problem}")]
     if len(view.unreadable) > _SHOWN:
         yield [("bad", f"and {len(view.unreadable) - _SHOWN} more could not be searched")]
