@@ -4,6 +4,8 @@ Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.p
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
 """
 
+from math import isfinite
+
 from ckpt_cli.values.state import State, Version
 
 TASKS = "__pregel_tasks"
@@ -26,6 +28,7 @@ NOT_NODES = frozenset({"__input__", INTERRUPT, "__snapshot_bumps__"})
 """Keys of ``versions_seen`` that are no nodes."""
 
 _TO = "branch:to:"
+_DIGITS = 1000  # a counter has 32; Python refuses to read more than 4,300
 
 
 def counter(version: Version | None) -> int:
@@ -39,8 +42,8 @@ def order(version: Version | None) -> tuple[int, str]:
         return (-1, "")
     if isinstance(version, str):
         head, _, tail = version.partition(".")
-        return (int(head), tail) if head.isdecimal() else (0, version)
-    return (int(version), "")
+        return (int(head), tail) if head.isdecimal() and len(head) <= _DIGITS else (0, version)
+    return (int(version), "") if isfinite(version) else (0, str(version))
 
 
 def newer(version: Version | None, seen: Version | None) -> bool:
