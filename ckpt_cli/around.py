@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.delta import Station
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Status, graph_of, status_of
 from ckpt_cli.model import Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.values.state import State, TaskWrite
+
+if TYPE_CHECKING:
+    from ckpt_cli.history.delta import Station
 
 
 class Source(Protocol):
@@ -75,11 +77,11 @@ class Around:
         task_id = called.rpartition(":")[2]
         return status_of([write for write in written if write.task_id == task_id]) is Status.FINISHED
 
-    def ancestors(self) -> Iterator[Station]:
+    def ancestors(self) -> "Iterator[Station]":
         """Its line from the parent back."""
         return self._stations(list(self._lineage.line(self._ref.checkpoint_id))[1:])
 
-    def ahead(self) -> Iterator[Station]:
+    def ahead(self) -> "Iterator[Station]":
         """Itself and its line of first children."""
         return self._stations(self._first_children())
 
@@ -89,7 +91,9 @@ class Around:
             yield at
             at = next(iter(self._lineage.children.get(at, ())), None)
 
-    def _stations(self, checkpoint_ids: Iterable[str]) -> Iterator[Station]:
+    def _stations(self, checkpoint_ids: Iterable[str]) -> "Iterator[Station]":
+        from ckpt_cli.history.delta import Station
+
         for checkpoint_id in checkpoint_ids:
             state = self._state(checkpoint_id)
             yield Station(state, self._source.writes(state.ref), self._grown(state))

@@ -4,12 +4,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ckpt_cli.around import Around
 from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
-from ckpt_cli.history import delta
-from ckpt_cli.history.channels import TASKS, user_channels
+from ckpt_cli.history.channels import TASKS, missing, unwrapped, user_channels
 from ckpt_cli.history.due import Wiring
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.naming import Names
@@ -21,6 +20,9 @@ from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, T
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
+
+if TYPE_CHECKING:
+    from ckpt_cli.history.delta import Rebuilt
 
 T = TypeVar("T")
 
@@ -194,17 +196,19 @@ class Reader:
         """
         state = self.state(ref)
         rebuilt = {channel: found.value for channel, found in self.deltas(ref).items()}
-        held = {channel: delta.unwrapped(value) for channel, value in state.values.items()}
+        held = {channel: unwrapped(value) for channel, value in state.values.items()}
         return {c: rebuilt[c] if c in rebuilt else held[c] for c in user_channels(state) if c in rebuilt or c in held}
 
-    def deltas(self, ref: Ref) -> dict[str, delta.Rebuilt]:
+    def deltas(self, ref: Ref) -> "dict[str, Rebuilt]":
         """The delta channels whose value a checkpoint doesn't store, with the seed and writes that make it."""
         state = self.state(ref)
-        missing = delta.missing(state)
-        if not missing:
+        unstored = missing(state)
+        if not unstored:
             return {}
+        from ckpt_cli.history.delta import rebuild
+
         around = Around(self, ref)
-        return delta.rebuild(state, missing, around.ancestors(), around.ahead)
+        return rebuild(state, unstored, around.ancestors(), around.ahead)
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""

@@ -5,7 +5,9 @@ Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.p
 """
 
 from math import isfinite
+from typing import Any
 
+from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State, Version
 
 TASKS = "__pregel_tasks"
@@ -103,3 +105,20 @@ def user_channels(state: State) -> list[str]:
     """The channels of the user's state that were ever written, whether or not they hold a value, in stored order."""
     names = dict.fromkeys([*state.values, *state.versions])
     return [channel for channel in names if not is_control(channel, state)]
+
+
+def missing(state: State) -> list[str]:
+    """The user's channels that have a version and no value: delta channels (langgraph 1.2), or empty ones."""
+    if state.v < 4:
+        return []
+    return [c for c in state.versions if c not in state.values and not is_control(c, state)]
+
+
+def is_snapshot(value: Any) -> bool:
+    """Whether a stored value is a delta channel's snapshot."""
+    return isinstance(value, Node) and value.form is Form.SNAPSHOT
+
+
+def unwrapped(value: Any) -> Any:
+    """A stored value as the graph sees it: without the mark of a snapshot."""
+    return value.state if is_snapshot(value) else value
