@@ -65,7 +65,7 @@ def run(
     """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
     row = reader.resolve(thread, rev, ns)
     state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
-    snapshot = reader.snapshot(row.ref)
+    snapshot, near = reader.snapshot(row.ref), _Neighbours(reader, row, lineage)
     found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
@@ -77,11 +77,11 @@ def run(
         short=short(row.checkpoint_id),
         step=state.step,
         source=state.source,
-        nodes=_nodes(reader, row, lineage),
+        nodes=near.nodes,
         time=iso(ids.unix_time(row.checkpoint_id) or ids.unix_time(state.ts)),
         format=state.v,
-        parent=_parent(reader, row, lineage),
-        children=[_link(reader, row.ref, child) for child in lineage.children.get(row.checkpoint_id, ())],
+        parent=near.parent,
+        children=near.children,
         marks=_marks(lineage, row.checkpoint_id),
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
@@ -159,23 +159,37 @@ def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
     raise PayloadCorrupt(f"channel {name!r} can't be decoded: {one.problem}", hint="--raw shows its bytes")
 
 
-def _nodes(reader: Reader, row: CheckpointRow, lineage: Lineage) -> dict[str, int]:
-    describer = Describer(reader, row.thread_id, row.ns, lineage)
-    describer.read_notes([row.checkpoint_id])
-    describer.read_writes([row.checkpoint_id])
-    return describer.steps.nodes(row.checkpoint_id)
+class _Neighbours:
+    """What a checkpoint is linked to, with the steps that metadata tells."""
 
+    def __init__(self, reader: Reader, row: CheckpointRow, lineage: Lineage) -> None:
+        self._row = row
+        self._lineage = lineage
+        self._short = reader.short(row.thread_id)
+        self._children = lineage.children.get(row.checkpoint_id, [])
+        parent = lineage.parent(row.checkpoint_id)
+        self._describer = Describer(reader, row.thread_id, row.ns, lineage)
+        self._describer.read_notes([row.checkpoint_id, *self._children, *([parent] if parent is not None else [])])
+        self._describer.read_writes([row.checkpoint_id])
 
-def _parent(reader: Reader, row: CheckpointRow, lineage: Lineage) -> Link | None:
-    parent = lineage.parent(row.checkpoint_id)
-    if parent is not None:
-        return _link(reader, row.ref, parent)
-    missing = lineage.missing(row.checkpoint_id)
-    return None if missing is None else _link(reader, row.ref, missing, stored=False)
+    @property
+    def nodes(self) -> dict[str, int]:
+        return self._describer.steps.nodes(self._row.checkpoint_id)
 
+    @property
+    def children(self) -> list[Link]:
+        return [self._link(child) for child in self._children]
 
-def _link(reader: Reader, ref: Ref, checkpoint_id: str, *, stored: bool = True) -> Link:
-    return Link(checkpoint_id, reader.short(ref.thread_id)(checkpoint_id), ids.step(checkpoint_id), stored)
+    @property
+    def parent(self) -> Link | None:
+        parent = self._lineage.parent(self._row.checkpoint_id)
+        if parent is not None:
+            return self._link(parent)
+        missing = self._lineage.missing(self._row.checkpoint_id)
+        return None if missing is None else Link(missing, self._short(missing), ids.step(missing), stored=False)
+
+    def _link(self, checkpoint_id: str) -> Link:
+        return Link(checkpoint_id, self._short(checkpoint_id), self._describer.steps.note(checkpoint_id).step)
 
 
 def _marks(lineage: Lineage, checkpoint_id: str) -> list[str]:

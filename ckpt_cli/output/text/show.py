@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.history.shortids import EMPTY
+from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
@@ -15,6 +16,7 @@ from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 
 _LABEL = 10
+_CHILDREN = 12
 
 
 def render(view: ShowView, page: Page) -> Iterator[Line]:
@@ -49,13 +51,15 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
     yield [("title", view.thread_id), ("", "  "), ("id", view.short), *_marks(view)]
     if view.ns:
         yield _labelled("namespace", [("", view.ns)])
-    yield _labelled("id", [("id", view.checkpoint_id)])
+    yield _labelled("id", [("id", view.checkpoint_id or EMPTY)])
     yield _labelled("step", _step(view))
     yield _labelled("time", _time(view, page))
     parent: Line = [("muted", "none")] if view.parent is None else _link(view.parent)
     yield _labelled("parent", parent)
-    for at, child in enumerate(view.children):
+    for at, child in enumerate(view.children[:_CHILDREN]):
         yield _labelled("children" if at == 0 else "", _link(child))
+    if len(view.children) > _CHILDREN:
+        yield _labelled("", [("muted", f"… {len(view.children) - _CHILDREN} more")])
     told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
     for at, (key, value) in enumerate(told.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
@@ -120,15 +124,19 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []
     if channel.empty or channel.problem:
-        told = ("muted", channel.note or "empty") if channel.empty else ("bad", f"can't be decoded: {channel.problem}")
-        yield [*head, ("", "  "), told, *version]
+        told = (
+            ("muted", "not stored here" if channel.note else "empty")
+            if channel.empty
+            else ("bad", f"can't be decoded: {channel.problem}")
+        )
+        yield fit([*head, ("", "  "), told, *version], page.width)
         return
     value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
     line = None if note or version else inline(value, page, max(width, cell_len(name)) + 4)
     if line is not None:
         yield [*head, ("", "  "), line]
         return
-    yield [*head, ("", "  "), ("muted", _how_much(channel.value)), *version, *note]
+    yield fit([*head, ("", "  "), ("muted", _how_much(channel.value)), *version, *note], page.width)
     yield from block(value, page, 4, full=view.full)
 
 
