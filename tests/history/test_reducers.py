@@ -75,6 +75,7 @@ def test_overwrite() -> None:
     assert APPEND.step(["old"], writes) == ["x"]
     assert APPEND.replay(["old"], writes) == ["x", "b"]
     assert APPEND.replay(["old"], writes[:2]) == ["x"]
+    assert APPEND.step(["old"], [{"type": "__overwrite__", "value": ["x"]}]) == ["x"]
 
 
 def test_evidence_counts_every_step() -> None:
