@@ -146,9 +146,7 @@ def test_what_is_no_interrupt(value: Any) -> None:
     "value",
     [
         decoded(VALUES["send"]),
-        Node(
-            Opened("langgraph.constants", "Send", Form.LC2, {"args": [], "kwargs": {"node": "work", "arg": {"i": 1}}})
-        ),
+        Node(Opened("langgraph.constants", "Send", Form.LC2, {"args": [], "kwargs": WORK})),
         Node(Opened("langgraph.types", "Send", Form.PICKLE, {"state": WORK})),
         Node(Opened("langgraph.types", "Send", Form.ARGS, ["work", {"i": 1}, None])),
     ],
