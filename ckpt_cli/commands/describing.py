@@ -6,7 +6,7 @@ from functools import cached_property
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.changes import Change
-from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
 from ckpt_cli.history.credit import note
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Snapshot, Status, Task
@@ -71,8 +71,12 @@ class Describer:
         """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
         state, parent = self.reader.state(ref), self.lineage.parent(ref.checkpoint_id)
         self.steps.learn(state)
-        unknown = self.steps.note(ref.checkpoint_id).source != "fork" and self.steps.changes(ref.checkpoint_id) is None
-        if unknown and parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
+        source = self.steps.note(ref.checkpoint_id).source
+        if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
+            return
+        if source == "input" and START in state.values:
+            self.steps.given(state)
+        elif parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
             self.steps.compare(state, self.reader.state(self.ref(parent)))
 
     def ref(self, checkpoint_id: str) -> Ref:

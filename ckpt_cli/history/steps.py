@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.history import channels, ids
-from ckpt_cli.history.changes import UNKNOWN, Change, Habit, between, changed, changes, habits, is_output
+from ckpt_cli.history.changes import UNKNOWN, Change, Habit, Kind, between, changed, changes, habits, is_output
 from ckpt_cli.history.channels import CONTROL_WRITES, RETURN, START, TASKS
 from ckpt_cli.history.credit import Credit, Note, path
 from ckpt_cli.history.lineage import Lineage
@@ -17,6 +17,7 @@ from ckpt_cli.values.known import js_send, overwrite
 from ckpt_cli.values.state import State, TaskWrite
 
 _NO_MAKING = CONTROL_WRITES | {RETURN}
+_EDGES_NAMED = 3  # the checkpoint format since which every edge is a channel that names its target
 _BACK = 200  # steps up a line that are searched for what was written before
 _PROOF = 3  # steps that wrote to a channel, of which its habit is learned
 
@@ -113,7 +114,14 @@ class Steps(Credit):
             for triggers in trigger_sets(known.get(node, {f"branch:to:{node}"})):
                 if task_id in place.pull(node, triggers):
                     return node
-        return None
+        return self._after(place, task_id) if place.v < _EDGES_NAMED else None
+
+    def _after(self, place: Place, task_id: str) -> str | None:
+        """The node that a plain edge of an old release started: such an edge bore the name of the node it came from."""
+        outputs = (outputs_by_node(told.outputs, told.source) for told in self.notes.values())
+        nodes = dict.fromkeys(node for output in outputs for node in output)
+        makers = self.nodes(place.checkpoint_id)
+        return next((n for n in nodes for maker in makers if task_id in place.pull(n, (maker,))), None)
 
     def _due(self, checkpoint_id: str) -> list[str]:
         """The nodes that the step before called by name."""
@@ -159,6 +167,10 @@ class Steps(Credit):
         All such releases recorded outputs in metadata too.
         """
         return self._told and not write.row.task_path and write.read and bool(write.value == write.channel)
+
+    def given(self, state: State) -> None:
+        """Take in a decoded input of the functional API, whose writes tell nothing of what came in."""
+        self._compared[state.ref.checkpoint_id] = [Change(START, Kind.SET, state.values[START])]
 
     def compare(self, state: State, parent: State) -> None:
         """Take in two decoded states where no writes tell what the step between them changed."""
