@@ -9,7 +9,7 @@ import typer
 
 from ckpt_cli.commands.completing import complete_namespace
 from ckpt_cli.commands.options import Channels, Since, Threads
-from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.needle import Needle
 from ckpt_cli.history.paths import spell
@@ -123,8 +123,10 @@ def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
 
 
 def _nothing_readable(unreadable: list[Unreadable]) -> PayloadCorrupt:
-    one = unreadable[0]
-    return PayloadCorrupt(f"nothing was found, but {len(unreadable)} could not be searched: {one.problem}")
+    problem = f"nothing was found, but {len(unreadable)} could not be searched: {unreadable[0].problem}"
+    if any(one.locked for one in unreadable):
+        return KeyMissing(problem, hint="--key-env NAME names the key's variable")
+    return PayloadCorrupt(problem)
 
 
 def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> tuple[list[Hit], list[Unreadable]]:
@@ -178,7 +180,7 @@ class _Namespace:
             try:
                 state = self._reader.decode(checkpoint)
             except PayloadCorrupt as error:
-                self._failed(checkpoint_id, error.message)
+                self._failed(checkpoint_id, error.message, isinstance(error, KeyMissing))
             else:
                 self._values(checkpoint_id, Place.STATE, {**state.values, **_sends(state.sends)})
         if self._metadata and self._needle.may_hold(checkpoint.metadata):
@@ -190,7 +192,7 @@ class _Namespace:
             if not self._wanted(name):
                 continue
             if isinstance(value, Node) and value.form is Form.BROKEN:
-                self._failed(checkpoint_id, f"{name}: {value.problem}")
+                self._failed(checkpoint_id, f"{name}: {value.problem}", value.needs_key)
             self._seen.add(checkpoint_id, place, self._search.find(value, (name,)))
 
     def _writes(self, recent: set[str]) -> None:
@@ -203,8 +205,8 @@ class _Namespace:
     def _wanted(self, channel: str) -> bool:
         return not self._scope.channels or channel in self._scope.channels
 
-    def _failed(self, checkpoint_id: str, problem: str) -> None:
-        self.unreadable.append(Unreadable(self._thread, self._ns, checkpoint_id, problem))
+    def _failed(self, checkpoint_id: str, problem: str, locked: bool) -> None:
+        self.unreadable.append(Unreadable(self._thread, self._ns, checkpoint_id, problem, locked))
 
     def _hit(self, one: Sighting, head: str) -> Hit:
         return Hit(

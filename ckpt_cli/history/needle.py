@@ -6,6 +6,7 @@ they are unless an escape is near, so a payload without that word holds no match
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -52,14 +53,16 @@ class Needle:
         if not pattern:
             raise UsageError("the pattern is empty")
         try:
-            self._regex = re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of patterns that a later Python may read otherwise
+                self._regex = re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
+                runs = [pattern] if fixed else list(_runs(self._regex))
         except (re.error, RecursionError, OverflowError) as error:
             at = getattr(error, "pos", None)
             shown = [pattern, " " * at + "^"] if isinstance(at, int) and "\n" not in pattern else []
             hint = "-F looks for plain text" if not fixed else ""
             raise UsageError(f"not a regular expression: {error}", hint=hint, candidates=shown) from error
         folded = bool(self._regex.flags & re.IGNORECASE)
-        runs = [pattern] if fixed else list(_runs(self._regex))
         self.word = _best(runs, folded)
         self._finds = _finder(self.word, folded)
         self._exact = "" if folded else max(runs, key=len, default="")

@@ -59,12 +59,13 @@ class ThreadCount:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A checkpoint or write that could not be searched."""
+    """A checkpoint, or a channel or write of it, that could not be searched; `locked` where a key would help."""
 
     thread_id: str
     ns: str
     checkpoint_id: str
     problem: str
+    locked: bool = False
 
 
 @dataclass

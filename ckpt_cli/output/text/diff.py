@@ -105,7 +105,7 @@ class _Screen:
             yield [*head, *lines[0][2:]]
             yield from lines[1:]
             return
-        yield head[:-1]
+        yield _bare(head)
         yield from lines
 
     def _leaf(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
@@ -126,14 +126,14 @@ class _Screen:
             if len(lines) == 1 and line_len(head) + line_len(lines[0]) <= self._room(0):
                 yield [*head, *lines[0]]
                 return
-            yield head[:-1]
+            yield _bare(head)
             yield from ([("", " " * (indent + 4)), *line] for line in lines)
             return
         old, new = inline(before, self._page, line_len(head)), inline(after, self._page, line_len(head))
         if old and new and cell_len(old[1]) + cell_len(new[1]) + 3 <= self._room(line_len(head)):
             yield [*head, ("removed", old[1]), ("muted", " → "), ("added", new[1])]
             return
-        yield [*head, ("muted", f"{size_of(before)} → {size_of(after)}".strip(" →"))]
+        yield _bare([*head, ("muted", f"{size_of(before)} → {size_of(after)}".strip(" →"))])
         yield from self._side("-", before, indent + 4, "removed")
         yield from self._side("+", after, indent + 4, "added")
 
@@ -142,6 +142,8 @@ class _Screen:
 
     def _whole(self, value: Any, head: Line, indent: int, style: str) -> Iterator[Line]:
         """A value that is there on one side only."""
+        version = _VERSION.fullmatch(value) if isinstance(value, str) else None
+        value = int(version[1]) if version else value
         said = message(value)
         if not self._full and said is not None and not said.tool_calls:
             value = said.text
@@ -162,6 +164,13 @@ class _Screen:
 
     def _room(self, used: int) -> int:
         return max((self._page.width or 0) - used, 20)
+
+
+def _bare(line: Line) -> Line:
+    """A line that ends in blanks without them."""
+    while line and not line[-1][1].strip():
+        line = line[:-1]
+    return [*line[:-1], (line[-1][0], line[-1][1].rstrip())] if line else line
 
 
 def _versions(before: Any, after: Any) -> tuple[str, str] | None:

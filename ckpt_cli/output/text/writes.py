@@ -22,7 +22,7 @@ def render(view: WritesView, page: Page) -> Iterator[Line]:
         return
     pending = "no writes"
     if view.tasks:
-        pending = "history: a later checkpoint continues this one" if view.consumed else "pending"
+        pending = "history: a child continues it" if view.consumed else "pending"
     step = f"  step {view.step}" if view.step is not None else ""
     yield [("title", view.thread_id), ("", "  "), ("id", view.short), ("muted", f"{step}  {pending}")]
     for task in view.tasks:
