@@ -25,7 +25,7 @@ from ckpt_cli.values.node import Form, Node
 
 __all__ = ["from_json", "to_json"]
 
-_AMBIGUOUS = {(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")}
+_AMBIGUOUS = frozenset({(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")})
 """Classes that say another form by themselves."""
 
 _SCALARS = frozenset({str, int, bool, type(None)})
