@@ -30,7 +30,7 @@ def test_looks(name: str, database: Database) -> None:
     golden.check(f"writes/{name}", at(database(source), writes, thread, **options))
 
 
-@pytest.mark.parametrize("source", ["real", "legacy/py-0.2.28", "legacy/py-0.6.11", "legacy/py-1.2.22"])
+@pytest.mark.parametrize("source", ["real", "legacy/py-0.5.4", "legacy/py-0.6.11", "legacy/py-1.2.22"])
 def test_nodes_are_told_with_and_without_task_paths(source: str, database: Database) -> None:
     """The same where the database has no such column: the task's id tells."""
     thread = "chat-linear" if source == "real" else "chat"
