@@ -72,12 +72,10 @@ class Reader:
         return found
 
     def lineage(self, thread_id: str, ns: str = "") -> Lineage:
-        """The tree of one namespace, from ids and parents alone."""
+        """The tree of one namespace, from ids and parents alone; short ids will want the thread's other rows, too."""
         key = (thread_id, ns)
         if key not in self._lineages:
-            whole = self._rows is not None and self._rows[0] == thread_id
-            rows = (row for row in self.rows(thread_id) if row.ns == ns) if whole else self.saver.rows(thread_id, ns)
-            self._lineages[key] = Lineage(rows)
+            self._lineages[key] = Lineage(row for row in self.rows(thread_id) if row.ns == ns)
             _bound(self._lineages, _LINEAGES_KEPT)
         return self._lineages[key]
 
