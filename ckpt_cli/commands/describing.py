@@ -1,6 +1,7 @@
 """Tells of checkpoints in one line each, reading no more than that needs: `log` and `tree` are made of these."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -23,6 +24,8 @@ from ckpt_cli.views.steps import ChangeView, HaltView, InterruptView, StepView, 
 VALUE = 4096
 """A longer write isn't read to tell what it changed: its size is told."""
 _TIPS = 12  # of which the checkpoint is read for status and next, besides the head's
+_EDITS = 12  # updates that are compared with their parents
+_EDIT_BYTES = 2_000_000
 _TIP_BYTES = 16_000_000  # a larger one is only read if it is the head
 
 
@@ -67,17 +70,33 @@ class Describer:
                 if checkpoint_id == head:
                     self.problem = error
 
+    def read_edits(self, checkpoint_ids: Sequence[str]) -> None:
+        """Compare the newest updates that no writes explain with their parents: a person's hand is worth the reading.
+
+        langgraph keeps an update's writes only where the thread had not gone on from there.
+        """
+        edits = [i for i in checkpoint_ids if self.steps.note(i).source == "update" and self.steps.changes(i) is None]
+        for checkpoint_id in edits[-_EDITS:]:
+            if (self.lineage.rows[checkpoint_id].size or 0) <= _EDIT_BYTES:
+                with suppress(PayloadCorrupt):
+                    self._compare(self.ref(checkpoint_id))
+
+    def _compare(self, ref: Ref) -> None:
+        parent = self.lineage.parent(ref.checkpoint_id)
+        if parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
+            self.steps.compare(self.reader.state(ref), self.reader.state(self.ref(parent)))
+
     def _learn(self, ref: Ref) -> None:
         """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
-        state, parent = self.reader.state(ref), self.lineage.parent(ref.checkpoint_id)
+        state = self.reader.state(ref)
         self.steps.learn(state)
         source = self.steps.note(ref.checkpoint_id).source
         if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
             return
         if source == "input" and START in state.values:
             self.steps.given(state)
-        elif parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
-            self.steps.compare(state, self.reader.state(self.ref(parent)))
+        else:
+            self._compare(ref)
 
     def ref(self, checkpoint_id: str) -> Ref:
         """The full name of one of its checkpoints."""

@@ -153,6 +153,7 @@ class _Drawing:
         sent = [i for row in found for i in row.run if steps.called(i)]
         self.describer.read_writes([*shown, *sent[:_SENDS]])
         self.describer.read_tips(shown)
+        self.describer.read_edits(shown)
         for row in found:
             yield self._view(row)
         if None in self._calls:

@@ -11,6 +11,7 @@ from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, Tree
 _RAILS = 12  # more are not drawn: no tree is that deep, short of 4096 checkpoints laid out against it
 _WHO = (18, 32)  # cells for who made a step, on a narrow page and on a wide one
 _NARROW = 100
+_NEEDED = 3  # facts in the heading that go last where there is no room: how many, branches, status
 _CHANGES = 30  # below which the time is left out rather than the changes
 STATUS_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
 
@@ -62,11 +63,13 @@ class _Tree:
         facts: list[Line] = [[("muted", _count(view.checkpoints, "checkpoint"))]]
         if len(view.branches) > 1:
             facts.append([("muted", f"{len(view.branches):,} branches")])
+        facts.append(self._status())
         if view.subgraph_checkpoints:
             facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
         if self._clock.day:
             facts.append([("muted", self._clock.day)])
-        facts.append(self._status())
+        while self._width is not None and len(facts) > 1 and line_len([*line, *joined(facts, " · ")]) > self._width:
+            del facts[-1 if len(facts) > _NEEDED else 0]
         return [*line, *joined(facts, " · ")]
 
     def _ns(self, ns: str) -> str:
