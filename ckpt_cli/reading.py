@@ -10,9 +10,10 @@ from ckpt_cli.around import Around
 from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
 from ckpt_cli.history.channels import TASKS, missing, unwrapped, user_channels
 from ckpt_cli.history.due import Wiring
+from ckpt_cli.history.finder import Finder
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.naming import Names
-from ckpt_cli.history.revisions import Finder, is_own, split_thread
+from ckpt_cli.history.revisions import is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 _STATES_KEPT = 8
 _LINEAGES_KEPT = 64
+_LISTED = 8
 _NEAR = 2000  # threads looked at for "did you mean"
 
 
@@ -89,7 +91,12 @@ class Reader:
         """What the saver itself gives when no id is named."""
         rows = self.saver.newest(thread_id, ns, 1)
         if not rows:
-            raise CheckpointNotFound(f"thread {thread_id!r} has no checkpoint in namespace {ns!r}")
+            known = [name for name in self.saver.namespaces(thread_id) if name]
+            near = [name for name in known if ns and name.startswith(ns)] or known
+            hint = "--ns takes one of these" if near else "it has no subgraphs: leave --ns out"
+            raise CheckpointNotFound(
+                f"thread {thread_id!r} has no checkpoint in namespace {ns!r}", hint=hint, candidates=near[:_LISTED]
+            )
         return rows[0]
 
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
@@ -235,7 +242,7 @@ def _bound(kept: OrderedDict[Any, Any], most: int) -> None:
 
 
 class _Namespace:
-    """One namespace as `history.revisions.Rows`."""
+    """One namespace as `history.finder.Rows`."""
 
     def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
         self._reader = reader

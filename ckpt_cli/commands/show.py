@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.describing import Describer
+from ckpt_cli.commands.neighbours import Neighbours, marks
 from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
@@ -14,13 +14,13 @@ from ckpt_cli.history.delta import Rebuilt
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.reducers import ABSENT
 from ckpt_cli.history.snapshot import Snapshot, Task
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
+from ckpt_cli.model import Checkpoint, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State
-from ckpt_cli.views.show import Channel, Link, ShowView, Stored, TaskLine
+from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 from ckpt_cli.views.steps import InterruptView
 
 _HEAD = 16
@@ -65,7 +65,7 @@ def run(
     """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
     row = reader.resolve(thread, rev, ns)
     state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
-    snapshot, near = reader.snapshot(row.ref), _Neighbours(reader, row, lineage)
+    snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)
     found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
@@ -82,7 +82,7 @@ def run(
         format=state.v,
         parent=near.parent,
         children=near.children,
-        marks=_marks(lineage, row.checkpoint_id),
+        marks=marks(lineage, row.checkpoint_id),
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
         hidden=len(found) - len(shown) if not channels else 0,
@@ -157,54 +157,6 @@ def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
     if isinstance(one.value, Node) and one.value.needs_key:
         raise KeyMissing(f"channel {name!r}: {one.problem}", hint="--key-env NAME names the key's variable")
     raise PayloadCorrupt(f"channel {name!r} can't be decoded: {one.problem}", hint="--raw shows its bytes")
-
-
-class _Neighbours:
-    """What a checkpoint is linked to, with the steps that metadata tells."""
-
-    def __init__(self, reader: Reader, row: CheckpointRow, lineage: Lineage) -> None:
-        self._row = row
-        self._lineage = lineage
-        self._short = reader.short(row.thread_id)
-        self._children = lineage.children.get(row.checkpoint_id, [])
-        parent = lineage.parent(row.checkpoint_id)
-        self._describer = Describer(reader, row.thread_id, row.ns, lineage)
-        self._describer.read_notes([row.checkpoint_id, *self._children, *([parent] if parent is not None else [])])
-        self._describer.read_writes([row.checkpoint_id])
-
-    @property
-    def nodes(self) -> dict[str, int]:
-        return self._describer.steps.nodes(self._row.checkpoint_id)
-
-    @property
-    def children(self) -> list[Link]:
-        return [self._link(child) for child in self._children]
-
-    @property
-    def parent(self) -> Link | None:
-        parent = self._lineage.parent(self._row.checkpoint_id)
-        if parent is not None:
-            return self._link(parent)
-        missing = self._lineage.missing(self._row.checkpoint_id)
-        return None if missing is None else Link(missing, self._short(missing), ids.step(missing), stored=False)
-
-    def _link(self, checkpoint_id: str) -> Link:
-        return Link(checkpoint_id, self._short(checkpoint_id), self._describer.steps.note(checkpoint_id).step)
-
-
-def _marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
-    marks = ["head"] if checkpoint_id == lineage.head else []
-    children = lineage.children.get(checkpoint_id, [])
-    if not children and checkpoint_id != lineage.head:
-        marks.append("tip")
-    if len(children) > 1:
-        marks.append("fork point")
-    if len(lineage.branches) > 1:
-        end = checkpoint_id
-        while kids := lineage.children.get(end):
-            end = kids[0]
-        marks += [f"branch:{branch.number}" for branch in lineage.branches if branch.tip == end]
-    return marks
 
 
 def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:

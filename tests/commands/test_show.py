@@ -129,6 +129,13 @@ def test_what_is_not_there_is_exit_code_4(
     assert (caught.value.exit_code, caught.value.hint) == (4, hint)
 
 
+def test_a_namespace_that_is_not_there_names_those_that_are(database: Database) -> None:
+    """The beginning of one narrows them down."""
+    with pytest.raises(CheckpointNotFound) as caught:
+        at(database("real"), show, "subgraph-interrupted", ns="child")
+    assert [name.partition(":")[0] for name in caught.value.candidates] == ["child", "child"]
+
+
 @pytest.mark.parametrize("thread", ["线程-测试-😀"])
 def test_every_revision_of_an_odd_thread_is_found_by_its_short_id(thread: str, database: Database) -> None:
     """Short ids stand for themselves whatever the thread is called."""

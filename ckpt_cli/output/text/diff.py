@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad
-from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import brief, size_of
+from ckpt_cli.output.text.diffrows import rows, stat_rows
 from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.wording import worded
 from ckpt_cli.values.difference import Counts, Difference, Kind
@@ -29,7 +30,7 @@ _LONG = 32
 def render(view: DiffView, page: Page) -> Iterator[Line]:
     """All differences on a screen, or tab-separated rows."""
     if page.width is None:
-        yield from _stat_rows(view) if view.stat else _rows(view, page)
+        yield from stat_rows(view) if view.stat else rows(view, page)
         return
     yield _sides(view.before, view.after)
     if view.equal:
@@ -230,28 +231,3 @@ def _amount(one: Difference) -> Line:
         return [("", f"{inner} {'difference' if inner == 1 else 'differences'} inside")]
     value = one.before if one.kind is Kind.REMOVED else one.after
     return [("", f"{one.kind}"), ("muted", f"  {size_of(value)}" if not is_leaf(value) else "")]
-
-
-def _rows(view: DiffView, page: Page) -> Iterator[Line]:
-    """Kind, path, before and after."""
-    for one in _leaves([*view.channels, *view.meta]):
-        before = brief(one.before, reveal=page.reveal) if one.kind in (Kind.CHANGED, Kind.REMOVED) else one.was or ""
-        after = brief(one.after, reveal=page.reveal) if one.kind is not Kind.REMOVED else ""
-        yield row([("", cell)] for cell in (str(one.kind), one.path, before, after))
-
-
-def _leaves(found: Sequence[Difference]) -> Iterator[Difference]:
-    for one in found:
-        if one.parts:
-            yield from _leaves(one.parts)
-        else:
-            yield one
-
-
-def _stat_rows(view: DiffView) -> Iterator[Line]:
-    """Kind, channel, and how many elements were kept, changed, moved, removed, added."""
-    for one in [*view.channels, *view.meta]:
-        counts = one.counts or Counts()
-        numbers = (counts.kept, counts.changed, counts.moved, counts.removed, counts.added)
-        cells = [str(one.kind), one.path, *(str(n) if one.counts else "" for n in numbers)]
-        yield row([("", cell)] for cell in cells)

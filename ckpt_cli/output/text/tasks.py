@@ -31,12 +31,19 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
 
 def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
     """An error at the end of a line, or below it where it is long."""
-    told = error if isinstance(error, str) else brief(error, reveal=page.reveal)
+    told = error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
     if page.width is None or ("\n" not in told and line_len(line) + cell_len(told) + 2 <= page.width):
         yield [*line, ("", "  "), ("bad", told)]
         return
     yield line
     yield from ([("", "      "), ("bad", part)] for part in wrap(told, max(page.width - 6, 20)))
+
+
+def _javascript(error: Any) -> str:
+    """LangGraph.js stores what an error says and what it is called."""
+    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        return ""
+    return f"{error.get('name') or 'Error'}: {error['message']}"
 
 
 def questions(asked: Sequence[InterruptView], page: Page, indent: int, column: int) -> Iterator[Line]:
