@@ -11,7 +11,7 @@ from ckpt_cli.values.known import Message, message
 from ckpt_cli.views.steps import ChangeView
 
 _HALF = 10  # cells below which the old value is left out
-_SHORT = (24, 14)  # cells for what stands behind the first change, where there is room and where there is less
+_SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
 _LEAST = 28  # cells below which the first change stands alone
 UNCUT = 160
 """Cells of one value where nothing limits the line: a summary all the same."""
@@ -33,7 +33,7 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: boo
         return [*one(ordered[0], UNCUT), *_rest(ordered[1:], UNCUT)]
     enough = min(line_len(one(ordered[0], cells)), _LEAST)
     names: Line = [("muted", "  " + ", ".join(_name(change.channel) for change in ordered[1:]))]
-    for rest in (*(_rest(ordered[1:], short) for short in _SHORT), names):
+    for rest in (_rest(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
     return [*one(ordered[0], cells - 2), ("muted", " …")]
