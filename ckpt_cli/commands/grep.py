@@ -20,14 +20,14 @@ from ckpt_cli.views.grep import GrepView, Hit, ThreadCount, Unreadable
 
 def grep(
     session: Session,
-    pattern: Annotated[str, typer.Argument(help="A Python regular expression.", show_default=False)],
+    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A Python regular expression.", show_default=False)],
     threads: Threads = None,
     fixed: Annotated[bool, typer.Option("--fixed", "-F", help="The pattern is plain text.")] = False,
     ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="a is A.")] = False,
     channel: Channels = None,
     places: Annotated[
         list[Place] | None,
-        typer.Option("--in", help="Only state, writes or metadata; may be repeated.", show_default=False),
+        typer.Option("--in", metavar="PLACE", help="Only state, writes or metadata; may be repeated."),
     ] = None,
     ns: Annotated[
         str | None,

@@ -32,7 +32,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
     if page.width is None:
         yield from stat_rows(view) if view.stat else rows(view, page)
         return
-    yield _sides(view.before, view.after)
+    yield from _sides(view.before, view.after, page.width)
     if view.equal:
         yield [("muted", "no difference")]
     elif view.stat:
@@ -45,20 +45,27 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
             yield from screen.differences(view.meta, 2)
 
 
-def _sides(before: End, after: End) -> Line:
+def _sides(before: End, after: End, width: int) -> Iterator[Line]:
+    """Which two checkpoints: in one line, or one each where their names are long."""
     left, right = _side(before), _side(after)
-    if (before.thread_id, before.ns) == (after.thread_id, after.ns):
-        where = f"{after.thread_id}  {after.ns}".rstrip()
-        return [("title", where), ("", "  "), *left, ("muted", " → "), *right]
-    return [
-        ("title", before.thread_id),
-        ("", " "),
-        *left,
-        ("muted", " → "),
-        ("title", after.thread_id),
-        ("", " "),
-        *right,
-    ]
+    if (before.thread_id, before.ns) != (after.thread_id, after.ns):
+        left, right = [*_where(before), *left], [*_where(after), *right]
+        title: Line = []
+    else:
+        title = _where(after)
+    arrow = [("muted", " → ")]
+    if line_len([*title, *left, *arrow, *right]) <= width:
+        yield [*title, *left, *arrow, *right]
+        return
+    if title:
+        yield title[:-1]
+    yield [*left, ("muted", " →")] if not title else [*left, *arrow, *right]
+    if not title:
+        yield right
+
+
+def _where(end: End) -> Line:
+    return [("title", end.thread_id), ("muted", f"  {end.ns}" if end.ns else ""), ("", "  ")]
 
 
 def _side(end: End) -> Line:
