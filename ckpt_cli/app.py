@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ckpt_cli import __version__
-from ckpt_cli.startup import prepare
+from ckpt_cli.startup import begin, leave, prepare
 
 ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
 
@@ -125,4 +125,5 @@ def run(args: Sequence[str]) -> int:
 
 def main() -> None:
     """The ``ckpt`` command."""
-    sys.exit(run(sys.argv[1:]))
+    begin()
+    leave(run(sys.argv[1:]))

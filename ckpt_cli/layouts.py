@@ -9,9 +9,11 @@ from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.model import Checkpoint, Payload, Ref
 from ckpt_cli.values.known import text
 from ckpt_cli.values.node import Form, Node
-from ckpt_cli.values.state import State
+from ckpt_cli.values.state import State, Version
 
 Decode = Callable[[Payload], Any]
+
+_KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 
 
 def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
@@ -22,19 +24,23 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     """
     row = checkpoint.row
     body = must_be_mapping(decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
-    v, updated = body.get("v"), body.get("updated_channels")
+    v, ts, updated = body.get("v"), body.get("ts"), body.get("updated_channels")
     return State(
         ref=row.ref,
         parent_id=row.parent_id,
         v=v if isinstance(v, int) else 0,
-        ts=str(body.get("ts") or row.checkpoint_id),
+        ts=ts if isinstance(ts, str) and ts else row.checkpoint_id,
         values=_values(body, checkpoint.channels, decode),
-        versions=named(body.get("channel_versions")),
-        seen={node: named(seen) for node, seen in named(body.get("versions_seen")).items()},
+        versions=_versions(body.get("channel_versions")),
+        seen={node: _versions(seen) for node, seen in named(body.get("versions_seen")).items()},
         metadata=named(decode(checkpoint.metadata)),
         updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
         sends=_sends(body, checkpoint, decode, sends_written_on),
     )
+
+
+def _versions(value: Any) -> dict[str, Version]:
+    return {channel: version for channel, version in named(value).items() if isinstance(version, int | str | float)}
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:
@@ -43,6 +49,9 @@ def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, dec
     checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
     """
     inline = body.get("channel_values")
+    lost = next((v for k, v in body.items() if k not in _KEYS and isinstance(v, Node) and v.form is Form.BROKEN), None)
+    if lost is not None and "channel_values" not in body and channels is None:
+        raise PayloadCorrupt(f"no channel of the checkpoint can be read: {lost.problem}")
     values = must_be_mapping(inline, "channel_values") if isinstance(inline, Node) else named(inline)
     return {**values, **{c: decode(p) for c, p in (channels or {}).items() if p.tag != "empty"}}
 
@@ -78,7 +87,8 @@ def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
     if isinstance(value, dict) or named(value):
         return named(value)
     if not isinstance(value, Node) or value.form is not Form.BROKEN:
-        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
+        named_kind = value.type if isinstance(value, Node) else type(value).__name__
+        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a value of type {named_kind}"
         raise PayloadCorrupt(f"{what} can't be decoded: {kind} where an object should be")
     if value.needs_key:
         raise KeyMissing(f"{what} can't be decoded: {value.problem}", hint="--key-env NAME names the key's variable")

@@ -2,26 +2,28 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from difflib import get_close_matches
 from itertools import islice
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ckpt_cli.errors import CheckpointNotFound, PayloadCorrupt, ThreadNotFound, UsageError
-from ckpt_cli.history import delta
-from ckpt_cli.history.channels import TASKS, user_channels
+from ckpt_cli.around import Around
+from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
+from ckpt_cli.history.channels import TASKS, missing, unwrapped, user_channels
 from ckpt_cli.history.due import Wiring
+from ckpt_cli.history.finder import Finder
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.naming import Names
-from ckpt_cli.history.revisions import Finder, is_own, split_thread
+from ckpt_cli.history.revisions import is_own, split_thread
 from ckpt_cli.history.shortids import ShortIds
-from ckpt_cli.history.snapshot import Snapshot, graph_of, snapshot
+from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
+
+if TYPE_CHECKING:
+    from ckpt_cli.history.delta import Rebuilt
 
 T = TypeVar("T")
 Tags = Callable[[str, str], Mapping[str, str]]
@@ -29,6 +31,7 @@ Tags = Callable[[str, str], Mapping[str, str]]
 
 _STATES_KEPT = 8
 _LINEAGES_KEPT = 64
+_LISTED = 8
 _NEAR = 2000  # threads looked at for "did you mean"
 
 
@@ -67,6 +70,8 @@ class Reader:
         """
         found = self.saver.thread(thread_id)
         if found is None:
+            from difflib import get_close_matches
+
             known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
             near = get_close_matches(thread_id, known, n=3, cutoff=0.5)
             hint = f"did you mean {near[0]}?" if near else "`ckpt threads` lists what there is"
@@ -74,12 +79,10 @@ class Reader:
         return found
 
     def lineage(self, thread_id: str, ns: str = "") -> Lineage:
-        """The tree of one namespace, from ids and parents alone."""
+        """The tree of one namespace, from ids and parents alone; short ids will want the thread's other rows, too."""
         key = (thread_id, ns)
         if key not in self._lineages:
-            whole = self._rows is not None and self._rows[0] == thread_id
-            rows = (row for row in self.rows(thread_id) if row.ns == ns) if whole else self.saver.rows(thread_id, ns)
-            self._lineages[key] = Lineage(rows)
+            self._lineages[key] = Lineage(row for row in self.rows(thread_id) if row.ns == ns)
             _bound(self._lineages, _LINEAGES_KEPT)
         return self._lineages[key]
 
@@ -93,7 +96,12 @@ class Reader:
         """What the saver itself gives when no id is named."""
         rows = self.saver.newest(thread_id, ns, 1)
         if not rows:
-            raise CheckpointNotFound(f"thread {thread_id!r} has no checkpoint in namespace {ns!r}")
+            known = [name for name in self.saver.namespaces(thread_id) if name]
+            near = [name for name in known if ns and name.startswith(ns)] or known
+            hint = "--ns takes one of these" if near else "it has no subgraphs: leave --ns out"
+            raise CheckpointNotFound(
+                f"thread {thread_id!r} has no checkpoint in namespace {ns!r}", hint=hint, candidates=near[:_LISTED]
+            )
         return rows[0]
 
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
@@ -169,35 +177,26 @@ class Reader:
         Raises:
             CheckpointNotFound, PayloadCorrupt: as `state`.
         """
+        around = Around(self, ref)
         return snapshot(
             self.state(ref),
             self.writes(ref),
-            consumed=bool(self.lineage(ref.thread_id, ref.ns).children.get(ref.checkpoint_id)),
-            history=lambda: self._others(ref),
-            namespaces=lambda: self.saver.namespaces(ref.thread_id),
+            consumed=around.consumed,
+            history=around.others,
+            namespaces=around.namespaces,
+            ended=around.returned,
         )
 
     def names(self, ref: Ref) -> Names:
         """Which nodes the tasks are that left writes on a checkpoint; neighbours are asked only where it can't tell."""
-        writes, known = self.writes(ref), Wiring(self.state(ref), lambda: self._others(ref))
-        names = Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
+        around, writes = Around(self, ref), self.writes(ref)
+        known = Wiring(self.state(ref), around.others)
+        names = Names(self.state(ref), writes, known, around.namespaces)
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
         known.learn_until(lambda: False)
-        return Names(self.state(ref), writes, known, lambda: self.saver.namespaces(ref.thread_id))
-
-    def _others(self, ref: Ref) -> Iterator[State]:
-        """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""
-        lineage = self.lineage(ref.thread_id, ref.ns)
-        nearest = [*lineage.children.get(ref.checkpoint_id, ()), *lineage.line(ref.checkpoint_id), *lineage.rows]
-        refs = [Ref(ref.thread_id, ref.ns, i) for i in dict.fromkeys(nearest)]
-        for ns in self.saver.namespaces(ref.thread_id) if ref.ns else ():
-            if ns != ref.ns and graph_of(ns) == graph_of(ref.ns):
-                refs += [Ref(ref.thread_id, ns, i) for i in self.lineage(ref.thread_id, ns).rows]
-        for other in refs:
-            with suppress(PayloadCorrupt):
-                yield from self.states([other])
+        return Names(self.state(ref), writes, known, around.namespaces)
 
     def values(self, ref: Ref) -> dict[str, Any]:
         """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
@@ -207,40 +206,19 @@ class Reader:
         """
         state = self.state(ref)
         rebuilt = {channel: found.value for channel, found in self.deltas(ref).items()}
-        held = {channel: delta.unwrapped(value) for channel, value in state.values.items()}
+        held = {channel: unwrapped(value) for channel, value in state.values.items()}
         return {c: rebuilt[c] if c in rebuilt else held[c] for c in user_channels(state) if c in rebuilt or c in held}
 
-    def deltas(self, ref: Ref) -> dict[str, delta.Rebuilt]:
+    def deltas(self, ref: Ref) -> "dict[str, Rebuilt]":
         """The delta channels whose value a checkpoint doesn't store, with the seed and writes that make it."""
         state = self.state(ref)
-        missing = delta.missing(state)
-        if not missing:
+        unstored = missing(state)
+        if not unstored:
             return {}
-        line = list(self.lineage(ref.thread_id, ref.ns).line(ref.checkpoint_id))
-        return delta.rebuild(
-            state, missing, self._stations(ref, line[1:]), lambda: self._stations(ref, self._ahead(ref))
-        )
+        from ckpt_cli.history.delta import rebuild
 
-    def _ahead(self, ref: Ref) -> Iterator[str]:
-        children = self.lineage(ref.thread_id, ref.ns).children
-        at: str | None = ref.checkpoint_id
-        while at is not None:
-            yield at
-            at = next(iter(children.get(at, ())), None)
-
-    def _stations(self, ref: Ref, checkpoint_ids: Iterable[str]) -> Iterator[delta.Station]:
-        for checkpoint_id in checkpoint_ids:
-            state = self.state(Ref(ref.thread_id, ref.ns, checkpoint_id))
-            yield delta.Station(state, self.writes(state.ref), self._grown(state))
-
-    def _grown(self, state: State) -> bool:
-        """Whether a checkpoint is what its parent's writes made: the first child, one step on, by a run."""
-        lineage = self.lineage(state.ref.thread_id, state.ref.ns)
-        parent_id = lineage.parent(state.ref.checkpoint_id)
-        if parent_id is None or state.source not in ("loop", "input") or state.step is None:
-            return False
-        parent = self.state(Ref(state.ref.thread_id, state.ref.ns, parent_id))
-        return lineage.children[parent_id][0] == state.ref.checkpoint_id and parent.step == state.step - 1
+        around = Around(self, ref)
+        return rebuild(state, unstored, around.ancestors(), around.ahead)
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""
@@ -269,7 +247,7 @@ def _bound(kept: OrderedDict[Any, Any], most: int) -> None:
 
 
 class _Namespace:
-    """One namespace as `history.revisions.Rows`."""
+    """One namespace as `history.finder.Rows`."""
 
     def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
         self._reader = reader

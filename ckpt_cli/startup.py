@@ -6,10 +6,29 @@ there beforehand is used. Ours takes what is plainly right and hands everything 
 the errors. Where Typer's insides are not as expected nothing is touched: slower, and still right.
 """
 
+import gc
+import os
+import sys
 from collections.abc import Sequence
-from typing import Any, get_args, get_origin
+from typing import Any, NoReturn, get_args, get_origin
 
 _UNSET = object()
+_YOUNG = 50_000  # objects made before the collector looks for cycles, of which a start makes none worth finding
+
+
+def begin() -> None:
+    """Let the collector rest while modules are loaded, which takes 0.01 s of it with Python's own 700."""
+    gc.set_threshold(_YOUNG, 20, 20)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once: what it holds goes with it, and taking it apart first takes 0.015 s."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # closed, full or never there; who wrote to it has said so
+            code = code or 8
+    os._exit(code)
 
 
 class _Plain:

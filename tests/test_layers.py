@@ -3,10 +3,16 @@
 import ast
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+
+from ckpt_cli.app import VERBS
+from ckpt_cli.views.base import View
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
@@ -24,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
-    "reading": _GROUND | _LOGIC | {"layouts"},
+    "around": _GROUND | {"history", "savers"},
+    "reading": _GROUND | _LOGIC | {"layouts", "around"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views"},
     "plans": _GROUND | {"history", "layouts", "reading", "operations"},
@@ -59,8 +66,8 @@ HOMES: dict[str, tuple[str, ...]] = {
 }
 """Where third parties, and the standard modules that could do harm, may be imported; others have no home."""
 
-TALKERS = ("output.*", "app")
-"""Who may touch stdout and stderr (the app through Typer: its help and version)."""
+TALKERS = ("output.*", "app", "startup")
+"""Who may touch stdout and stderr (the app through Typer: its help and version; the start flushes them at the end)."""
 
 
 def modules() -> list[Path]:
@@ -155,6 +162,18 @@ def test_files_and_functions_stay_small(path: Path) -> None:
         if isinstance(node, ast.FunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1
             assert length <= 50, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
+    """A verb's signature, its pure part, its view and its text stand in files and functions of its name."""
+    command = import_module(f"ckpt_cli.commands.{verb}")
+    view = get_type_hints(getattr(command, verb))["return"]
+    assert callable(command.run)
+    assert issubclass(view, View)
+    assert (view.verb, view.__module__) == (verb, f"ckpt_cli.views.{verb}")
+    assert callable(import_module(f"ckpt_cli.output.text.{verb}").render)
+    assert not view.rows_field or view.rows_field in {field.name for field in fields(view)}
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_next(told: Told) -> None:
 UNKNOWN: dict[str, int] = {
     "legacy/js-0.0.34": 13,
     "legacy/js-0.2.3": 13,
-    "legacy/js-0.2.41": 26,
+    "legacy/js-0.2.41": 20,
     "legacy/js-1.4.17": 1,
     "legacy/py-0.0.38": 14,
     "legacy/py-0.0.48": 13,
@@ -179,14 +179,14 @@ UNKNOWN: dict[str, int] = {
     "legacy/py-0.2.28": 19,
     "legacy/py-0.2.28-async": 19,
     "legacy/py-0.2.3": 16,
-    "legacy/py-0.2.60": 26,
-    "legacy/py-0.2.76": 24,
-    "legacy/py-0.2.76-async": 24,
-    "legacy/py-0.3.21": 24,
+    "legacy/py-0.2.60": 20,
+    "legacy/py-0.2.76": 20,
+    "legacy/py-0.2.76-async": 20,
+    "legacy/py-0.3.21": 20,
     "legacy/py-0.6.11": 1,
     "legacy/py-0.6.11-async": 1,
     "legacy/py-1.0.10": 1,
-    "legacy/py-upgraded": 4,
+    "legacy/py-upgraded": 1,
 }
 """How many checkpoints of each database leave open what is next.
 

@@ -1,15 +1,17 @@
 """Tells of checkpoints in one line each, reading no more than that needs: `log` and `tree` are made of these."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.changes import Change
-from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
+from ckpt_cli.history.credit import note
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Snapshot, Status, Task
-from ckpt_cli.history.steps import Steps, note
+from ckpt_cli.history.steps import Steps
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
@@ -22,6 +24,8 @@ from ckpt_cli.views.steps import ChangeView, HaltView, InterruptView, StepView, 
 VALUE = 4096
 """A longer write isn't read to tell what it changed: its size is told."""
 _TIPS = 12  # of which the checkpoint is read for status and next, besides the head's
+_EDITS = 12  # updates that are compared with their parents
+_EDIT_BYTES = 2_000_000
 _TIP_BYTES = 16_000_000  # a larger one is only read if it is the head
 
 
@@ -40,19 +44,17 @@ class Describer:
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these, and of those that it takes to tell whose writes made them."""
         refs = [self.ref(i) for i in self.steps.relatives(checkpoint_ids) if i not in self.steps.notes]
-        for ref, payload in self.reader.saver.metadata(refs):
-            self.steps.notes[ref.checkpoint_id] = note(self.reader.value(payload), ref.checkpoint_id)
+        found = self.reader.saver.metadata(refs)
+        self.steps.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in found}, {})
 
     def read_writes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read what made these: writes of themselves and of their parents, long values left where they are."""
         wanted = self.steps.sources(checkpoint_ids)
-        sends = {p for i in wanted if (p := self.lineage.parent(i)) is not None}
-        found = self.reader.writes_by_checkpoint(self.thread_id, self.ns, wanted | sends, values=VALUE)
-        self.steps.fill(found)
+        self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, wanted, values=VALUE))
 
     def read_all_writes(self) -> None:
         """Read which tasks wrote to which channels everywhere, and no values."""
-        self.steps.fill(self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
+        self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
 
     def read_tips(self, checkpoint_ids: Sequence[str]) -> None:
         """Read the head, if it is one of these, and the newest other tips: what they hold tells what is next."""
@@ -68,13 +70,33 @@ class Describer:
                 if checkpoint_id == head:
                     self.problem = error
 
+    def read_edits(self, checkpoint_ids: Sequence[str]) -> None:
+        """Compare the newest updates that no writes explain with their parents: a person's hand is worth the reading.
+
+        langgraph keeps an update's writes only where the thread had not gone on from there.
+        """
+        edits = [i for i in checkpoint_ids if self.steps.note(i).source == "update" and self.steps.changes(i) is None]
+        for checkpoint_id in edits[-_EDITS:]:
+            if (self.lineage.rows[checkpoint_id].size or 0) <= _EDIT_BYTES:
+                with suppress(PayloadCorrupt):
+                    self._compare(self.ref(checkpoint_id))
+
+    def _compare(self, ref: Ref) -> None:
+        parent = self.lineage.parent(ref.checkpoint_id)
+        if parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
+            self.steps.compare(self.reader.state(ref), self.reader.state(self.ref(parent)))
+
     def _learn(self, ref: Ref) -> None:
         """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
-        state, parent = self.reader.state(ref), self.lineage.parent(ref.checkpoint_id)
+        state = self.reader.state(ref)
         self.steps.learn(state)
-        unknown = self.steps.note(ref.checkpoint_id).source != "fork" and self.steps.changes(ref.checkpoint_id) is None
-        if unknown and parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
-            self.steps.compare(state, self.reader.state(self.ref(parent)))
+        source = self.steps.note(ref.checkpoint_id).source
+        if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
+            return
+        if source == "input" and START in state.values:
+            self.steps.given(state)
+        else:
+            self._compare(ref)
 
     def ref(self, checkpoint_id: str) -> Ref:
         """The full name of one of its checkpoints."""

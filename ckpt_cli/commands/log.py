@@ -9,7 +9,7 @@ import typer
 
 from ckpt_cli.commands.completing import complete_revision
 from ckpt_cli.commands.describing import Describer
-from ckpt_cli.commands.options import Channels, Ns, Since, Thread
+from ckpt_cli.commands.options import Channels, Limit, Ns, Since, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history import ids
 from ckpt_cli.history.rails import rails
@@ -20,6 +20,8 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.log import LogView, RailView
 from ckpt_cli.views.steps import StepView
 
+_MOST = 10_000  # checkpoints, unless more are asked for
+_EDITED = 100  # newest checkpoints, among which unexplained updates are looked into
 _AT_ONCE = 500  # checkpoints whose metadata and writes are read together
 _SOURCES = ("input", "loop", "update", "fork")
 
@@ -100,6 +102,7 @@ def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> It
         describer.read_writes(some)
         if start == 0:
             describer.read_tips([i for i in some if i not in describer.lineage.children])
+            describer.read_edits(some[:_EDITED][::-1])
         for checkpoint_id in some:
             step = describer.step(checkpoint_id)
             if _fits(step, wanted):
@@ -125,7 +128,7 @@ def log(
             show_default=False,
         ),
     ] = "@",
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many; 0 for all.")] = 0,
+    limit: Limit = _MOST,
     everything: Annotated[bool, typer.Option("--all", "-a", help="Every branch, by id.")] = False,
     graph: Annotated[
         bool, typer.Option("--graph", "-g", help="Draw how branches hang together; implies --all.")
@@ -150,16 +153,22 @@ def log(
       ckpt log support-42 --graph
       ckpt log support-42 --source update --json
     """
-    unknown = sorted(set(source or ()) - set(_SOURCES))
-    if unknown:
-        raise UsageError(f"no source {unknown[0]!r}", hint=f"one of {', '.join(_SOURCES)}")
-    line = rev == "@" or split_range(rev) is None
     wanted = Wanted(
         rev=rev,
-        everything=everything or (graph and line and rev == "@"),
+        everything=everything or (graph and rev == "@"),
         limit=limit,
         channels=tuple(channel or ()),
-        sources=tuple(source or ()),
+        sources=_known(source or ()),
         since=None if since is None else moment(since, session.clock()),
     )
-    return session.look(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
+    view = session.look(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
+    if view.omitted and limit == _MOST:
+        session.say(f"{view.omitted:,} more checkpoints are not shown: -n 0 shows all")
+    return view
+
+
+def _known(sources: Collection[str]) -> tuple[str, ...]:
+    unknown = sorted(set(sources) - set(_SOURCES))
+    if unknown:
+        raise UsageError(f"no source {unknown[0]!r}", hint=f"one of {', '.join(_SOURCES)}")
+    return tuple(sources)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ckpt_cli.commands.neighbours import Neighbours, marks
 from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
@@ -13,15 +14,16 @@ from ckpt_cli.history.delta import Rebuilt
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.reducers import ABSENT
 from ckpt_cli.history.snapshot import Snapshot, Task
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
+from ckpt_cli.model import Checkpoint, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State
-from ckpt_cli.views.show import Channel, Link, Question, ShowView, Stored, TaskLine
+from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
+from ckpt_cli.views.steps import InterruptView
 
-_HEAD = 24
+_HEAD = 16
 
 
 def show(
@@ -63,24 +65,24 @@ def run(
     """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
     row = reader.resolve(thread, rev, ns)
     state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
-    snapshot = reader.snapshot(row.ref)
+    snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)
     found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
     shown = wanted or {name: one for name, one in found.items() if everything or not one.control}
     return ShowView(
-        thread=thread,
+        thread_id=thread,
         ns=ns,
-        id=row.checkpoint_id,
+        checkpoint_id=row.checkpoint_id,
         short=short(row.checkpoint_id),
         step=state.step,
         source=state.source,
-        nodes=[],
+        nodes=near.nodes,
         time=iso(ids.unix_time(row.checkpoint_id) or ids.unix_time(state.ts)),
         format=state.v,
-        parent=_parent(reader, row, lineage),
-        children=[_link(reader, row.ref, child) for child in lineage.children.get(row.checkpoint_id, ())],
-        marks=_marks(lineage, row.checkpoint_id),
+        parent=near.parent,
+        children=near.children,
+        marks=marks(lineage, row.checkpoint_id),
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
         hidden=len(found) - len(shown) if not channels else 0,
@@ -157,33 +159,6 @@ def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
     raise PayloadCorrupt(f"channel {name!r} can't be decoded: {one.problem}", hint="--raw shows its bytes")
 
 
-def _parent(reader: Reader, row: CheckpointRow, lineage: Lineage) -> Link | None:
-    parent = lineage.parent(row.checkpoint_id)
-    if parent is not None:
-        return _link(reader, row.ref, parent)
-    missing = lineage.missing(row.checkpoint_id)
-    return None if missing is None else _link(reader, row.ref, missing, stored=False)
-
-
-def _link(reader: Reader, ref: Ref, checkpoint_id: str, *, stored: bool = True) -> Link:
-    return Link(checkpoint_id, reader.short(ref.thread_id)(checkpoint_id), ids.step(checkpoint_id), stored)
-
-
-def _marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
-    marks = ["head"] if checkpoint_id == lineage.head else []
-    children = lineage.children.get(checkpoint_id, [])
-    if not children and checkpoint_id != lineage.head:
-        marks.append("tip")
-    if len(children) > 1:
-        marks.append("fork point")
-    if len(lineage.branches) > 1:
-        end = checkpoint_id
-        while kids := lineage.children.get(end):
-            end = kids[0]
-        marks += [f"branch:{branch.number}" for branch in lineage.branches if branch.tip == end]
-    return marks
-
-
 def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
     namespaces = reader.saver.namespaces(ref.thread_id)
     return [_task(task, namespaces) for task in snapshot.tasks]
@@ -196,7 +171,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         status=str(task.status),
         path=task.path,
         error=task.error,
-        interrupts=[Question(asked.id, asked.value) for asked in task.interrupts],
+        interrupts=[InterruptView(asked.id, asked.value) for asked in task.interrupts],
         namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
     )
 

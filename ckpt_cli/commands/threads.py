@@ -3,30 +3,20 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Limit, Since
-from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history import ids, titles
+from ckpt_cli.commands.standing import Standing
+from ckpt_cli.history import ids
 from ckpt_cli.history.filters import Filter
-from ckpt_cli.history.snapshot import Snapshot, Status
 from ckpt_cli.history.when import moment
-from ckpt_cli.model import Ref, Thread
-from ckpt_cli.output.quantities import iso
-from ckpt_cli.output.text.brief import brief
+from ckpt_cli.model import Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.values.state import State
-from ckpt_cli.views.threads import FailedView, ThreadsView, ThreadView, WaitingView
-
-_INPUT_BYTES = 65536  # a first checkpoint that is longer isn't read for a title
-_TITLE = 120  # cells of an input that has no text
-_PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
+from ckpt_cli.views.threads import ThreadsView
 
 
 class Asked(StrEnum):
@@ -65,7 +55,7 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     candidates: Iterator[Thread] = _candidates(reader, wanted)
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
-    found = (one for thread in candidates if _fits(one := _Looked(reader, thread), wanted))
+    found = (one for thread in candidates if _fits(one := Standing(reader, thread), wanted))
     some = [one.view() for one in islice(found, wanted.limit or None)]
     more = bool(wanted.limit) and next(found, None) is not None
     return ThreadsView(some, more, list(wanted.statuses), wide)
@@ -105,116 +95,7 @@ def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thr
     return sorted(threads, key=keys[order], reverse=True)
 
 
-class _Looked:
-    """A thread, looked into as far as somebody asks."""
-
-    def __init__(self, reader: Reader, thread: Thread) -> None:
-        self._reader = reader
-        self._thread = thread
-        self.problem: str | None = None
-
-    @cached_property
-    def state(self) -> State | None:
-        """The head, None where it can't be read."""
-        try:
-            return self._reader.state(self._thread.head)
-        except PayloadCorrupt as error:
-            self.problem = error.message
-            return None
-
-    @cached_property
-    def snapshot(self) -> Snapshot | None:
-        """What runs next at the head."""
-        return self._reader.snapshot(self._thread.head) if self.state is not None else None
-
-    @property
-    def status(self) -> str | None:
-        """How far it has come."""
-        return str(self.snapshot.status) if self.snapshot is not None else None
-
-    def name(self, name: str) -> Any:
-        """What a filter may ask for: the thread, its head's metadata, then its state.
-
-        Raises:
-            LookupError: there is no such name.
-        """
-        state = self.state
-        if name == "thread_id":
-            return self._thread.thread_id
-        if name == "status":
-            return self.status
-        if name == "next":
-            return self.snapshot.next if self.snapshot is not None else None
-        if state is None:
-            raise LookupError(name)
-        if name in ("metadata", "values") and name not in state.values:
-            return dict(state.metadata if name == "metadata" else state.values)
-        return state.metadata[name] if name in state.metadata else state.values[name]
-
-    def view(self) -> ThreadView:
-        """Everything that is printed of it."""
-        thread, state, found = self._thread, self.state, self.snapshot
-        head = thread.head
-        rows = self._reader.rows(thread.thread_id)
-        lineage = self._reader.lineage(thread.thread_id, head.ns)
-        first = next(iter(lineage.rows), head.checkpoint_id)
-        sizes = [row.size for row in rows if row.size is not None]
-        tasks = found.tasks if found is not None else []
-        step = state.step if state is not None and state.step is not None else ids.step(head.checkpoint_id)
-        return ThreadView(
-            thread_id=thread.thread_id,
-            ns=head.ns,
-            head=head.checkpoint_id,
-            short=self._reader.short(thread.thread_id)(head.checkpoint_id),
-            checkpoints=len(rows),
-            namespaces=len({row.ns for row in rows} - {head.ns}),
-            branches=len(lineage.branches),
-            step=step,
-            source=state.source if state is not None else "",
-            status=self.status,
-            next=found.next if found is not None else None,
-            updated=_when(head.checkpoint_id, state),
-            created=iso(ids.unix_time(first)),
-            title=self._title(first),
-            size=sum(sizes) if sizes else None,
-            interrupts=[
-                WaitingView(t.node, i.id, i.value) for t in tasks if t.status is Status.WAITING for i in t.interrupts
-            ],
-            errors=[FailedView(task.node, task.error) for task in tasks if task.status is Status.FAILED],
-            metadata={key: value for key, value in (state.metadata if state else {}).items() if key not in _PLAIN},
-            problem=self.problem,
-        )
-
-    def _title(self, first: str) -> str:
-        title = titles.from_values(self.state.values) if self.state is not None else ""
-        if title:
-            return title
-        head = self._thread.head
-        describer = Describer(self._reader, head.thread_id, head.ns)
-        describer.read_notes([first])
-        describer.read_writes([first])
-        changes = describer.steps.changes(first) or []
-        told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
-        return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
-
-    def _from_input(self, ref: Ref) -> str:
-        """The raw input, which the first checkpoint alone holds."""
-        row = self._reader.saver.row(ref)
-        if row is None or (row.size or 0) > _INPUT_BYTES:
-            return ""
-        try:
-            values = self._reader.state(ref).values
-        except PayloadCorrupt:
-            return ""
-        given = values.get("__start__")
-        return titles.from_input(given) or ("" if given in (None, {}, []) else brief(given, _TITLE))
-
-
-def _when(checkpoint_id: str, state: State | None) -> str | None:
-    return iso(ids.unix_time(checkpoint_id) or (ids.unix_time(state.ts) if state is not None else None))
-
-
-def _fits(one: _Looked, wanted: Wanted) -> bool:
+def _fits(one: Standing, wanted: Wanted) -> bool:
     if wanted.statuses and one.status not in wanted.statuses:
         return False
     return wanted.where is None or wanted.where.matches(one.name)

@@ -1,6 +1,6 @@
 """``ckpt tree``: a whole thread drawn, branches, forks and subgraphs, long runs folded."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,7 +8,7 @@ import typer
 
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Ns, Thread
-from ckpt_cli.errors import NotFound
+from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history import nesting
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.nesting import Call
@@ -19,6 +19,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
 
 _METADATA_BYTES = 2_000_000_000  # SQLite walks a checkpoint's pages to reach its metadata: 0.3 s a gigabyte
+_LISTED = 12
 _SENDS = 200  # folded steps that Sends made, of which the values are read for the names of their nodes
 
 
@@ -36,11 +37,10 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     Raises:
         ThreadNotFound; NotFound: there is no such namespace.
     """
-    ns = reader.thread(thread_id).head.ns if ns is None else ns
+    head = reader.thread(thread_id).head
+    ns = head.ns if ns is None else ns
     members = _members(reader.rows(thread_id))
-    if ns not in members:
-        reader.thread(thread_id)
-        raise NotFound(f"thread {thread_id!r} has no namespace {ns!r}", candidates=sorted(filter(None, members)))
+    ns = _namespace(members, ns)
     drawing = _Drawing(reader, thread_id, ns, members, full)
     below = nesting.inside(members, ns)
     lineage = drawing.describer.lineage
@@ -57,6 +57,23 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         problem=drawing.describer.problem.message if drawing.describer.problem else None,
         form=form,
     )
+
+
+def _namespace(members: Collection[str], text: str) -> str:
+    """The namespace of this name, or the only one that begins so.
+
+    Raises:
+        NotFound: there is none; UsageError: there are several.
+    """
+    if text in members:
+        return text
+    found = [ns for ns in members if ns.startswith(text.rstrip("…"))]
+    outer = [ns for ns in found if not any(ns.startswith(f"{other}|") for other in found)]
+    if len(outer) == 1:
+        return outer[0]
+    if found:
+        raise UsageError(f"{text!r} begins {len(outer)} namespaces", candidates=outer[:_LISTED])
+    raise NotFound(f"no namespace {text!r}", candidates=[ns for ns in members if ns][:_LISTED])
 
 
 def _members(found: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
@@ -133,9 +150,10 @@ class _Drawing:
     def _views(self, found: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in found if row.checkpoint_id is not None]
         steps = self.describer.steps
-        sent = [i for row in found for i in row.run if steps.calls(i)]
+        sent = [i for row in found for i in row.run if steps.called(i)]
         self.describer.read_writes([*shown, *sent[:_SENDS]])
         self.describer.read_tips(shown)
+        self.describer.read_edits(shown)
         for row in found:
             yield self._view(row)
         if None in self._calls:

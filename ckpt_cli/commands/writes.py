@@ -15,7 +15,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values import known
 from ckpt_cli.values.state import State, TaskWrite
-from ckpt_cli.views.show import Question
+from ckpt_cli.views.steps import InterruptView
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _KINDS = {
@@ -60,9 +60,9 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
     for write in reader.writes(row.ref):
         by_task.setdefault(write.task_id, []).append(write)
     return WritesView(
-        thread=thread,
+        thread_id=thread,
         ns=ns,
-        id=row.checkpoint_id,
+        checkpoint_id=row.checkpoint_id,
         short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
@@ -89,7 +89,8 @@ def _by(task_id: str, path: str, state: State) -> str:
 
 
 def _written(write: TaskWrite, node: str | None) -> Written:
-    kind = _KINDS.get(write.channel) or ("value" if is_output(write, node) else "trigger")
+    edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after where it comes from
+    kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not edge else "trigger")
     sent = known.js_send(write.value) if kind == "send" else None
     asked = [identified(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
@@ -99,7 +100,7 @@ def _written(write: TaskWrite, node: str | None) -> Written:
         kind=kind,
         value=sent.arg if sent else write.value,
         to=sent.node if sent else None,
-        interrupts=[Question(one.id, one.value) for one in asked],
+        interrupts=[InterruptView(one.id, one.value) for one in asked],
         tag=payload.tag if payload else "",
         size=len(payload.data) if payload else 0,
     )

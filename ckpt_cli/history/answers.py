@@ -5,11 +5,12 @@ langgraph 1.2 ``pregel/_algo.py: _scratchpad`` and ``types.py: interrupt``: a ta
 it has taken an answer out of it; so an answer that nobody took yet can't be told from the list alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ckpt_cli.history.channels import CONTROL_WRITES, INTERRUPT, RESUME
-from ckpt_cli.history.tasks import caller, identified, interrupt_id
+from ckpt_cli.history.nesting import inside
+from ckpt_cli.history.tasks import caller, identified, interrupt_id, pulled
 from ckpt_cli.model import Payload
 from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
@@ -41,38 +42,64 @@ class Asked:
         return list(value) if isinstance(value, list) else [value]
 
 
-def asked(writes: Sequence[TaskWrite], asked_id: str) -> Asked | None:
-    """The task that asked a question of a checkpoint, and has not finished since; None where no task of it did.
+Below = Callable[[str], Sequence[TaskWrite]]
+"""The writes stored on the newest checkpoint of a subgraph's namespace."""
 
-    A call of another task (functional API) asks for itself: its caller only passes the question on.
+
+def asked(
+    writes: Sequence[TaskWrite],
+    asked_id: str,
+    namespaces: Callable[[], Iterable[str]] = tuple,
+    below: Below | None = None,
+) -> Asked | None:
+    """Who asked a question that waits at a checkpoint with these writes: in the deepest subgraph that bears its id.
+
+    Every graph above only passes it on, and reads no answer under its own task.
     """
-    finished = {write.task_id for write in writes if write.channel not in CONTROL_WRITES}
-    mine = [w for w in writes if w.channel == INTERRUPT and w.task_id not in finished and asked_id in _ids(w)]
+    mine = _bearers(writes, asked_id)
     if not mine:
         return None
+    ns, owners = mine[0].row.ns, {write.task_id for write in mine}
+    nodes = {pulled(write.row.task_path) for write in mine}
+    for space in sorted(inside(namespaces(), ns), key=_depth, reverse=True) if below else ():
+        node, _, owner = space[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
+        found = asked(below(space), asked_id) if below and (owner in owners if owner else node in nodes) else None
+        if found:
+            return found
     write = next((w for w in mine if caller(w.row.task_path) is not None), mine[-1])
     given = (w for w in writes if w.channel == RESUME and w.task_id == write.task_id)
     return Asked(write, next(given, None))
+
+
+def _depth(ns: str) -> int:
+    return ns.count("|")
+
+
+def _bearers(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
+    """The unfinished tasks of one checkpoint that ask it or pass it on.
+
+    A call of another task (functional API) asks for itself, and so does its caller with the same id.
+    """
+    finished = {write.task_id for write in writes if write.channel not in CONTROL_WRITES}
+    return [w for w in writes if w.channel == INTERRUPT and w.task_id not in finished and asked_id in _ids(w)]
 
 
 def _ids(write: TaskWrite) -> set[str | None]:
     return {identified(one).id for one in interrupts(write.value)} if write.read else set()
 
 
-def answered(found: Asked, asked_id: str, node: str | None) -> bool:
+def answered(found: Asked, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
-    Since langgraph 1.2.20 a later question's id counts the answers before it; before, and where the node isn't known,
-    only the form that `untaken` leaves tells.
+    Since langgraph 1.2.20 a later question's id counts the answers before it; before, and where the path names no node,
+    only the spelling that `untaken` leaves tells.
     """
     if found.given is None or found.given.row.payload is None:
         return False
-    if is_untaken(found.given.row.payload):
-        return True
     row = found.write.row
-    own = f"{row.ns}|{node}:{row.task_id}" if row.ns else f"{node}:{row.task_id}"
-    counts = range(1, len(found.answers))
-    return any(asked_id == interrupt_id(f"{own}|{count}") for count in counts)
+    own = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
+    counted = (interrupt_id(f"{own}|{count}") for count in range(1, len(found.answers)))
+    return is_untaken(found.given.row.payload) or asked_id in counted
 
 
 def untaken(payload: Payload) -> Payload:

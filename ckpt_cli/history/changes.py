@@ -70,17 +70,12 @@ class Habit(StrEnum):
     REDUCES = "reduces"
 
 
-def is_output(write: TaskWrite, node: str | None) -> bool:
-    """Whether a write is a change of the user's state or a Send, not the graph's own affair.
-
-    Up to langgraph 0.3.18 a plain edge was a write to a channel named after the node it came from.
-    """
+def is_output(write: TaskWrite) -> bool:
+    """Whether a write is a change of the user's state or a Send, not the graph's own affair."""
     channel = write.channel
     if channel in CONTROL_WRITES or channel in (NO_WRITES, PREVIOUS, RETURN, START) or channel.startswith("join:"):
         return False
-    if channels.target(channel) is not None or channel == node:
-        return False
-    return not (node is None and write.read and write.value == channel)
+    return channels.target(channel) is None
 
 
 def changes(
@@ -157,36 +152,6 @@ def _sent(values: list[Any], size: int) -> Change:
         name = known.node if known is not None else "?"
         to[name] = to.get(name, 0) + 1
     return Change(TASKS, Kind.SENT, to=to, added=len(values), size=size)
-
-
-def recorded(outputs: Any, source: str, habits: Mapping[str, Habit]) -> list[Change]:
-    """The changes that metadata tells: node to its output (``writes``, langgraph 0.0.69 to 0.4, LangGraph.js to 0.2).
-
-    An input stands there as it was given, or under ``__start__``.
-    """
-    parts = outputs_by_node(outputs, source)
-    by_channel: dict[str, list[Any]] = {}
-    for output in parts.values():
-        for part in output if isinstance(output, list) and _all_dicts(output) else [output]:
-            if isinstance(part, dict):
-                for channel, value in part.items():
-                    by_channel.setdefault(str(channel), []).append(value)
-            elif part is not None:
-                by_channel.setdefault("__root__", []).append(part)
-    return [change for channel, some in by_channel.items() for change in changed(channel, some, habits.get(channel))]
-
-
-def outputs_by_node(outputs: Any, source: str) -> dict[str, Any]:
-    """What metadata's ``writes`` says, by node; {} where it says nothing."""
-    if not isinstance(outputs, dict):
-        return {} if outputs is None else {START: outputs}
-    if source == "input" and outputs.keys() != {START}:
-        return {START: outputs}
-    return {str(node): output for node, output in outputs.items()}
-
-
-def _all_dicts(output: list[Any]) -> bool:
-    return bool(output) and all(isinstance(part, dict) for part in output)
 
 
 def habits(values: Mapping[str, Any], written: Mapping[str, list[list[Any]]]) -> dict[str, Habit]:

@@ -4,6 +4,10 @@ Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.p
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
 """
 
+from math import isfinite
+from typing import Any
+
+from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State, Version
 
 TASKS = "__pregel_tasks"
@@ -26,6 +30,7 @@ NOT_NODES = frozenset({"__input__", INTERRUPT, "__snapshot_bumps__"})
 """Keys of ``versions_seen`` that are no nodes."""
 
 _TO = "branch:to:"
+_DIGITS = 1000  # a counter has 32; Python refuses to read more than 4,300
 
 
 def counter(version: Version | None) -> int:
@@ -39,8 +44,8 @@ def order(version: Version | None) -> tuple[int, str]:
         return (-1, "")
     if isinstance(version, str):
         head, _, tail = version.partition(".")
-        return (int(head), tail) if head.isdecimal() else (0, version)
-    return (int(version), "")
+        return (int(head), tail) if head.isdecimal() and len(head) <= _DIGITS else (0, version)
+    return (int(version), "") if isfinite(version) else (0, str(version))
 
 
 def newer(version: Version | None, seen: Version | None) -> bool:
@@ -100,3 +105,20 @@ def user_channels(state: State) -> list[str]:
     """The channels of the user's state that were ever written, whether or not they hold a value, in stored order."""
     names = dict.fromkeys([*state.values, *state.versions])
     return [channel for channel in names if not is_control(channel, state)]
+
+
+def missing(state: State) -> list[str]:
+    """The user's channels that have a version and no value: delta channels (langgraph 1.2), or empty ones."""
+    if state.v < 4:
+        return []
+    return [c for c in state.versions if c not in state.values and not is_control(c, state)]
+
+
+def is_snapshot(value: Any) -> bool:
+    """Whether a stored value is a delta channel's snapshot."""
+    return isinstance(value, Node) and value.form is Form.SNAPSHOT
+
+
+def unwrapped(value: Any) -> Any:
+    """A stored value as the graph sees it: without the mark of a snapshot."""
+    return value.state if is_snapshot(value) else value

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.history.channels import is_control
+from ckpt_cli.history.channels import is_snapshot, unwrapped
 from ckpt_cli.history.reducers import ABSENT, APPEND, COLLECT, MESSAGES, UNION, Evidence, Reducer, Step, Unfit, learn
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import State, TaskWrite
@@ -86,28 +86,11 @@ class Rebuilt:
         return Node(Opened("", "DeltaChannel", Form.KWARGS, {**seed, "writes": self.writes}))
 
 
-def unwrapped(value: Any) -> Any:
-    """A stored value as the graph sees it: without the mark of a snapshot."""
-    return value.state if is_snapshot(value) else value
-
-
-def is_snapshot(value: Any) -> bool:
-    """Whether a stored value is a delta channel's snapshot."""
-    return isinstance(value, Node) and value.form is Form.SNAPSHOT
-
-
 def marked(state: State) -> set[str]:
     """The channels that a checkpoint itself says are delta channels."""
     counters = state.metadata.get(COUNTERS)
     named = set(counters) if isinstance(counters, dict) else set()
     return named | {channel for channel, value in state.values.items() if is_snapshot(value)}
-
-
-def missing(state: State) -> list[str]:
-    """The user's channels that have a version and no value: delta channels, or empty ones."""
-    if state.v < 4:
-        return []
-    return [c for c in state.versions if c not in state.values and not is_control(c, state)]
 
 
 def rebuild(

@@ -120,7 +120,8 @@ def _parsed(expression: str) -> Any:
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        at = f" at column {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
+        offset = error.offset if isinstance(error, SyntaxError) else None
+        at = f" at column {offset}" if offset else " at column 1" if not expression.strip() else " at its end"
         raise UsageError(
             f"--where: {getattr(error, 'msg', 'can not be read')}{at}", hint=_pointed(expression, error)
         ) from error

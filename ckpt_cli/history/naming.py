@@ -6,6 +6,7 @@ In this order: the task's path; its id, recomputed for every node that is though
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from uuid import UUID
 
 from ckpt_cli.history import channels
@@ -15,6 +16,8 @@ from ckpt_cli.history.tasks import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
+
+_TRIES = 100_000  # ids computed for one checkpoint; a graph of fifty nodes needs some thousand
 
 
 class Names:
@@ -105,7 +108,7 @@ class Names:
         found: dict[str, str] = {}
         if self._place is None or not wanted:
             return found
-        for task_id, node in self._thinkable(self._place):
+        for task_id, node in islice(self._thinkable(self._place), _TRIES):
             if task_id in wanted:
                 found[task_id] = node
                 if len(found) == len(wanted):

@@ -8,7 +8,6 @@ fields.
 import json
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from ckpt_cli.errors import PathNotFound, UsageError
@@ -128,6 +127,8 @@ def lost(there: Sequence[Any], step: Any, value: Any) -> PathNotFound:
     names = [_spelled(key) if not isinstance(key, str) else key for key in fields(value)]
     if not names:
         return PathNotFound(f"no {missing}: {here} is {_kind(value)}")
+    from difflib import get_close_matches
+
     near = get_close_matches(str(step), names, n=3, cutoff=0.5)
     shown = ", ".join([*names[:_LISTED], *([f"… {len(names) - _LISTED} more"] if len(names) > _LISTED else [])])
     hint = f"did you mean {spell([*there, near[0]])}?" if near else f"{here} has {shown}"

@@ -6,10 +6,11 @@ Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, n
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from ckpt_cli.history.answers import Below, answered, asked
 from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
 from ckpt_cli.history.due import History, Wiring, due, settled, start_settled
 from ckpt_cli.history.naming import Names
@@ -33,7 +34,7 @@ class Status(StrEnum):
     DUE = "due"
     """A task that has not run: at a breakpoint, or its process ended."""
     UNFINISHED = "unfinished"
-    """A thread whose next tasks have not run."""
+    """A thread whose next tasks have not run, or have and left no checkpoint."""
     UNKNOWN = "unknown"
     """A thread of v 1 or 2 whose next node can't be known."""
 
@@ -49,6 +50,7 @@ class Task:
         error: as stored: ``repr`` text, or ``{"message", "name"}`` in JavaScript.
         interrupts: the questions it asked last, answered or not.
         writes: what it wrote, control writes included.
+        answered: the ids of those of its questions that have an answer it hasn't taken yet.
     """
 
     id: str | None
@@ -58,6 +60,7 @@ class Task:
     error: Any = None
     interrupts: list[Interrupt] = field(default_factory=list)
     writes: list[TaskWrite] = field(default_factory=list)
+    answered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Snapshot:
     def interrupts(self) -> list[Interrupt]:
         """The questions that wait for an answer."""
         waiting = [] if self.consumed else [task for task in self.tasks if task.status is Status.WAITING]
-        return [interrupt for task in waiting for interrupt in task.interrupts]
+        return [interrupt for task in waiting for interrupt in task.interrupts if interrupt.id not in task.answered]
 
     @property
     def status(self) -> Status:
@@ -94,9 +97,9 @@ class Snapshot:
         for status in (Status.WAITING, Status.FAILED):
             if status in found:
                 return status
-        if self.next is None:
-            return Status.UNKNOWN
-        return Status.UNFINISHED if self.next else Status.DONE
+        if self.tasks:  # even if all have finished: their writes have not become a checkpoint yet
+            return Status.UNFINISHED
+        return Status.DONE if self.complete else Status.UNKNOWN
 
 
 def snapshot(
@@ -106,6 +109,7 @@ def snapshot(
     consumed: bool = False,
     history: History = tuple,
     namespaces: Callable[[], Iterable[str]] = tuple,
+    ended: Callable[[], bool] = bool,
 ) -> Snapshot:
     """What runs next at a checkpoint, and how far its tasks have come.
 
@@ -114,7 +118,9 @@ def snapshot(
         writes: those stored on it, in canonical order.
         consumed: whether a child continues it.
         history: the other checkpoints of the same graph; asked only if the checkpoint leaves something open.
-        namespaces: those of the thread; asked only if a task's node is not found otherwise.
+        namespaces: those of the thread; asked only if a task's node is not found otherwise, or a question waits.
+        below: what the subgraphs left that wait too; they hold the answers to their own questions.
+        ended: whether the run of this subgraph is known to have ended here; asked only if nothing else tells.
     """
     known = Wiring(state, history)
     complete = known.learn_until(lambda: settled(state, known) and start_settled(state, known)) or settled(state, known)
@@ -129,7 +135,7 @@ def snapshot(
         tasks.append(_task(task_id, one.node or names.node(task_id), recorded.pop(task_id or "", [])))
     if not complete:
         tasks += [_task(i, names.node(i), kept) for i, kept in recorded.items() if names.of_this_step(i)]
-    return Snapshot(tasks, consumed, complete or _all_told(tasks))
+    return Snapshot(tasks, consumed, complete or _all_told(tasks) or (not tasks and not consumed and ended()))
 
 
 def _all_told(tasks: list[Task]) -> bool:

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha1
 from itertools import chain, combinations
 from uuid import UUID, uuid5
 
@@ -61,19 +60,23 @@ class Place:
 
     def pull(self, node: str, triggers: Sequence[str]) -> Iterator[str]:
         """The ids that `node` would have, this era's first."""
-        tag = (PULL, *triggers)
-        recipes = [self._hashed(node, *tag), self._javascript(node, PULL, list(triggers))]
-        yield from reversed(recipes) if self.javascript else recipes
+        yield from self._recipes(node, PULL, list(triggers))
         if self.v < 2:
             for place in range(_SIBLINGS):
                 yield from self._described(node, triggers, place)
 
     def push(self, node: str, index: int) -> Iterator[str]:
         """The ids that the task of one Send would have, this era's first."""
-        recipes = [self._hashed(node, PUSH, str(index)), self._javascript(node, PUSH, str(index))]
-        yield from reversed(recipes) if self.javascript else recipes
+        yield from self._recipes(node, PUSH, str(index))
         if self.v < 2:
             yield from self._described(node, ["__pregel_tasks"], index)
+
+    def _recipes(self, node: str, kind: str, rest: list[str] | str) -> Iterator[str]:
+        if self.javascript:
+            yield self._javascript(node, kind, rest)
+        yield self._hashed(node, kind, *([rest] if isinstance(rest, str) else rest))
+        if self.v < 2 and not self.javascript:  # of v 1 the versions alone don't always tell
+            yield self._javascript(node, kind, rest)
 
     def handler(self, node: str, failed: str) -> str:
         """The id of the task of an error handler (1.2 ``prepare_node_error_handler_task``)."""
@@ -98,6 +101,8 @@ class Place:
 
             digits = xxh3_128_hexdigest(data)
         else:
+            from hashlib import sha1
+
             digits = sha1(data, usedforsecurity=False).hexdigest()
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:32]}"
 

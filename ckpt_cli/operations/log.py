@@ -6,10 +6,10 @@ operation of any size is written and read back row by row.
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from ckpt_cli.model import Row, RowChange
 from ckpt_cli.operations.file import LogFile
@@ -100,21 +100,20 @@ class OperationLog(LogFile):
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
-        statement = "SELECT relation, key, before, after FROM changes WHERE operation = ? ORDER BY position"
-        with closing(self.reading().cursor()) as cursor:
-            cursor.execute(statement + " DESC" if backwards else statement, (number,))
-            for relation, key, before, after in cursor:
-                yield RowChange(relation, row_of(key), unpack(before), unpack(after))
+        for relation, key, before, after in self._walk("before, after", number, backwards):
+            yield RowChange(relation, row_of(key), unpack(before), unpack(after))
 
     def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
         """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
-        with closing(self.reading().cursor()) as cursor:
-            cursor.execute(
-                "SELECT relation, key, before_hash, after_hash FROM changes WHERE operation = ? ORDER BY position",
-                (number,),
-            )
-            for relation, key, before, after in cursor:
-                yield relation, row_of(key), before, after
+        for relation, key, before, after in self._walk("before_hash, after_hash", number):
+            yield relation, row_of(key), before, after
+
+    def _walk(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Row by row, each a statement of its own, so that none is left open where the walk is given up."""
+        ((last,),) = self.rows("SELECT rows FROM operations WHERE number = ?", (number,))
+        statement = f"SELECT relation, key, {columns} FROM changes WHERE operation = ? AND position = ?"  # noqa: S608
+        for position in range(last, 0, -1) if backwards else range(1, last + 1):
+            yield from self.rows(statement, (number, position))
 
     def later(self, number: int) -> list[int]:
         """Operations after this one that touched a row of it and still stand, newest first."""

@@ -1,18 +1,16 @@
 """Views as JSON: fields go by their names, values out of the state take the typed form of `values.jsonform`."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.output.clean import BEYOND_C0
+from ckpt_cli.output.clean import hostile
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.views.base import Json, View
 
-_UNSAFE = re.compile(f"[{BEYOND_C0}]")
 _LOOK = 3  # containers deep that parts of a view are looked for inside plain lists and dicts
 
 
@@ -62,7 +60,9 @@ def text(data: Any, *, indent: int | None) -> str:
         encoded = json.dumps(data, ensure_ascii=False, indent=indent)
     except RecursionError:  # Python's encoder gives up at some 1000 levels, which a hostile value may have
         encoded = "".join(_deep(data))
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", encoded) if _UNSAFE.search(encoded) else encoded
+    if encoded.isascii() and "\x7f" not in encoded:  # the other controls it escapes itself
+        return encoded
+    return hostile(but="\n").sub(lambda match: f"\\u{ord(match[0]):04x}", encoded)
 
 
 def form(value: Any, reveal: bool) -> Any:

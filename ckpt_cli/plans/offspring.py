@@ -55,8 +55,9 @@ def offspring(
     sequence: int,
     edits: Mapping[str, Any] | None = None,
     counters: Mapping[str, Any] | None = None,
+    source: str = "fork",
 ) -> Checkpoint:
-    """A checkpoint with source ``fork``, one step after the one it is made of.
+    """A checkpoint one step after the one it is made of.
 
     `sequence` is the step its id carries, `edits` are keys of the body to replace, `counters` those of its delta
     channels. ``updated_channels`` is null: with a list there the library would run nothing (`prepare_next_tasks` only
@@ -70,14 +71,14 @@ def offspring(
     return Checkpoint(
         CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id),
         encode(body, like=of.stored.body),
-        encode(_metadata(of, counters), like=of.stored.metadata),
+        encode(_metadata(of, source, counters), like=of.stored.metadata),
         of.stored.channels,
     )
 
 
-def _metadata(of: Origin, counters: Mapping[str, Any] | None) -> dict[str, Any]:
+def _metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
     """As ``update_state`` leaves it (langgraph 1.2 ``pregel/main.py``), with the keys of the thread's generation."""
-    metadata: dict[str, Any] = {"source": "fork", "step": of.step + 1}
+    metadata: dict[str, Any] = {"source": source, "step": of.step + 1}
     if "writes" in of.metadata:  # up to langgraph 0.4
         metadata["writes"] = {}
     if "parents" in of.metadata:  # since langgraph 0.2.28

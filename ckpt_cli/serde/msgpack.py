@@ -25,6 +25,7 @@ _COPIES = 64 << 20  # bytes that looking into all objects may copy, beside 8 tim
 _MEMO = 16 << 20  # bytes of payloads whose nodes are remembered
 _MEMO_EACH = 64 << 10
 
+_PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
 
 
@@ -49,6 +50,21 @@ def _is_shallow(data: bytes) -> bool:
     return openers <= _SHALLOW and openers * len(data) <= _COPIES
 
 
+def _is_within(box: list[Any], levels: int) -> bool:
+    """Whether plain containers go no deeper than that, layer by layer: one pass at the speed of comprehensions."""
+    layer = [item for item in box if type(item) in _PLAIN]
+    for _ in range(levels):
+        if not layer:
+            break
+        layer = [
+            item
+            for container in layer
+            for item in (container if type(container) is list else container.values())
+            if type(item) in _PLAIN
+        ]
+    return not layer
+
+
 class Unpacker:
     """Decodes msgpack payloads; remembers nodes by their bytes, within bounds."""
 
@@ -64,11 +80,12 @@ class Unpacker:
     def _value(self, data: bytes, room: _Room | None, skip: str = "") -> Any:
         import ormsgpack
 
+        unsettled: list[_Unsettled] = []
         if room is None or _is_shallow(data):
             hook: Callable[[int, bytes], Any] = self._shallow
             room = None
         else:
-            hook = self._tracked
+            hook = partial(self._tracked, unsettled)
         try:
             value = ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=hook)
         except ValueError:
@@ -76,36 +93,36 @@ class Unpacker:
         if room is None:
             return value
         box = [value]
-        if not self._settle(box, room):
+        if not _is_within(box, room.levels):
             box = [Rescue(data, room.levels, hook, skip).value()]
+        if unsettled:
             self._settle(box, room)
         return box[0]
 
     def _shallow(self, code: int, data: bytes) -> Node:
         load = self._shallow_loads.get(code)
-        return self._remember(code, data, 0, load) if load else opaque(f"msgpack:{code}", data)
+        return self._remember(code, data, _UNTRACKED, load) if load else opaque(f"msgpack:{code}", data)
 
-    def _tracked(self, code: int, data: bytes) -> Any:
-        return (
-            self._shallow(code, data)
-            if code not in self._shallow_loads or _is_shallow(data)
-            else _Unsettled(code, data)
-        )
+    def _tracked(self, unsettled: list[_Unsettled], code: int, data: bytes) -> Any:
+        known = self._memo.get((code, data, _UNTRACKED))
+        if known is not None:
+            return known
+        if code not in self._shallow_loads or _is_shallow(data):
+            return self._shallow(code, data)
+        unsettled.append(_Unsettled(code, data))
+        return unsettled[-1]
 
-    def _settle(self, box: list[Any], room: _Room) -> bool:
-        """Give every object its room; False if plain containers alone go too deep."""
+    def _settle(self, box: list[Any], room: _Room) -> None:
+        """Give every object the room that is left where it stands."""
         stack: list[tuple[Any, int]] = [(box, room.levels)]
         while stack:
             container, levels = stack.pop()
             for key, value in enumerate(container) if type(container) is list else container.items():
                 kind = type(value)
                 if kind is list or kind is dict:
-                    if levels < 1:
-                        return False
                     stack.append((value, levels - 1))
                 elif kind is _Unsettled:
                     container[key] = self._node(value, _Room(levels - 1, room.copies - len(value.data)))
-        return True
 
     def _node(self, found: _Unsettled, room: _Room) -> Node:
         if room.levels < 0 or room.copies < 0:
@@ -131,6 +148,7 @@ class Unpacker:
         return shapes.opened(code, inner, data)
 
 
+_UNTRACKED = -1  # the level under which shallow objects are remembered
 _EACH = 500  # bytes a remembered node takes beside its payload
 
 

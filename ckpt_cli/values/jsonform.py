@@ -25,6 +25,9 @@ from ckpt_cli.values.node import Form, Node
 
 __all__ = ["from_json", "to_json"]
 
+_AMBIGUOUS = frozenset({(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")})
+"""Classes that say another form by themselves."""
+
 _SCALARS = frozenset({str, int, bool, type(None)})
 
 
@@ -107,6 +110,8 @@ class _Writer:
 
     def _object(self, node: Node, state: Any, shell: dict[str, Any]) -> dict[str, Any]:
         form = node.form
+        if (form, node.type) in _AMBIGUOUS:
+            shell["$form"] = str(form)
         if node.method and not (form is Form.METHOD and node.method == ISO_METHOD):
             shell["$method"] = node.method
         if form in (Form.VALUE, Form.METHOD):

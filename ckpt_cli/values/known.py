@@ -102,6 +102,11 @@ def message(value: Any) -> Message | None:
     )
 
 
+def is_conversation(value: Any) -> bool:
+    """Whether `messages` would find any, at a tenth of the cost."""
+    return isinstance(value, list) and bool(value) and all(_message_fields(item) is not None for item in value)
+
+
 def messages(value: Any) -> list[Message] | None:
     """All of a list as messages; None unless it is a list of messages only, and not empty."""
     if not isinstance(value, list) or not value:
@@ -214,9 +219,14 @@ def js_send(value: Any) -> Send | None:
 
 
 def overwrite(value: Any) -> Overwrite | None:
-    """The value that replaces the channel's: an ``Overwrite`` object, or a dict with the one key ``__overwrite__``."""
+    """The value that replaces the channel's: an ``Overwrite`` object, or a dict in one of the forms that stand for it.
+
+    langgraph 1.2 ``channels/binop.py: _get_overwrite``; the second form is an ``Overwrite`` that went through JSON.
+    """
     if isinstance(value, dict) and value.keys() == {"__overwrite__"}:
         return Overwrite(value["__overwrite__"])
+    if isinstance(value, dict) and value.get("type") == "__overwrite__" and "value" in value:
+        return Overwrite(value["value"])
     fields = _class_fields(value, "Overwrite")
     return Overwrite(fields["value"]) if fields is not None and "value" in fields else None
 

@@ -35,8 +35,12 @@ def arguments(node: Node) -> Arguments:
 
 
 def is_secret(value: Any) -> bool:
-    """Whether it is a ``SecretStr`` or ``SecretBytes``: the payload holds it in clear text (ext 0)."""
-    return isinstance(value, Node) and value.name in ("SecretStr", "SecretBytes", "Secret")
+    """Whether it is a pydantic ``SecretStr`` or its like: the payload holds it in clear text (ext 0)."""
+    if not isinstance(value, Node):
+        return False
+    return value.name in ("SecretStr", "SecretBytes") or (
+        value.module.startswith("pydantic") and value.name.startswith("Secret")
+    )
 
 
 def text(value: Any, reveal: bool = False) -> str | None:

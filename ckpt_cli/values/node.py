@@ -146,16 +146,25 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
             return NotImplemented
-        if self.raw is not None and self.raw == other.raw and self.encoding == other.encoding:
-            return True
-        return self._open() == other._open()
+        from ckpt_cli.values.same import same
+
+        return same(self, other)
 
     def __hash__(self) -> int:
         return hash((self.module, self.name, self.form))
 
     def __repr__(self) -> str:
         opened = self._open()
-        return f"<{self.type} {opened.form} {opened.problem or repr(opened.state)[:60]}>"
+        return f"<{self.type} {opened.form} {opened.problem or _sketch(opened.state)}>"
+
+
+def _sketch(state: Any) -> str:
+    """One level of a state; what is inside may be as deep as it likes."""
+    if isinstance(state, dict):
+        return "{" + ", ".join(map(str, state))[:60] + "}"
+    if isinstance(state, list | tuple):
+        return f"[{len(state)}]"
+    return f"<{state.type}>" if isinstance(state, Node) else repr(state)[:60]
 
 
 _NAMED = frozenset({Form.KWARGS, Form.PYDANTIC_V1, Form.PYDANTIC, Form.LC1})

@@ -69,8 +69,12 @@ def _nodes(a: Node, b: Node, stack: list[tuple[Any, Any]]) -> bool:
 
 def _sorted(items: list[Any]) -> list[Any]:
     """The elements of a set in an order of their own: each process stores a set of texts in another one."""
+    from json import dumps
+
+    from ckpt_cli.values.jsonform import to_json
+
     try:
-        return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
+        return sorted(items, key=lambda item: dumps(to_json(item, reveal=True), sort_keys=True))
     except RecursionError:
         return items
 

@@ -16,8 +16,7 @@ class State:
 
     Attributes:
         v: the checkpoint format; 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 where it has none.
-        values: channel to value as stored; a delta channel is absent or a SNAPSHOT node, an undecodable one
-            a BROKEN node.
+        values: channel to value as stored; a delta channel is absent or a SNAPSHOT node, an undecodable one BROKEN.
         versions: channel to version, also of channels that hold nothing.
         seen: node to the versions it has seen.
         updated: the channels written in the last step; None where not recorded.

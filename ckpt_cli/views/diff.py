@@ -9,11 +9,11 @@ from ckpt_cli.views.base import Json, View
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One side of a comparison; `id` is null for the nothing before a first checkpoint."""
+    """One side of a comparison; `checkpoint_id` is null for the nothing before a first checkpoint."""
 
-    thread: str
+    thread_id: str
     ns: str
-    id: str | None
+    checkpoint_id: str | None
     short: str
     step: int | None
 

@@ -16,8 +16,8 @@ class GetView(View):
 
     verb: ClassVar[str] = "get"
 
-    thread: str
+    thread_id: str
     ns: str
-    id: str
+    checkpoint_id: str
     path: str
     value: Any

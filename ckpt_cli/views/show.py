@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.steps import InterruptView
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Link:
         stored: false for a parent that is named but in no row.
     """
 
-    id: str
+    checkpoint_id: str
     short: str
     step: int | None
     stored: bool = True
@@ -45,14 +46,6 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """An interrupt that waits for its answer."""
-
-    id: str | None
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class TaskLine:
     """A task of the step that begins here.
 
@@ -67,7 +60,7 @@ class TaskLine:
     status: str
     path: str
     error: Any
-    interrupts: list[Question]
+    interrupts: list[InterruptView]
     namespaces: list[str]
 
 
@@ -94,7 +87,7 @@ class ShowView(View):
     Attributes:
         step: as recorded, null where it isn't.
         source: ``input``, ``loop``, ``update``, ``fork``; "" where not recorded.
-        nodes: the nodes that made it, as far as known.
+        nodes: the nodes that made it, to their number of tasks, as far as known.
         time: when it was made (ISO 8601, UTC).
         format: the checkpoint format (`v`).
         parent: null for a first checkpoint.
@@ -113,13 +106,13 @@ class ShowView(View):
     full = False
     only_channels = False
 
-    thread: str
+    thread_id: str
     ns: str
-    id: str
+    checkpoint_id: str
     short: str
     step: int | None
     source: str
-    nodes: list[str]
+    nodes: dict[str, int]
     time: str | None
     format: int
     parent: Link | None

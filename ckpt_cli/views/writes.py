@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ckpt_cli.views.base import View
-from ckpt_cli.views.show import Question
+from ckpt_cli.views.steps import InterruptView
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Written:
     kind: str
     value: Any
     to: str | None
-    interrupts: list[Question]
+    interrupts: list[InterruptView]
     tag: str
     size: int
 
@@ -62,9 +62,9 @@ class WritesView(View):
     rows_field: ClassVar[str] = "tasks"
     full = False
 
-    thread: str
+    thread_id: str
     ns: str
-    id: str
+    checkpoint_id: str
     short: str
     step: int | None
     consumed: bool

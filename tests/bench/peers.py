@@ -37,11 +37,13 @@ def threads(saver: SqliteSaver) -> None:
 
 
 def show(saver: SqliteSaver) -> None:
-    """The newest checkpoint whole."""
+    """The newest checkpoint whole, and which channels changed in it."""
     found = saver.get_tuple(_LONG)
-    print(found.config, found.metadata, found.parent_config)
+    before = saver.get_tuple(found.parent_config).checkpoint["channel_versions"]
+    print(found.config, found.metadata, found.parent_config, found.pending_writes)
     for channel, value in found.checkpoint["channel_values"].items():
-        print(channel, found.checkpoint["channel_versions"][channel])
+        version = found.checkpoint["channel_versions"][channel]
+        print("*" if before.get(channel) != version else " ", channel, version)
         for item in value if isinstance(value, list) else [value]:
             print("  ", getattr(item, "content", item))
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound, UsageError
 from ckpt_cli.history import ids
+from ckpt_cli.history.finder import Finder
 from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.revisions import Finder, Kind, Revision, between, is_own, parse, split_range, split_thread
+from ckpt_cli.history.revisions import Kind, Revision, between, is_own, parse, split_range, split_thread
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.model import CheckpointRow
 
@@ -189,6 +190,13 @@ def test_an_ambiguous_prefix_lists_its_candidates() -> None:
         find(A[:5])
     assert (caught.value.exit_code, caught.value.message) == (2, f"'{A[:5]}' fits 5 checkpoints")
     assert caught.value.candidates[0] == "aaaa11  step -1  2026-09-21 14:13:20"
+
+
+def test_a_number_that_begins_ids_still_hints_at_steps() -> None:
+    """It could be either; nothing is guessed."""
+    with pytest.raises(AmbiguousRevision) as caught:
+        find("1")
+    assert caught.value.hint == "did you mean step:1?"
 
 
 def test_many_candidates_are_counted_not_listed() -> None:

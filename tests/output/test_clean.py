@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_cli.output.clean import clean
+from ckpt_cli.output.clean import clean, hostile
 
 _OBEYED = {"Cc", "Cs", "Zl", "Zp"}
 _BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -40,3 +40,9 @@ def test_honest_text_is_left_alone(text: str) -> None:
 def test_controls_are_shown_as_what_they_are(text: str, shown: str) -> None:
     """A person sees that something stood there, and what."""
     assert clean(text) == shown
+
+
+def test_python_calls_none_of_them_printable() -> None:
+    """The quick look at a text misses nothing."""
+    everything = "".join(map(chr, range(0x110000)))
+    assert not [char for char in hostile().findall(everything) if char.isprintable()]

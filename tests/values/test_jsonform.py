@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values.jsonback import SNAPSHOT_CLASS
 from ckpt_cli.values.jsonform import from_json, to_json
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 from ckpt_cli.values.same import same
@@ -56,7 +57,7 @@ def nodes(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Node]:
         *map(of, states),
         st.builds(lambda state: Node(Opened("numpy", "ndarray", Form.ARRAY, state)), array),
         st.builds(
-            lambda state: Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, state)),
+            lambda state: Node(Opened(*SNAPSHOT_CLASS, Form.SNAPSHOT, state)),
             inner,
         ),
         st.just(Node(Opened("", "undefined", Form.UNDEFINED, None))),

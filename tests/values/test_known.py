@@ -146,9 +146,7 @@ def test_what_is_no_interrupt(value: Any) -> None:
     "value",
     [
         decoded(VALUES["send"]),
-        Node(
-            Opened("langgraph.constants", "Send", Form.LC2, {"args": [], "kwargs": {"node": "work", "arg": {"i": 1}}})
-        ),
+        Node(Opened("langgraph.constants", "Send", Form.LC2, {"args": [], "kwargs": WORK})),
         Node(Opened("langgraph.types", "Send", Form.PICKLE, {"state": WORK})),
         Node(Opened("langgraph.types", "Send", Form.ARGS, ["work", {"i": 1}, None])),
     ],
@@ -242,3 +240,19 @@ def test_collections_of_json_have_items() -> None:
         assert items(from_text(f'{{"lc":2,"type":"constructor","id":{path},"args":[[1,2]]}}')) == [1, 2]
     assert items(from_text('{"lc":2,"type":"constructor","id":["Set"],"args":[]}')) == []
     assert items({"a": 1}) is None and items(decoded(VALUES["uuid"])) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "hidden"),
+    [
+        ("pydantic.types.SecretStr", True),
+        ("pydantic.v1.types.SecretBytes", True),
+        ("pydantic.types.Secret[int]", True),
+        ("mine.SecretStr", True),
+        ("mine.SecretSanta", False),
+    ],
+)
+def test_what_counts_as_a_secret(kind: str, hidden: bool) -> None:
+    """Pydantic's secrets of every version; a user's class with such a name is none."""
+    module, _, name = kind.rpartition(".")
+    assert (text(Node(Opened(module, name, Form.VALUE, "p@ss"))) == "p@ss") is not hidden

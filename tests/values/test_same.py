@@ -95,3 +95,12 @@ def test_depth_is_free() -> None:
         a = a[0]
     while isinstance(b, list):
         b = b[0]
+
+
+def test_nodes_compare_and_print_at_any_depth() -> None:
+    """``==`` and ``repr`` of objects nested beyond Python's recursion limit end."""
+    a = b = Node(Opened("m", "C", Form.VALUE, 1))
+    for _ in range(5_000):
+        a, b = (Node(Opened("m", "C", Form.VALUE, inner)) for inner in (a, b))
+    assert a == b
+    assert "m.C" in repr(a)

@@ -120,7 +120,7 @@ class _Brief:
         return self._joined(("{", "}"), pairs, len(value), "keys", cells, depth, inner=True)
 
     def _key(self, key: Any) -> str:
-        return self._json_text(key, 60) if isinstance(key, str) else self.text(key, 60, _DEEPEST)
+        return self._json_text(key, 60) if isinstance(key, str) else self.text(key, 60, _DEEPEST - 1)
 
     def _array(self, state: dict[str, Any], cells: int) -> str:
         head = f"array {arrays.heading(state)}"

@@ -10,8 +10,9 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.values.known import Message, message
 from ckpt_cli.views.steps import ChangeView
 
-_SHORT = 24  # cells for a value that stands behind the first one
-_LEAST = 28  # cells below which the first change takes all there is
+_HALF = 10  # cells below which the old value is left out
+_SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
+_LEAST = 28  # cells below which the first change stands alone
 UNCUT = 160
 """Cells of one value where nothing limits the line: a summary all the same."""
 
@@ -28,9 +29,18 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: boo
     ordered = sorted(changes, key=_rank)
     if not ordered:
         return []
-    rest = [span for change in ordered[1:] for span in [("", "  "), *one(change, _SHORT if cells else UNCUT)]]
-    room = UNCUT if cells is None else cells - line_len(rest)
-    return [*one(ordered[0], room if cells is None or room >= _LEAST else cells), *rest]
+    if cells is None:
+        return [*one(ordered[0], UNCUT), *_rest(ordered[1:], UNCUT)]
+    enough = min(line_len(one(ordered[0], cells)), _LEAST)
+    names: Line = [("muted", "  " + ", ".join(_name(change.channel) for change in ordered[1:]))]
+    for rest in (_rest(ordered[1:], _SHORT), names):
+        if cells - line_len(rest) >= enough:
+            return [*one(ordered[0], cells - line_len(rest)), *rest]
+    return [*one(ordered[0], cells - 2), ("muted", " …")]
+
+
+def _rest(changes: Sequence[ChangeView], short: int) -> Line:
+    return [span for change in changes for span in [("", "  "), *one(change, short)]]
 
 
 def _rank(change: ChangeView) -> int:
@@ -64,13 +74,15 @@ def one(change: ChangeView, cells: int) -> Line:
 
 
 def _name(channel: str) -> str:
-    return {"__root__": "state", "__end__": "returns"}.get(channel, channel)
+    return {"__root__": "state", "__end__": "returns", "__start__": "given"}.get(channel, channel)
 
 
 def _changed(change: ChangeView, room: int) -> Line:
     if _is_number(change.before) and _is_number(change.after):
         return [("removed", brief(change.before, room)), ("muted", "→"), ("added", brief(change.after, room))]
-    half = max((room - 3) // 2, 8)
+    half = (room - 3) // 2
+    if half < _HALF:
+        return [("muted", "→ "), ("added", brief(change.after, max(room - 2, 8)))]
     before = brief(change.before, half)
     after = brief(change.after, max(room - 3 - len(before), half))
     return [("removed", before), ("muted", " → "), ("added", after)]

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad
-from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import brief, size_of
+from ckpt_cli.output.text.diffrows import rows, stat_rows
 from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.wording import worded
 from ckpt_cli.values.difference import Counts, Difference, Kind
@@ -29,9 +30,9 @@ _LONG = 32
 def render(view: DiffView, page: Page) -> Iterator[Line]:
     """All differences on a screen, or tab-separated rows."""
     if page.width is None:
-        yield from _stat_rows(view) if view.stat else _rows(view, page)
+        yield from stat_rows(view) if view.stat else rows(view, page)
         return
-    yield _sides(view.before, view.after)
+    yield from _sides(view.before, view.after, page.width)
     if view.equal:
         yield [("muted", "no difference")]
     elif view.stat:
@@ -44,12 +45,27 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
             yield from screen.differences(view.meta, 2)
 
 
-def _sides(before: End, after: End) -> Line:
+def _sides(before: End, after: End, width: int) -> Iterator[Line]:
+    """Which two checkpoints: in one line, or one each where their names are long."""
     left, right = _side(before), _side(after)
-    if (before.thread, before.ns) == (after.thread, after.ns):
-        where = f"{after.thread}  {after.ns}".rstrip()
-        return [("title", where), ("", "  "), *left, ("muted", " → "), *right]
-    return [("title", before.thread), ("", " "), *left, ("muted", " → "), ("title", after.thread), ("", " "), *right]
+    if (before.thread_id, before.ns) != (after.thread_id, after.ns):
+        left, right = [*_where(before), *left], [*_where(after), *right]
+        title: Line = []
+    else:
+        title = _where(after)
+    arrow = [("muted", " → ")]
+    if line_len([*title, *left, *arrow, *right]) <= width:
+        yield [*title, *left, *arrow, *right]
+        return
+    if title:
+        yield title[:-1]
+    yield [*left, ("muted", " →")] if not title else [*left, *arrow, *right]
+    if not title:
+        yield right
+
+
+def _where(end: End) -> Line:
+    return [("title", end.thread_id), ("muted", f"  {end.ns}" if end.ns else ""), ("", "  ")]
 
 
 def _side(end: End) -> Line:
@@ -97,7 +113,7 @@ class _Screen:
             yield [*head, *lines[0][2:]]
             yield from lines[1:]
             return
-        yield head[:-1]
+        yield _bare(head)
         yield from lines
 
     def _leaf(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
@@ -118,14 +134,14 @@ class _Screen:
             if len(lines) == 1 and line_len(head) + line_len(lines[0]) <= self._room(0):
                 yield [*head, *lines[0]]
                 return
-            yield head[:-1]
+            yield _bare(head)
             yield from ([("", " " * (indent + 4)), *line] for line in lines)
             return
         old, new = inline(before, self._page, line_len(head)), inline(after, self._page, line_len(head))
         if old and new and cell_len(old[1]) + cell_len(new[1]) + 3 <= self._room(line_len(head)):
             yield [*head, ("removed", old[1]), ("muted", " → "), ("added", new[1])]
             return
-        yield [*head, ("muted", f"{size_of(before)} → {size_of(after)}".strip(" →"))]
+        yield _bare([*head, ("muted", f"{size_of(before)} → {size_of(after)}".strip(" →"))])
         yield from self._side("-", before, indent + 4, "removed")
         yield from self._side("+", after, indent + 4, "added")
 
@@ -134,6 +150,8 @@ class _Screen:
 
     def _whole(self, value: Any, head: Line, indent: int, style: str) -> Iterator[Line]:
         """A value that is there on one side only."""
+        version = _VERSION.fullmatch(value) if isinstance(value, str) else None
+        value = int(version[1]) if version else value
         said = message(value)
         if not self._full and said is not None and not said.tool_calls:
             value = said.text
@@ -154,6 +172,13 @@ class _Screen:
 
     def _room(self, used: int) -> int:
         return max((self._page.width or 0) - used, 20)
+
+
+def _bare(line: Line) -> Line:
+    """A line that ends in blanks without them."""
+    while line and not line[-1][1].strip():
+        line = line[:-1]
+    return [*line[:-1], (line[-1][0], line[-1][1].rstrip())] if line else line
 
 
 def _versions(before: Any, after: Any) -> tuple[str, str] | None:
@@ -213,28 +238,3 @@ def _amount(one: Difference) -> Line:
         return [("", f"{inner} {'difference' if inner == 1 else 'differences'} inside")]
     value = one.before if one.kind is Kind.REMOVED else one.after
     return [("", f"{one.kind}"), ("muted", f"  {size_of(value)}" if not is_leaf(value) else "")]
-
-
-def _rows(view: DiffView, page: Page) -> Iterator[Line]:
-    """Kind, path, before and after."""
-    for one in _leaves([*view.channels, *view.meta]):
-        before = brief(one.before, reveal=page.reveal) if one.kind in (Kind.CHANGED, Kind.REMOVED) else one.was or ""
-        after = brief(one.after, reveal=page.reveal) if one.kind is not Kind.REMOVED else ""
-        yield row([("", cell)] for cell in (str(one.kind), one.path, before, after))
-
-
-def _leaves(found: Sequence[Difference]) -> Iterator[Difference]:
-    for one in found:
-        if one.parts:
-            yield from _leaves(one.parts)
-        else:
-            yield one
-
-
-def _stat_rows(view: DiffView) -> Iterator[Line]:
-    """Kind, channel, and how many elements were kept, changed, moved, removed, added."""
-    for one in [*view.channels, *view.meta]:
-        counts = one.counts or Counts()
-        numbers = (counts.kept, counts.changed, counts.moved, counts.removed, counts.added)
-        cells = [str(one.kind), one.path, *(str(n) if one.counts else "" for n in numbers)]
-        yield row([("", cell)] for cell in cells)

@@ -47,7 +47,7 @@ class _Table:
         for at, step in enumerate(self._view.steps):
             rail = self._view.rails[at] if self._view.rails else None
             if rail is not None and rail.joins:
-                yield [("muted", rail.joins)]
+                yield [("muted", rail.joins.rstrip())]
             yield self._line(step, rail.lanes if rail is not None else "")
         yield from self._footer()
 

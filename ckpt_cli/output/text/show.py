@@ -1,10 +1,11 @@
 """One checkpoint as text: who it is, the state, what comes next, and the config to paste."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.history.shortids import EMPTY
+from ckpt_cli.output.cells import cell_len, fit, pad
+from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.brief import size_of
@@ -15,6 +16,7 @@ from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 
 _LABEL = 10
+_CHILDREN = 12
 
 
 def render(view: ShowView, page: Page) -> Iterator[Line]:
@@ -28,20 +30,36 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     yield []
     yield from _next(view, page)
     yield []
-    yield [("muted", json.dumps(view.config, ensure_ascii=False))]
+    yield from _config(view, page)
+
+
+def _config(view: ShowView, page: Page) -> Iterator[Line]:
+    """To paste in code: in one line where it fits, else still JSON."""
+    head, tail = '{"configurable": {', "}}"
+    line = head
+    for at, (key, value) in enumerate(view.config["configurable"].items()):
+        part = f"{text(key, indent=None)}: {text(value, indent=None)}"
+        part += tail if at == len(view.config["configurable"]) - 1 else ", "
+        if page.width is not None and cell_len(line) + cell_len(part.rstrip()) > page.width:
+            yield [("muted", line.rstrip())]
+            line = " " * len(head)
+        line += part
+    yield [("muted", line)]
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:
-    yield [("title", view.thread), ("", "  "), ("id", view.short), *_marks(view)]
+    yield [("title", view.thread_id), ("", "  "), ("id", view.short), *_marks(view)]
     if view.ns:
         yield _labelled("namespace", [("", view.ns)])
-    yield _labelled("id", [("id", view.id)])
+    yield _labelled("id", [("id", view.checkpoint_id or EMPTY)])
     yield _labelled("step", _step(view))
     yield _labelled("time", _time(view, page))
     parent: Line = [("muted", "none")] if view.parent is None else _link(view.parent)
     yield _labelled("parent", parent)
-    for at, child in enumerate(view.children):
+    for at, child in enumerate(view.children[:_CHILDREN]):
         yield _labelled("children" if at == 0 else "", _link(child))
+    if len(view.children) > _CHILDREN:
+        yield _labelled("", [("muted", f"… {len(view.children) - _CHILDREN} more")])
     told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
     for at, (key, value) in enumerate(told.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
@@ -59,8 +77,12 @@ def _marks(view: ShowView) -> Line:
 
 def _step(view: ShowView) -> Line:
     step = "not recorded" if view.step is None else str(view.step)
-    words = [word for word in (view.source, f"by {', '.join(view.nodes)}" if view.nodes else "") if word]
+    words = [word for word in (view.source, _makers(view.nodes)) if word]
     return [("", step), ("muted", f"  {' '.join(words)}" if words else "")]
+
+
+def _makers(nodes: dict[str, int]) -> str:
+    return f"by {', '.join(f'{node} ×{n}' if n > 1 else node for node, n in nodes.items())}" if nodes else ""
 
 
 def _time(view: ShowView, page: Page) -> Line:
@@ -69,12 +91,14 @@ def _time(view: ShowView, page: Page) -> Line:
     if view.time is None:
         return [("muted", "not recorded")]
     then = datetime.fromisoformat(view.time).timestamp()
-    return [("", clock(then) if page.width is not None else view.time), ("muted", f"  {ago(then, page.now)}")]
+    since = ago(then, page.now)
+    spans: Line = [("", clock(then) if page.width is not None else view.time)]
+    return [*spans, ("muted", f"  {since}")] if since.endswith("ago") else spans
 
 
 def _link(link: Link) -> Line:
     if not link.stored:
-        return [("id", link.id), ("bad", "  never stored")]
+        return [("id", link.checkpoint_id), ("bad", "  never stored")]
     return [("id", link.short), ("muted", f"  step {link.step}" if link.step is not None else "")]
 
 
@@ -100,15 +124,19 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []
     if channel.empty or channel.problem:
-        told = ("muted", channel.note or "empty") if channel.empty else ("bad", f"can't be decoded: {channel.problem}")
-        yield [*head, ("", "  "), told, *version]
+        told = (
+            ("muted", "not stored here" if channel.note else "empty")
+            if channel.empty
+            else ("bad", f"can't be decoded: {channel.problem}")
+        )
+        yield fit([*head, ("", "  "), told, *version], page.width)
         return
     value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
     line = None if note or version else inline(value, page, max(width, cell_len(name)) + 4)
     if line is not None:
         yield [*head, ("", "  "), line]
         return
-    yield [*head, ("", "  "), ("muted", _how_much(channel.value)), *version, *note]
+    yield fit([*head, ("", "  "), ("muted", _how_much(channel.value)), *version, *note], page.width)
     yield from block(value, page, 4, full=view.full)
 
 
@@ -135,5 +163,6 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
     else:
         yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)) if view.next else ("good", "nothing: done")]
+    column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
-        yield from task_lines(task, page)
+        yield from task_lines(task, page, column)

@@ -95,14 +95,20 @@ def padded(line: Line, cells: int) -> Line:
 def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
     """What hangs at a tip; of many tasks of one node that are finished or due, how many there are."""
     kinds = Counter((task.status, task.node) for task in tasks)
+    counted = set()
     for task in tasks:
-        count = kinds.pop((task.status, task.node), 0)
-        if count <= _TASKS or task.status in ("waiting", "failed"):
+        kind = (task.status, task.node)
+        count = kinds[kind]
+        if task.status in ("waiting", "failed") or count <= (1 if task.status == "due" else _TASKS):
             yield from hanging(task, cells)
-            kinds[task.status, task.node] = count
-        elif count:
+        elif kind not in counted:
+            counted.add(kind)
             sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
-            yield [(style, f"{sign} "), ("node", task.node or "?"), ("muted", f" ×{count}  {task.status}")]
+            yield [
+                (style, f"{sign} "),
+                ("node", task.node or "?"),
+                ("muted", f" ×{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
+            ]
 
 
 def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:

@@ -1,11 +1,13 @@
 """Tasks as text, the same wherever they are shown: node, how far it came, its question or error."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from ckpt_cli.output.cells import pad
+from ckpt_cli.output.cells import cell_len, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.values import block, brief, inline
-from ckpt_cli.views.show import Question, TaskLine
+from ckpt_cli.views.show import TaskLine
+from ckpt_cli.views.steps import InterruptView
 
 STATUS = {
     "finished": ("good", "✓ finished"),
@@ -15,22 +17,36 @@ STATUS = {
 }
 
 
-def task_lines(task: TaskLine, page: Page) -> Iterator[Line]:
-    """A task, its error, its questions, and the subgraphs it called."""
-    line: Line = [("", "  "), ("node", task.node or "unknown node"), ("", "  "), STATUS[task.status]]
-    if task.error is not None:
-        room = None if page.width is None else max(page.width - sum(len(text) for _, text in line) - 2, 20)
-        error = task.error if isinstance(task.error, str) else brief(task.error, room, reveal=page.reveal)
-        line += [("", "  "), ("bad", error)]
-    elif task.id is not None:
+def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
+    """A task, its error, its questions, and the subgraphs it called; nodes take so many cells."""
+    node = task.node or "unknown node"
+    line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  "), STATUS[task.status]]
+    if task.error is None and task.id is not None:
         line += [("muted", f"  {task.id}")]
-    yield line
+    yield from problem(task.error, line, page) if task.error is not None else [line]
     yield from questions(task.interrupts, page, 4, 4)
     for ns in task.namespaces:
         yield [("", "    "), ("muted", "in    "), ("", f"--ns {ns}")]
 
 
-def questions(asked: Sequence[Question], page: Page, indent: int, column: int) -> Iterator[Line]:
+def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
+    """An error at the end of a line, or below it where it is long."""
+    told = error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
+    if page.width is None or ("\n" not in told and line_len(line) + cell_len(told) + 2 <= page.width):
+        yield [*line, ("", "  "), ("bad", told)]
+        return
+    yield line
+    yield from ([("", "      "), ("bad", part)] for part in wrap(told, max(page.width - 6, 20)))
+
+
+def _javascript(error: Any) -> str:
+    """LangGraph.js stores what an error says and what it is called."""
+    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        return ""
+    return f"{error.get('name') or 'Error'}: {error['message']}"
+
+
+def questions(asked: Sequence[InterruptView], page: Page, indent: int, column: int) -> Iterator[Line]:
     """What a task asks, with the id to answer it by; labels take so many cells behind the indent."""
     margin = " " * indent
     for question in asked:
@@ -39,7 +55,7 @@ def questions(asked: Sequence[Question], page: Page, indent: int, column: int) -
         if line is not None:
             yield [*label, line]
         else:
-            yield label
+            yield label[:-1]
             yield from block(question.value, page, indent + 2)
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]

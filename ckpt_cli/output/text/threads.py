@@ -82,9 +82,8 @@ class _Table:
         ]
         if branches:
             found.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
-        if self._view.wide:
-            found += self._more(one)
-        return [*found, ("status", fit(_status(one), self._status))]
+        found.append(("status", fit(_status(one), self._status)))
+        return [*found, *self._more(one)] if self._view.wide else found
 
     def _more(self, one: ThreadView) -> list[tuple[str, Line]]:
         return [

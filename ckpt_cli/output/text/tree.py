@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ckpt_cli.output.cells import cell_len, fit, line_len
+from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.steps import Clock, halts, joined, marks, nodes, number, padded, pending, stripped, told, who
 from ckpt_cli.views.steps import StepView
@@ -11,6 +11,7 @@ from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, Tree
 _RAILS = 12  # more are not drawn: no tree is that deep, short of 4096 checkpoints laid out against it
 _WHO = (18, 32)  # cells for who made a step, on a narrow page and on a wide one
 _NARROW = 100
+_NEEDED = 3  # facts in the heading that go last where there is no room: how many, branches, status
 _CHANGES = 30  # below which the time is left out rather than the changes
 STATUS_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
 
@@ -57,16 +58,27 @@ class _Tree:
 
     def _head(self) -> Line:
         view = self._view
-        line: Line = [("title", view.thread_id), *([("key", f" {view.ns}")] if view.ns else []), ("", "   ")]
+        name = view.thread_id if self._width is None else truncate(view.thread_id, max(self._width // 3, 20))
+        line: Line = [("title", name), *([("key", f" {self._ns(view.ns)}")] if view.ns else []), ("", "   ")]
         facts: list[Line] = [[("muted", _count(view.checkpoints, "checkpoint"))]]
         if len(view.branches) > 1:
             facts.append([("muted", f"{len(view.branches):,} branches")])
+        facts.append(self._status())
         if view.subgraph_checkpoints:
             facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
         if self._clock.day:
             facts.append([("muted", self._clock.day)])
-        facts.append(self._status())
+        while self._width is not None and len(facts) > 1 and line_len([*line, *joined(facts, " · ")]) > self._width:
+            del facts[-1 if len(facts) > _NEEDED else 0]
         return [*line, *joined(facts, " · ")]
+
+    def _ns(self, ns: str) -> str:
+        """A namespace, its tasks in short where there is no room for them."""
+        if self._width is None or len(ns) <= self._width // 3:
+            return ns
+        return "|".join(
+            part if len(part) <= 20 else f"{part.split(':')[0]}:{part.split(':')[-1][:6]}…" for part in ns.split("|")
+        )
 
     def _status(self) -> Line:
         view = self._view
@@ -100,7 +112,7 @@ class _Tree:
                 yield from self._subgraph(subgraph, below)
 
     def _checkpoint(self, step: StepView, rails: Line) -> Line:
-        glyph: Span = ("head", "◉ ") if step.head else ("muted", "● ")
+        glyph: Span = ("head", "◉ ") if step.head and step.ns == self._view.ns else ("muted", "● ")
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
         line += [("muted", f" {number(step):>{self._step}}  "), *padded(who(step), self._who), ("", "  ")]
@@ -116,7 +128,7 @@ class _Tree:
 
     def _marked(self, step: StepView) -> Line:
         """What marks a checkpoint, which is never cut."""
-        beside = marks(step, len(self._view.branches))
+        beside = marks(step, len(self._view.branches)) if step.ns == self._view.ns else []
         if step.children:
             beside = joined([halts(step), beside])
         if step.missing:

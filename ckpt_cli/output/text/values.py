@@ -62,7 +62,7 @@ class _Block:
             yield [("", " " * indent), line]
         elif isinstance(value, str):
             yield from self.text(value, indent)
-        elif known.messages(value) is not None:
+        elif known.is_conversation(value):
             yield from self._messages(value, indent)
         else:
             if isinstance(value, Node):
@@ -100,7 +100,7 @@ class _Block:
             return ("value", f"“{value}”") if fits else None
         if depth >= _DEEPEST or is_leaf(value):
             return (_style(value), brief(value, None if _is_bad(value) else room, reveal=self._page.reveal))
-        if known.messages(value) is not None:
+        if known.is_conversation(value):
             return None
         text = whole(value, room, reveal=self._page.reveal)
         return None if text is None else ("value", text)

@@ -48,7 +48,9 @@ def _shortened(piece: Piece, *, first: bool, last: bool) -> Piece:
         return piece
     head = "" if first else text[:_AROUND].rpartition(" ")[0] or text[:_AROUND]
     tail = "" if last else text[-_AROUND:].partition(" ")[2] or text[-_AROUND:]
-    return Piece(SAME, f"{head} … {tail}".strip() if first or last else f"{head} … {tail}")
+    return Piece(
+        SAME, f"{head} … {tail}".lstrip() if first else f"{head} … {tail}".rstrip() if last else f"{head} … {tail}"
+    )
 
 
 def wrapped(spans: Line, room: int) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from ckpt_cli.history.tasks import caller
 from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief, size_of
-from ckpt_cli.output.text.tasks import STATUS, questions
+from ckpt_cli.output.text.tasks import STATUS, problem, questions
 from ckpt_cli.output.text.values import block, inline
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
@@ -22,9 +22,9 @@ def render(view: WritesView, page: Page) -> Iterator[Line]:
         return
     pending = "no writes"
     if view.tasks:
-        pending = "history: a later checkpoint continues this one" if view.consumed else "pending"
+        pending = "history: a child continues it" if view.consumed else "pending"
     step = f"  step {view.step}" if view.step is not None else ""
-    yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"{step}  {pending}")]
+    yield [("title", view.thread_id), ("", "  "), ("id", view.short), ("muted", f"{step}  {pending}")]
     for task in view.tasks:
         yield []
         yield from _task(task, view, page)
@@ -64,8 +64,8 @@ def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line
         yield head
     elif write.kind == "interrupt" and write.interrupts:
         yield from questions(write.interrupts, page, 2, width)
-    elif write.kind == "error" and isinstance(write.value, str):
-        yield [*head, ("", "  "), ("bad", write.value)]
+    elif write.kind == "error":
+        yield from problem(write.value, head, page)
     elif (line := inline(write.value, page, width + 4)) is not None:
         yield [*head, ("", "  "), line]
     else:

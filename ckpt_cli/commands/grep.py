@@ -1,0 +1,109 @@
+"""``ckpt grep``: search state, writes and metadata through history."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_namespace
+from ckpt_cli.commands.options import Channels, Since, Threads
+from ckpt_cli.commands.searching import Scope, run
+from ckpt_cli.errors import KeyMissing, PayloadCorrupt
+from ckpt_cli.history.needle import Needle
+from ckpt_cli.history.search import Place
+from ckpt_cli.history.when import moment
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.grep import GrepView, Hit, ThreadCount, Unreadable
+
+
+def grep(
+    session: Session,
+    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A Python regular expression.", show_default=False)],
+    threads: Threads = None,
+    fixed: Annotated[bool, typer.Option("--fixed", "-F", help="The pattern is plain text.")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="a is A.")] = False,
+    channel: Channels = None,
+    places: Annotated[
+        list[Place] | None,
+        typer.Option("--in", metavar="PLACE", help="Only state, writes or metadata; may be repeated."),
+    ] = None,
+    ns: Annotated[
+        str | None,
+        typer.Option(
+            "--ns",
+            metavar="NAMESPACE",
+            help="Only this namespace; all unless given.",
+            autocompletion=complete_namespace,
+        ),
+    ] = None,
+    since: Since = None,
+    first: Annotated[bool, typer.Option("--first", help="Only what appeared first in each thread.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Only what was there last in each thread.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Only how much there is in each thread.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if nothing matches.")] = False,
+) -> GrepView:
+    """Search state, writes and metadata through history: what matches, where it appeared, how long it stayed.
+
+    Each text is told once however many checkpoints hold it. What a task wrote and the state then holds is told as
+    state. Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
+
+    Examples:
+      ckpt grep 1043
+      ckpt grep -i refund support-42 --channel messages
+      ckpt grep Timeout --in writes --since 2d
+      ckpt grep 'order \\d+' --count
+    """
+    needle = Needle(pattern, fixed=fixed, ignore_case=ignore_case)
+    oldest = moment(since, session.clock()) if since is not None else None
+    scope = Scope(tuple(places or Place), ns, tuple(channel or ()), oldest)
+    view = GrepView(hits=[])
+    view.finding = exit_code
+    view.hits = _hits(session, needle, scope, threads, view, first=first, last=last, count=count)
+    return view
+
+
+def _hits(
+    session: Session,
+    needle: Needle,
+    scope: Scope,
+    threads: Sequence[str] | None,
+    view: GrepView,
+    *,
+    first: bool,
+    last: bool,
+    count: bool,
+) -> Iterator[Hit | ThreadCount]:
+    """Thread by thread, each in a moment of its own."""
+    for thread in session.look(lambda reader: _threads(reader, threads)):
+        hits, unreadable = session.look(partial(run, thread=thread, needle=needle, scope=scope))
+        view.unreadable += unreadable
+        view.searched += 1
+        view.found += len(hits)
+        if count and hits:
+            yield ThreadCount(thread, len(hits))
+        elif hits:
+            yield from _ends(hits, first=first, last=last)
+    if view.unreadable and not view.found:
+        raise _nothing_readable(view.unreadable)
+
+
+def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:
+    if names:
+        return [reader.thread(name).thread_id for name in dict.fromkeys(names)]
+    return [thread.thread_id for thread in reader.saver.threads()]
+
+
+def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
+    chosen = [min(hits, key=lambda hit: hit.first.checkpoint_id)] if first else []
+    if last:
+        chosen.append(max(hits, key=lambda hit: (hit.last.checkpoint_id, hit.first.checkpoint_id)))
+    return list(dict.fromkeys(chosen)) if first or last else hits
+
+
+def _nothing_readable(unreadable: list[Unreadable]) -> PayloadCorrupt:
+    problem = f"nothing was found, but {len(unreadable)} could not be searched: {unreadable[0].problem}"
+    if any(one.locked for one in unreadable):
+        return KeyMissing(problem, hint="--key-env NAME names the key's variable")
+    return PayloadCorrupt(problem)

@@ -1,0 +1,60 @@
+"""What stands around one checkpoint: parent, children, the nodes that made it, its place among the branches."""
+
+from ckpt_cli.commands.describing import Describer
+from ckpt_cli.history import ids
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.model import CheckpointRow
+from ckpt_cli.reading import Reader
+from ckpt_cli.views.show import Link
+
+
+class Neighbours:
+    """What a checkpoint is linked to, with the steps that metadata tells."""
+
+    def __init__(self, reader: Reader, row: CheckpointRow, lineage: Lineage) -> None:
+        self._row = row
+        self._lineage = lineage
+        self._short = reader.short(row.thread_id)
+        self._children = lineage.children.get(row.checkpoint_id, [])
+        parent = lineage.parent(row.checkpoint_id)
+        self._describer = Describer(reader, row.thread_id, row.ns, lineage)
+        self._describer.read_notes([row.checkpoint_id, *self._children, *([parent] if parent is not None else [])])
+        self._describer.read_writes([row.checkpoint_id])
+
+    @property
+    def nodes(self) -> dict[str, int]:
+        """The nodes that made it, to their number of tasks."""
+        return self._describer.steps.nodes(self._row.checkpoint_id)
+
+    @property
+    def children(self) -> list[Link]:
+        """Oldest first."""
+        return [self._link(child) for child in self._children]
+
+    @property
+    def parent(self) -> Link | None:
+        """Also one that was never stored; None for a first checkpoint."""
+        parent = self._lineage.parent(self._row.checkpoint_id)
+        if parent is not None:
+            return self._link(parent)
+        missing = self._lineage.missing(self._row.checkpoint_id)
+        return None if missing is None else Link(missing, self._short(missing), ids.step(missing), stored=False)
+
+    def _link(self, checkpoint_id: str) -> Link:
+        return Link(checkpoint_id, self._short(checkpoint_id), self._describer.steps.note(checkpoint_id).step)
+
+
+def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
+    """Head, tip, fork point, and the branch it is on where there are several."""
+    found = ["head"] if checkpoint_id == lineage.head else []
+    children = lineage.children.get(checkpoint_id, [])
+    if not children and checkpoint_id != lineage.head:
+        found.append("tip")
+    if len(children) > 1:
+        found.append("fork point")
+    if len(lineage.branches) > 1:
+        end = checkpoint_id
+        while kids := lineage.children.get(end):
+            end = kids[0]
+        found += [f"branch:{branch.number}" for branch in lineage.branches if branch.tip == end]
+    return found

@@ -1,0 +1,201 @@
+"""Finds the checkpoint that a revision names, asking for as little as its form needs.
+
+The head, an exact id and ancestors go row by row; prefixes, branches, steps and moments need the lineage of the
+namespace.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound
+from ckpt_cli.history import ids
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.revisions import FORMS, Kind, Revision, parse
+from ckpt_cli.history.shortids import ShortIds
+from ckpt_cli.history.when import moment
+from ckpt_cli.model import CheckpointRow
+
+_PREFIX = 4
+_LISTED = 12
+
+
+class Rows(Protocol):
+    """What a `Finder` may ask of one namespace of one thread; each answer is fetched when it is asked for."""
+
+    def row(self, checkpoint_id: str) -> CheckpointRow | None:
+        """One row by its exact id."""
+        ...
+
+    def head(self) -> CheckpointRow:
+        """What the saver gives when no id is named."""
+        ...
+
+    def lineage(self) -> Lineage:
+        """All rows of the namespace."""
+        ...
+
+    def tags(self) -> Mapping[str, str]:
+        """Names that people gave, to checkpoint ids."""
+        ...
+
+    def steps(self, checkpoint_ids: Iterable[str]) -> Mapping[str, int]:
+        """The steps that metadata records."""
+        ...
+
+    def short(self) -> ShortIds:
+        """The short ids of the thread."""
+        ...
+
+
+class Finder:
+    """Looks revisions up in one namespace of one thread.
+
+    Args:
+        clock: now, in seconds since 1970, for ``@{2h}``.
+    """
+
+    def __init__(self, rows: Rows, clock: Callable[[], float]) -> None:
+        self._rows = rows
+        self._clock = clock
+
+    def find(self, text: str) -> CheckpointRow:
+        """The checkpoint that a revision names.
+
+        Raises:
+            UsageError: it is no revision; AmbiguousRevision where it names several.
+            CheckpointNotFound: it names none.
+        """
+        exact = self._rows.row(text) if text not in ("@", "HEAD") else None
+        if exact is not None:
+            return exact
+        revision = parse(text)
+        return self._ancestor(self._start(revision), revision.up, text)
+
+    def _start(self, revision: Revision) -> CheckpointRow:
+        match revision.kind:
+            case Kind.HEAD:
+                return self._rows.head()
+            case Kind.ID:
+                return self._rows.row(revision.name) or self._prefixed(revision.name)
+            case Kind.STEP:
+                return self._step(int(revision.name))
+            case Kind.BRANCH:
+                return self._branch(int(revision.name))
+            case Kind.TIME:
+                return self._current_at(moment(revision.name, self._clock()))
+            case Kind.TAG:
+                return self._tagged(revision.name)
+
+    def _ancestor(self, row: CheckpointRow, up: int, text: str) -> CheckpointRow:
+        for climbed in range(up):
+            parent = row.parent_id
+            above = self._rows.row(parent) if parent is not None and parent != row.checkpoint_id else None
+            if above is None:
+                raise CheckpointNotFound(f"{text!r} goes too far up: {_end(row, climbed)}")
+            row = above
+        return row
+
+    def _prefixed(self, prefix: str) -> CheckpointRow:
+        lineage, short = self._rows.lineage(), self._rows.short()
+        found = [i for i in short.find(prefix.lower()) or short.find(prefix) if i in lineage]
+        if len(found) > 1:
+            shown = [_described(i, short) for i in found[:_LISTED]]
+            more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
+            hint = f"did you mean step:{prefix}?" if _is_step(prefix) else ""
+            raise AmbiguousRevision(f"{prefix!r} fits {len(found)} checkpoints", hint=hint, candidates=[*shown, *more])
+        if found and len(prefix) >= _PREFIX:
+            return lineage.rows[found[0]]
+        raise CheckpointNotFound(f"no checkpoint {prefix!r}", hint=_elsewhere(prefix, found, short))
+
+    def _step(self, step: int) -> CheckpointRow:
+        lineage = self._rows.lineage()
+        line = list(lineage.line(self._rows.head().checkpoint_id))
+        likely = [i for i in line if _may_be(i, step)]
+        for some in (likely, line):
+            recorded = self._rows.steps(some)
+            for checkpoint_id in some:
+                if recorded.get(checkpoint_id, ids.step(checkpoint_id)) == step:
+                    return lineage.rows[checkpoint_id]
+        known = {recorded.get(i, ids.step(i)) for i in line} - {None}
+        raise CheckpointNotFound(f"no step {step} on the head's line", hint=f"its steps are {_spans(known)}")
+
+    def _branch(self, number: int) -> CheckpointRow:
+        lineage, short = self._rows.lineage(), self._rows.short()
+        for branch in lineage.branches:
+            if branch.number == number:
+                return lineage.rows[branch.tip]
+        known = [f"branch:{b.number}  up to {_described(b.tip, short)}" for b in lineage.branches[:_LISTED]]
+        raise CheckpointNotFound(f"no branch {number}: there are {len(lineage.branches)}", candidates=known)
+
+    def _tagged(self, name: str) -> CheckpointRow:
+        tags = self._rows.tags()
+        if name not in tags:
+            known = [f"tag:{tag}" for tag in list(tags)[:_LISTED]]
+            hint = "" if known else "`ckpt tag THREAD REV NAME` gives one"
+            raise CheckpointNotFound(f"no tag {name!r}", hint=hint, candidates=known)
+        row = self._rows.row(tags[name])
+        if row is None:
+            raise CheckpointNotFound(f"tag {name!r} is on {tags[name]}, which is gone")
+        return row
+
+    def _current_at(self, then: float) -> CheckpointRow:
+        lineage = self._rows.lineage()
+        dated = [(when, i) for i in lineage.rows if (when := ids.unix_time(i)) is not None]
+        past = [i for when, i in dated if when <= then]
+        if past:
+            return lineage.rows[past[-1]]
+        if not dated:
+            raise CheckpointNotFound("the ids of this thread do not tell their time", hint="use an id or step:N")
+        first, short = dated[0][1], self._rows.short()
+        raise CheckpointNotFound("nothing was there yet then", hint=f"the first is {_described(first, short)}")
+
+
+def _may_be(checkpoint_id: str, step: int) -> bool:
+    """Whether metadata may say this step where the id says its own: copies carry one less, and 14 bits wrap around."""
+    own = ids.step(checkpoint_id)
+    return own is None or (step - own) % 0x4000 in (0, 1)
+
+
+def _end(row: CheckpointRow, climbed: int) -> str:
+    above = f"{climbed} up" if climbed else "there"
+    if row.parent_id is None or row.parent_id == row.checkpoint_id:
+        return f"the line begins {above}"
+    return f"{above}, the parent {row.parent_id} was never stored"
+
+
+def _described(checkpoint_id: str, short: ShortIds) -> str:
+    """One line about a checkpoint, from its id alone."""
+    from datetime import datetime
+
+    words = [short(checkpoint_id)]
+    if (step := ids.step(checkpoint_id)) is not None:
+        words.append(f"step {step}")
+    if (when := ids.unix_time(checkpoint_id)) is not None and ids.is_uuid6(checkpoint_id):
+        words.append(datetime.fromtimestamp(when).strftime("%Y-%m-%d %H:%M:%S"))
+    return "  ".join(words)
+
+
+def _is_step(prefix: str) -> bool:
+    return prefix.isdecimal() and len(prefix) < _PREFIX
+
+
+def _elsewhere(prefix: str, found: list[str], short: ShortIds) -> str:
+    if _is_step(prefix):
+        return f"did you mean step:{prefix}?"
+    if found:
+        return f"{prefix} begins only {short(found[0])}, but write at least {_PREFIX} characters"
+    return "it is in another namespace: see --ns" if short.find(prefix) else f"one of: {FORMS}"
+
+
+def _spans(steps: Iterable[int | None]) -> str:
+    """``-1 to 12, 14``."""
+    return ", ".join(_ranges(sorted(s for s in steps if s is not None))) or "not recorded"
+
+
+def _ranges(numbers: list[int]) -> Iterator[str]:
+    start = 0
+    for at in range(1, len(numbers) + 1):
+        if at == len(numbers) or numbers[at] != numbers[at - 1] + 1:
+            first, last = numbers[start], numbers[at - 1]
+            yield str(first) if first == last else f"{first} to {last}"
+            start = at

@@ -1,0 +1,149 @@
+"""What `ckpt grep` looks for: a pattern, and the part of it that lets payloads be passed over undecoded.
+
+Every match of most patterns contains some plain word. In msgpack text stands as UTF-8, in JSON ASCII letters stand as
+they are unless an escape is near, so a payload without that word holds no match. What is not text in a payload
+(numbers, dates, paths) is text on the screen; a word that such text could make is never taken.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.model import Payload
+
+_COMPUTED = ("true", "false", "null", "none", "nan", "inf", "infinity", "undefined", "days", "utc", "+e", "**")
+_MADE = re.compile(r"[\d\s\-+:.,/\\\"'*_e\x00-\x1f\x7f]*")
+_BREAKS = re.compile(r"[\d\s\-+:.,/\\\"'*\x00-\x1f\x7f\ud800-\udfff]+")
+_FOLDED = re.compile(r"[^a-hj-jl-rt-zA-HJ-JL-RT-Z]+")
+"""Between the letters that no other letter is equal to when case is ignored: k is also the Kelvin sign, s a long s."""
+
+_AROUND = 40
+_MANY = 999
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The first match in a text, with what stands around it in its line.
+
+    Attributes:
+        more: how many further matches the text has.
+    """
+
+    before: str
+    text: str
+    after: str
+    more: int
+
+
+class Needle:
+    """A compiled pattern.
+
+    Args:
+        fixed: the pattern is plain text.
+
+    Raises:
+        UsageError: it is no regular expression; a caret shows where.
+    """
+
+    def __init__(self, pattern: str, *, fixed: bool = False, ignore_case: bool = False) -> None:
+        if not pattern:
+            raise UsageError("the pattern is empty")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of patterns that a later Python may read otherwise
+                self._regex = re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
+                runs = [pattern] if fixed else list(_runs(self._regex))
+        except (re.error, RecursionError, OverflowError) as error:
+            at = getattr(error, "pos", None)
+            shown = [pattern, " " * at + "^"] if isinstance(at, int) and "\n" not in pattern else []
+            hint = "-F looks for plain text" if not fixed else ""
+            raise UsageError(f"not a regular expression: {error}", hint=hint, candidates=shown) from error
+        folded = bool(self._regex.flags & re.IGNORECASE)
+        self.word = _best(runs, folded)
+        self._finds = _finder(self.word, folded)
+        self._exact = "" if folded else max(runs, key=len, default="")
+
+    def may_hold(self, payload: Payload) -> bool:
+        """Whether a payload has to be decoded to know; always where its encoding doesn't let one tell."""
+        if self._finds is None:
+            return True
+        if payload.tag == "msgpack":
+            return self._finds(payload.data)
+        if payload.tag == "json" and self.word.isascii():
+            return self._finds(payload.data) or b"\\u00" in payload.data
+        return payload.tag not in ("null", "empty", "bytes", "bytearray")
+
+    def may_hold_raw(self, encoding: str, raw: bytes) -> bool:
+        """The same for the bytes of one object."""
+        return self._finds is None or not encoding.startswith("msgpack") or self._finds(raw)
+
+    def match(self, text: str) -> Match | None:
+        """The first match that is not empty."""
+        if self._exact and self._exact not in text:
+            return None
+        found = (m for m in self._regex.finditer(text) if m.end() > m.start())
+        first = next(found, None)
+        if first is None:
+            return None
+        start, end = first.span()
+        more = sum(1 for _ in islice(found, _MANY))
+        head = text[max(start - _AROUND, 0) : start].rpartition("\n")[2]
+        tail = text[end : end + 2 * _AROUND].partition("\n")[0]
+        before = f"…{head}" if start - len(head) > 0 and text[start - len(head) - 1] != "\n" else head
+        after = f"{tail}…" if end + len(tail) < len(text) and text[end + len(tail)] != "\n" else tail
+        return Match(before, text[start : min(end, start + 5 * _AROUND)], after, more)
+
+
+def _runs(regex: "re.Pattern[str]") -> Iterator[str]:
+    """Plain text that every match contains, from the parsed pattern; nothing where Python no longer tells."""
+    try:
+        from re import _parser  # type: ignore[attr-defined]
+
+        yield from _required(_parser.parse(regex.pattern, regex.flags))
+    except (ImportError, AttributeError, re.error, RecursionError):
+        return
+
+
+def _required(parsed: Any) -> Iterator[str]:
+    run = ""
+    for op, arg in parsed:
+        name = str(op)
+        if name == "LITERAL":
+            run += chr(arg)
+        elif name not in ("AT", "ASSERT", "ASSERT_NOT"):  # those take no room
+            yield run
+            run = ""
+            yield from _inside(name, arg)
+    yield run
+
+
+def _inside(name: str, arg: Any) -> Iterator[str]:
+    """What a group, or a repetition that happens at least once, must contain."""
+    if name == "SUBPATTERN" and not arg[1] and not arg[2]:
+        yield from _required(arg[3])
+    elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and arg[0] > 0:
+        yield from _required(arg[2])
+    elif name == "ATOMIC_GROUP":
+        yield from _required(arg)
+
+
+def _best(runs: list[str], folded: bool) -> str:
+    """The longest word that no computed text can make; "" where there is none."""
+    words = [word for run in runs for word in (_FOLDED if folded else _BREAKS).split(run)]
+    return max((word for word in words if len(word) > 1 and not _computed(word)), key=len, default="")
+
+
+def _computed(word: str) -> bool:
+    low = word.lower()
+    return _MADE.fullmatch(low) is not None or any(low in made for made in _COMPUTED)
+
+
+def _finder(word: str, folded: bool) -> Callable[[bytes], bool] | None:
+    if not word:
+        return None
+    data = word.lower().encode() if folded else word.encode()
+    return (lambda raw: data in raw.lower()) if folded else (lambda raw: data in raw)

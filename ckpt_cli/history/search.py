@@ -1,0 +1,177 @@
+"""Where a pattern is in the history of a namespace: each text once, from where it appeared to where it was last.
+
+Neighbouring checkpoints hold nearly the same objects. The same object (equal bytes) is searched once, and what was not
+found in it is not looked for again; its bytes are not kept for that, only a number.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ckpt_cli.history.channels import START
+from ckpt_cli.history.needle import Match, Needle
+from ckpt_cli.values.known import is_secret
+from ckpt_cli.values.natural import arguments, text
+from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.parts import inside, is_leaf, parts
+
+_NESTED = 60  # objects inside each other that are remembered one by one; deeper ones are searched with their owner
+
+Path = tuple[Any, ...]
+
+
+class Place(StrEnum):
+    """Where a text stands."""
+
+    STATE = "state"
+    WRITES = "writes"
+    METADATA = "metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A text that matches, in one value; `mark` is equal for equal texts."""
+
+    path: Path
+    mark: int
+    match: Match
+
+
+class Search:
+    """Looks for one needle in many values."""
+
+    def __init__(self, needle: Needle) -> None:
+        self._needle = needle
+        self._known: dict[tuple[str, int], list[Found]] = {}  # what was found in objects, by their bytes
+
+    def find(self, value: Any, path: Path = ()) -> Iterator[Found]:
+        """Every matching text in a value: strings, keys of dicts, numbers, and what dates and the like read as."""
+        return self._walk(value, path, 0)
+
+    def _walk(self, value: Any, path: Path, nested: int) -> Iterator[Found]:
+        stack = [(value, path)]
+        while stack:
+            value, path = stack.pop()
+            if isinstance(value, Node) and value.raw is not None and nested < _NESTED:
+                yield from self._node(value, path, nested)
+            elif isinstance(value, str):
+                yield from self._text(value, path)
+            elif is_leaf(value):
+                yield from self._leaf(value, path)
+            else:
+                for key, item in parts(value):
+                    if not self._is_barren(item):
+                        stack.append((item, (*path, key)))
+                    if isinstance(key, str) and isinstance(value, dict):
+                        yield from self._text(key, (*path, key))
+
+    def _is_barren(self, value: Any) -> bool:
+        """Whether it is an object that nothing was found in before."""
+        return type(value) is Node and self._known.get((value.encoding, hash(value.raw))) == []
+
+    def _node(self, node: Node, path: Path, nested: int) -> Iterator[Found]:
+        raw = node.raw or b""
+        key = (node.encoding, hash(raw))
+        found = self._known.get(key)
+        if found is None:
+            found = []
+            if self._needle.may_hold_raw(node.encoding, raw):
+                found = list(self._open(node, nested + 1))
+            self._known[key] = found
+        for one in found:
+            yield Found((*path, *one.path), one.mark, one.match)
+
+    def _open(self, node: Node, nested: int) -> Iterator[Found]:
+        value = inside(node)
+        if value is not node:
+            yield from self._walk(value, (), nested)
+        elif is_leaf(node):
+            yield from self._leaf(node, ())
+        else:
+            for key, item in parts(node):
+                yield from self._walk(item, (key,), nested)
+
+    def _leaf(self, value: Any, path: Path) -> Iterator[Found]:
+        if isinstance(value, bool | bytes | bytearray) or value is None or is_secret(value):
+            return
+        if isinstance(value, Node):
+            yield from self._text(_read(value), path)
+        elif not self._needle.word:  # no number reads like a word
+            yield from self._text(str(value) if not isinstance(value, int) or value.bit_length() < 4096 else "", path)
+
+    def _text(self, told: str, path: Path) -> Iterator[Found]:
+        match = self._needle.match(told)
+        if match is not None:
+            yield Found(path, hash(told), match)
+
+
+def _read(node: Node) -> str:
+    if node.form in (Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY):
+        return ""
+    args, _ = arguments(node)
+    return "" if args and isinstance(args[0], bytes) else text(node) or ""
+
+
+@dataclass(slots=True)
+class Sighting:
+    """A text through the history of one namespace.
+
+    Attributes:
+        path: in `first`.
+        first: the checkpoint with the lowest id that holds it.
+        last: the one with the highest.
+        checkpoints: how many hold it.
+    """
+
+    place: Place
+    channel: str
+    path: Path
+    match: Match
+    mark: int
+    first: str
+    last: str
+    checkpoints: int = 1
+
+
+class Sightings:
+    """Gathers what is found while checkpoints pass by in ascending order."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[Place, Path, int], Sighting] = {}
+
+    def add(self, checkpoint_id: str, place: Place, found: Iterable[Found]) -> None:
+        """What was found in one checkpoint; a text that only moved in its list is still the same sighting."""
+        for one in found:
+            names = tuple(step for step in one.path if not isinstance(step, int))
+            known = self._all.get((place, names, one.mark))
+            if known is None:
+                channel = str(one.path[0])
+                self._all[(place, names, one.mark)] = Sighting(
+                    place, channel, one.path, one.match, one.mark, checkpoint_id, checkpoint_id
+                )
+            elif known.last != checkpoint_id:
+                known.last = checkpoint_id
+                known.checkpoints += 1
+
+    def told(self, parents: Sequence[tuple[str, str | None]] = ()) -> list[Sighting]:
+        """The sightings by first appearance, without those that only repeat what the state tells.
+
+        Input and what a task writes are in the state of the next checkpoint, and old metadata repeats the writes; they
+        are told only where the state doesn't hold them from there on: pending, special, or of a delta channel.
+        """
+        before = dict(parents)
+        state: dict[int, list[Sighting]] = {}
+        for one in self._all.values():
+            if one.place is Place.STATE:
+                state.setdefault(one.mark, []).append(one)
+        kept = [one for one in self._all.values() if not _repeats(one, state.get(one.mark, ()), before)]
+        return sorted(kept, key=lambda one: (one.first, one.place != Place.STATE))
+
+
+def _repeats(one: Sighting, state: Sequence[Sighting], before: dict[str, str | None]) -> bool:
+    if one.place is Place.STATE:
+        return one.channel == START and any(other.channel != START for other in state)
+    if one.place is Place.METADATA:
+        return bool(state)
+    return any(before.get(other.first) == one.first or other.first <= one.first for other in state)

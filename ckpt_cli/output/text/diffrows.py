@@ -1,0 +1,33 @@
+"""Differences in a pipe: one tab-separated row each."""
+
+from collections.abc import Iterator, Sequence
+
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.brief import brief
+from ckpt_cli.values.difference import Counts, Difference, Kind
+from ckpt_cli.views.diff import DiffView
+
+
+def rows(view: DiffView, page: Page) -> Iterator[Line]:
+    """Kind, path, before and after."""
+    for one in _leaves([*view.channels, *view.meta]):
+        before = brief(one.before, reveal=page.reveal) if one.kind in (Kind.CHANGED, Kind.REMOVED) else one.was or ""
+        after = brief(one.after, reveal=page.reveal) if one.kind is not Kind.REMOVED else ""
+        yield row([("", cell)] for cell in (str(one.kind), one.path, before, after))
+
+
+def _leaves(found: Sequence[Difference]) -> Iterator[Difference]:
+    for one in found:
+        if one.parts:
+            yield from _leaves(one.parts)
+        else:
+            yield one
+
+
+def stat_rows(view: DiffView) -> Iterator[Line]:
+    """Kind, channel, and how many elements were kept, changed, moved, removed, added."""
+    for one in [*view.channels, *view.meta]:
+        counts = one.counts or Counts()
+        numbers = (counts.kept, counts.changed, counts.moved, counts.removed, counts.added)
+        cells = [str(one.kind), one.path, *(str(n) if one.counts else "" for n in numbers)]
+        yield row([("", cell)] for cell in cells)

@@ -1,0 +1,204 @@
+"""The plan of ``ckpt edit``: a child of a checkpoint with other values and the same next nodes; no reducer takes part.
+
+Source ``update`` and one step more, as an update has them; unlike an update it marks no node as having run. Versions of
+edited channels move as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``), and whoever had seen the old one has
+seen the new one, so nothing is triggered.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
+from ckpt_cli.history import delta
+from ckpt_cli.history.channels import INTERRUPT, RESUME, is_control, order
+from ckpt_cli.history.due import Wiring, due
+from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Plan, Ref
+from ckpt_cli.operations.apply import seen
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import Origin, offspring, origin
+from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.seeds import seeds
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.same import same
+from ckpt_cli.values.state import Version
+
+_LOOKED_AT = 50  # checkpoints in which a channel is looked for that the edited one hasn't
+
+State = Mapping[str, Any]
+
+
+def plan(
+    reader: Reader, row: CheckpointRow, after: State, mint: Mint, *, rerun: bool = False, create: bool = False
+) -> Plan:
+    """A new checkpoint whose state is `after`; `create` allows channels that the thread never had.
+
+    Raises:
+        Refused: finished work would run again and `rerun` isn't said, or other nodes would run next.
+        ChannelNotFound: a channel is new to the thread.
+        NotSupported: the generation keeps a checkpoint's Sends with its parent, where a child would find others.
+    """
+    of, before, snapshot = origin(reader, row.ref), reader.values(row.ref), reader.snapshot(row.ref)
+    must_run_once(reader, snapshot, row, rerun=rerun)
+    names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
+    gone = [c for c in before if c not in after]
+    _must_be_channels(reader, of, [c for c in names if c not in before], create=create)
+    made = _made(reader, mint, of, {c: after[c] for c in names}, gone)
+    _must_run_the_same(reader, of, made)
+    new, head = made.row.ref, reader.head(row.thread_id, row.ns)
+    short = called(reader, row.ref, new.checkpoint_id)
+    return Plan(
+        reason="",
+        add=(made,),
+        basis=(seen(reader.saver, row.ref), seen(reader.saver, Ref(row.thread_id, row.ns, ""), writes=False)),
+        verb="edit",
+        summary=f"{', '.join([*names, *gone])} of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
+        f"{short(new.checkpoint_id)}, source update, step {of.step + 1}; {upcoming(snapshot)}",
+        notes=(
+            *repeated(snapshot),
+            *_left_behind(reader, snapshot, row),
+            *([f"the thread goes on from here, and no more from {short(head.checkpoint_id)}"] if head != row else []),
+        ),
+        result=Ref(row.thread_id, "", "") if row.ns else new,
+    )
+
+
+def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection[str]) -> Checkpoint:
+    own = seeds(reader, mint, of)
+    body = {**of.body, **own.edits}
+    moved = _Versions(mint, body.get("channel_versions") or {})
+    new = {channel: moved.next(value) for channel, value in edits.items()}
+    kept = delta.marked(of.state) | reader.deltas(of.ref).keys()
+    values = {c: _snapshot(value) if c in kept else value for c, value in edits.items()}
+    changed = {
+        "channel_values": _but({**(body.get("channel_values") or {}), **values}, gone),
+        "channel_versions": _but({**moved.versions, **new}, gone),
+    }
+    if (watched := _seen(body.get("versions_seen") or {}, moved.versions, new)) is not None:
+        changed["versions_seen"] = watched
+    return offspring(
+        reader,
+        mint,
+        of,
+        parent_id=of.ref.checkpoint_id,
+        sequence=of.step + 1,
+        edits={**own.edits, **changed},
+        counters=_but(own.counters, [*edits, *gone]),
+        source="update",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    """The versions that a checkpoint begins with; what is written in one step all gets the one after the highest."""
+
+    mint: Mint
+    versions: Mapping[str, Version]
+
+    def next(self, value: Any) -> Version:
+        highest = max(self.versions.values(), key=order, default=None)
+        return self.mint.version(highest, data=repr(value).encode("utf-8", "surrogatepass"))
+
+
+def _but(mapping: State, gone: Collection[str]) -> dict[str, Any]:
+    """Without some channels: one without a version was never written, so no walk to its ancestors brings it back."""
+    return {key: value for key, value in mapping.items() if key not in gone}
+
+
+def _snapshot(value: Any) -> Node:
+    return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
+
+
+def _seen(
+    versions_seen: Mapping[str, Mapping[str, Version]], old: Mapping[str, Version], new: Mapping[str, Version]
+) -> dict[str, Any] | None:
+    """Nodes that listen to an edited channel (graphs of bare Pregel nodes) and had seen it have seen the edit."""
+    watching = {
+        node: {c: version for c, version in new.items() if c in had and had[c] == old.get(c)}
+        for node, had in versions_seen.items()
+        if node != INTERRUPT and not node.startswith("__snapshot")
+    }
+    if not any(watching.values()):
+        return None
+    return {node: {**had, **watching.get(node, {})} for node, had in versions_seen.items()}
+
+
+def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rerun: bool) -> None:
+    """Hold that nothing of a step that is under way runs twice, unless the user says it may.
+
+    A new checkpoint has new task ids, so what its parent's tasks did isn't found by them.
+
+    Raises:
+        Refused: naming what would run again.
+    """
+    if rerun or snapshot.consumed:
+        return
+    done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
+    begun = list(_begun(reader, snapshot, row))
+    if done or begun:
+        told = [f"{', '.join(done)} finished"] * bool(done) + [f"{', '.join(begun)} ran in part"] * bool(begun)
+        raise Refused(
+            f"at that checkpoint {' and '.join(told)}: with an edited state it would run again",
+            hint="--rerun lets it; `ckpt replay --commit` keeps what finished, then edit what follows",
+        )
+
+
+def _begun(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
+    """Tasks whose subgraphs have got somewhere: their namespace bears the task's id."""
+    prefix = f"{row.ns}|" if row.ns else ""
+    spaces = reader.saver.namespaces(row.thread_id)
+    for task in snapshot.tasks:
+        own = f"{prefix}{task.node}:{task.id}"
+        if task.status is not Status.FINISHED and any(ns == own or ns.startswith(f"{own}|") for ns in spaces):
+            yield f"{task.node} (a subgraph)"
+
+
+def _left_behind(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
+    if snapshot.consumed:
+        return
+    if begun := list(_begun(reader, snapshot, row)):
+        yield f"{', '.join(begun)} ran in part; here it begins again"
+    writes = reader.writes(row.ref, values=0)
+    if any(write.channel == RESUME for write in writes):
+        yield "an answer that was given there isn't taken along: the question is asked again"
+    if any(write.task_id == NULL_TASK and write.channel not in (RESUME, INTERRUPT) for write in writes):
+        yield "values that came with a Command there, and were not used yet, aren't taken along"
+
+
+def _must_be_channels(reader: Reader, of: Origin, names: Iterable[str], *, create: bool) -> None:
+    """Hold that what is new to this checkpoint is a channel of the user's that the thread has elsewhere."""
+    for name in names:
+        if is_control(name, of.state):
+            raise UsageError(f"{name} isn't state: it says what runs next", hint="see `ckpt update --as-node`")
+        if create or name in of.state.versions:
+            continue
+        known = _channels_nearby(reader, of)
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "--create makes it all the same"
+            raise ChannelNotFound(f"no channel {name!r}: the thread never had one", hint=hint)
+
+
+def _channels_nearby(reader: Reader, of: Origin) -> list[str]:
+    rows = reader.saver.newest(of.ref.thread_id, of.ref.ns, _LOOKED_AT)
+    names: dict[str, None] = {}
+    for row in rows:
+        try:
+            names |= dict.fromkeys(reader.state(row.ref).versions)
+        except PayloadCorrupt:
+            continue
+    return list(names)
+
+
+def _must_run_the_same(reader: Reader, of: Origin, made: Checkpoint) -> None:
+    """Hold that what was due is due, Sends included."""
+    after, known = reader.decode(made), Wiring(of.state)
+    if not same(of.state.sends, after.sends):
+        what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
+        raise NotSupported(f"it can't be edited: {what}")
+    if (was := due(of.state, known)) != (now := due(after, known)):
+        told = [", ".join(one.node or "?" for one in some) or "nothing" for some in (was, now)]
+        raise Refused(f"with these edits {told[1]} would run next, and not {told[0]}", hint="see `ckpt update`")

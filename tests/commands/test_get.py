@@ -1,0 +1,105 @@
+"""``ckpt get``: one value, for scripts."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.commands.get import get
+from ckpt_cli.errors import ChannelNotFound, PathNotFound, PayloadCorrupt, UsageError
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.printer import plain_text
+from ckpt_cli.output.text.get import render
+from tests import golden
+from tests.commands.asking import at
+from tests.commands.stored import broken_channel
+
+Database = Callable[[str], Path]
+
+
+def told(path: Path, *words: str, width: int | None = None, **options: str) -> str:
+    """What is printed."""
+    return "\n".join(map(plain_text, render(at(path, get, *words, **options), Page(width, golden.NOW))))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("topic", "weather"),
+        ("turn", "9"),
+        ("messages[-1].content", "The tool said: Delhi: 21C, clear"),
+        ("messages[28].tool_calls[0].args", '{\n  "city": "Delhi",\n  "units": "C"\n}'),
+        ("messages[0].response_metadata", "{}"),
+    ],
+)
+def test_text_is_told_as_it_is_and_structures_as_json(path: str, text: str, database: Database) -> None:
+    """So that a shell can use either."""
+    assert told(database("real"), "chat-linear", path) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("everything.nul", "a\x00b"),
+        ("everything.secret", "**********"),
+        ("everything.none", "null"),
+        ("everything.true", "true"),
+        ("everything.send.arg.i", "1"),
+        ("everything.namedtuple.right", "r"),
+    ],
+)
+def test_every_type_has_a_plain_text(path: str, text: str, database: Database) -> None:
+    """Types that read naturally do; secrets are masked."""
+    assert told(database("real"), "types-all", path) == text
+
+
+def test_a_terminal_is_not_driven_by_the_value(database: Database) -> None:
+    """A pipe gets it to the letter."""
+    path = database("real")
+    assert "\x00" not in told(path, "types-all", "everything.nul", width=80)
+
+
+def test_another_checkpoint_is_named_with_at(database: Database) -> None:
+    """A revision as everywhere."""
+    assert told(database("real"), "chat-linear", "turn", at="step:3") == "0"
+
+
+def test_a_delta_channel_has_a_value_where_none_is_stored(database: Database) -> None:
+    """It is rebuilt."""
+    assert told(database("real"), "delta", "log[-1]") == "two-5"
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "code"),
+    [
+        ("topik", ChannelNotFound, 4),
+        ("messages[99]", PathNotFound, 4),
+        ("messages[0].contents", PathNotFound, 4),
+        ("messages[", UsageError, 2),
+    ],
+)
+def test_what_is_not_there_is_said(path: str, error: type[PathNotFound], code: int, database: Database) -> None:
+    """Nothing is printed for it."""
+    with pytest.raises(error) as caught:
+        at(database("real"), get, "chat-linear", path)
+    assert caught.value.exit_code == code
+
+
+def test_what_cannot_be_decoded_is_exit_code_5(tmp_path: Path) -> None:
+    """The rest of the state can be had."""
+    path = broken_channel(tmp_path)
+    assert told(path, "t", "good") == "fine"
+    with pytest.raises(PayloadCorrupt) as caught:
+        at(path, get, "t", "bad")
+    assert caught.value.exit_code == 5
+
+
+def test_a_whole_process_prints_nothing_but_the_value(database: Database) -> None:
+    """And what it prints as JSON is JSON."""
+    command = [sys.executable, "-m", "ckpt_cli", "get", "-d", str(database("real")), "chat-linear", "messages"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=os.environ, check=True)
+    assert (len(json.loads(done.stdout)), done.stderr) == (31, "")

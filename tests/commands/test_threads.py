@@ -1,0 +1,110 @@
+"""``ckpt threads`` lists threads and where each stands."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpt_cli.commands.threads import Asked, Order, threads
+from ckpt_cli.errors import UsageError
+from tests import golden
+from tests.commands.looking import look
+from tests.databases import DATABASES, KEYS
+
+Database = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("name", ["real", "js", "legacy/py-0.2.60", "legacy/py-0.0.26", "legacy/py-upgraded"])
+def test_looks(name: str, database: Database) -> None:
+    """The first screen of a database: ids, activity, status, what each thread was about."""
+    view, _ = look(database(name), lambda session: threads(session, limit=20))
+    golden.check(f"threads/{name.replace('/', '-')}", view)
+
+
+@pytest.mark.parametrize("status", [Asked.WAITING, Asked.FAILED])
+def test_who_waits_and_what_failed(status: Asked, database: Database) -> None:
+    """The question with its interrupt id, or the error, and how to look."""
+    view, _ = look(database("real"), lambda session: threads(session, status=[status]))
+    golden.check(f"threads/{status.value}", view)
+
+
+def test_wide_shows_every_column(database: Database) -> None:
+    """``--wide`` adds subgraphs, size, head, beginning and metadata."""
+    view, said = look(database("real"), lambda session: threads(session, sort=Order.SIZE, limit=8, wide=True))
+    golden.check("threads/wide", view)
+    assert said == ["sorting by size looks at every thread"]
+
+
+@pytest.fixture
+def found(database: Database) -> Callable[..., list[str]]:
+    """The ids that are listed."""
+    path = database("real")
+
+    def give(**options: Any) -> list[str]:
+        return [one.thread_id for one in look(path, lambda session: threads(session, **options))[0].threads]
+
+    return give
+
+
+def test_filters_choose_threads(found: Callable[..., list[str]]) -> None:
+    """By status, part or pattern of the id, age, and an expression over metadata and state."""
+    assert found(status=[Asked.FAILED]) == ["error-sibling"]
+    assert found(status=[Asked.UNFINISHED]) == ["breakpoint-before", "forks"]
+    assert found(match="MULTI-") == ["interrupt-multi-resumed", "interrupt-multi-partial"]
+    assert found(match="subgraph*") == ["subgraph-stateful", "subgraph-resumed", "subgraph-interrupted", "subgraphs"]
+    assert found(since="2025-06-15") == ["long-1000"]
+    assert found(where='plan == "pro" and beta') == ["chat-linear"]
+    assert found(where='source == "update" and len(messages) > 10') == ["chat-linear"]
+    assert found(where='status == "waiting" and "flow" in next') == ["functional"]
+    assert found(where='thread_id == "forks" and values.turn == 0 and metadata.step == 1') == ["forks"]
+
+
+def test_order_and_limit(found: Callable[..., list[str]]) -> None:
+    """Newest first unless asked otherwise; 0 is no limit."""
+    assert found(limit=2) == ["long-1000", "small-199"]
+    assert found(sort=Order.CHECKPOINTS, limit=3) == ["long-1000", "chat-linear", "forks"]
+    assert found(sort=Order.STEP, limit=2) == ["long-1000", "chat-linear"]
+    assert found(sort=Order.ID, limit=2) == sorted(found(limit=0))[:2]
+    assert len(found(limit=0)) == 299
+
+
+def test_only_as_many_as_there_are(database: Database) -> None:
+    """Whether there are more is told, also where the limit is met exactly."""
+    path = database("real")
+    assert look(path, lambda session: threads(session, limit=1))[0].more
+    assert not look(path, lambda session: threads(session, match="forks", limit=1))[0].more
+
+
+def test_a_slip_in_a_filter_is_told(database: Database) -> None:
+    """An expression that can't be read is a usage error; a name that no thread has is said beside the empty list."""
+    path = database("real")
+    view, said = look(path, lambda session: threads(session, where="stpe > 1"))
+    assert (view.threads, said) == ([], ["--where: no thread has 'stpe'"])
+    with pytest.raises(UsageError, match="column 6"):
+        look(path, lambda session: threads(session, where="step = 1"))
+
+
+def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:
+    """Without the key there is one note and no status, and the list is complete all the same."""
+    view, said = look(database("encrypted"), lambda session: threads(session, limit=30))
+    assert [one.status for one in view.threads] == [None] * 30
+    assert all("key" in (one.problem or "") for one in view.threads)
+    assert len(said) == 1
+    assert said[0].startswith("30 threads can't be read: ")
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_every_thread_of_every_generation_is_listed(
+    name: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each thread stands once, with its checkpoints counted; what waits has a question."""
+    if name in KEYS:
+        monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS[name].decode())
+    view, _ = look(database(name), lambda session: threads(session, limit=0))
+    ids = [one.thread_id for one in view.threads]
+    assert ids
+    assert len(set(ids)) == len(ids)
+    assert all(one.checkpoints >= one.branches > 0 for one in view.threads)
+    assert all(one.interrupts for one in view.threads if one.status == "waiting")
+    assert all(one.errors for one in view.threads if one.status == "failed")

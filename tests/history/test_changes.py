@@ -1,0 +1,116 @@
+"""Changes, told from writes alone."""
+
+from typing import Any
+
+import pytest
+
+from ckpt_cli.history.changes import UNKNOWN, Change, Habit, Kind, between, changes, habits
+from ckpt_cli.model import Payload, Write
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.state import TaskWrite
+
+
+def wrote(channel: str, *values: Any, read: bool = True) -> list[TaskWrite]:
+    """Writes of several tasks to one channel."""
+    return [
+        TaskWrite(
+            Write("t", "", "c", f"task-{n}", 0, channel, payload=Payload("x", b"") if read else None, size=7),
+            lambda _, value=value: value,
+        )
+        for n, value in enumerate(values)
+    ]
+
+
+def said(role: str, text: str, message_id: str = "m") -> Node:
+    """A message."""
+    name = f"{role.capitalize()}Message"
+    fields = {"content": text, "id": message_id, "type": role}
+    return Node(Opened("langchain_core.messages", name, Form.PYDANTIC, fields))
+
+
+def only(found: list[Change]) -> Change:
+    """The single change."""
+    assert len(found) == 1
+    return found[0]
+
+
+def test_messages_are_counted_and_removals_taken_off() -> None:
+    """A write of messages adds each; a RemoveMessage takes one out."""
+    change = only(changes(wrote("messages", [said("human", "hi"), said("remove", "", "x")]), {}))
+    assert (change.kind, change.added, change.removed) == (Kind.ADDED, 1, 1)
+    assert only(changes(wrote("messages", said("ai", "one alone")), {})).added == 1
+
+
+def test_removing_all_messages_replaces_the_conversation() -> None:
+    """``__remove_all__`` leaves what comes after it."""
+    all_gone = said("remove", "", "__remove_all__")
+    change = only(changes(wrote("messages", [said("human", "old"), all_gone, said("ai", "new")]), {}))
+    assert (change.kind, len(change.after)) == (Kind.REPLACED, 1)
+
+
+def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() -> None:
+    """``count 3→4``; no arrow where nothing was read before, or where a reducer makes something else of it."""
+    assert only(changes(wrote("count", 4), {}, lambda _: 3)).before == 3
+    assert only(changes(wrote("count", 4), {}, lambda _: UNKNOWN)).kind is Kind.SET
+    assert only(changes(wrote("count", 4), {"count": Habit.REDUCES}, lambda _: 3)).kind is Kind.SET
+    assert only(changes(wrote("count", 4), {}, lambda _: 4)).kind is Kind.SET
+    assert only(changes(wrote("count", 1), {}, lambda _: True)).kind is Kind.CHANGED
+
+
+@pytest.mark.parametrize(("habit", "kind"), [(None, Kind.SET), (Habit.APPENDS, Kind.ADDED), (Habit.REPLACES, Kind.SET)])
+def test_list_counts_as_appended_only_where_that_is_proved(habit: Habit | None, kind: Kind) -> None:
+    """One write of a list may be appended or put in the place of the old one."""
+    known = {"log": habit} if habit else {}
+    assert only(changes(wrote("log", ["a", "b"]), known)).kind is kind
+
+
+def test_several_tasks_need_a_reducer() -> None:
+    """Lists of several tasks are gathered; other values of several tasks are counted."""
+    assert only(changes(wrote("results", [1], [2, 3]), {})).added == 3
+    assert only(changes(wrote("total", 1, 2), {})).kind is Kind.SEVERAL
+
+
+def test_overwrite_is_a_replacement() -> None:
+    """``Overwrite`` and its JSON form throw away what was gathered."""
+    change = only(changes(wrote("log", {"__overwrite__": ["fresh"]}), {"log": Habit.APPENDS}))
+    assert (change.kind, change.after) == (Kind.REPLACED, ["fresh"])
+
+
+def test_sends_are_counted_by_node() -> None:
+    """Twelve Sends to one node are ``→ work ×12``."""
+    change = only(changes(wrote("__pregel_tasks", *({"node": "work", "args": n} for n in range(12))), {}))
+    assert (change.kind, change.to) == (Kind.SENT, {"work": 12})
+
+
+def test_what_was_not_read_is_told_by_its_size() -> None:
+    """A long value stays where it is; nothing is guessed."""
+    change = only(changes(wrote("docs", None, None, read=False), {}))
+    assert (change.kind, change.size, change.after) == (Kind.UNREAD, 14, None)
+
+
+def test_habits_are_proved_by_the_state() -> None:
+    """Last values, appended lists and reducers show in what became of the last write; a first list proves nothing."""
+    values = {"last": 4, "sum": 9, "log": [1, 2, 3], "plan": ["b"], "first": ["a"], "both": [1, 2]}
+    written = {
+        "last": [[4], [3]],
+        "sum": [[4], [5]],
+        "log": [[[3]], [[1, 2]]],
+        "plan": [[["b"]], [["a"]]],
+        "first": [[["a"]]],
+        "both": [[[2]], [[1]]],
+    }
+    assert habits(values, written) == {
+        "last": Habit.REPLACES,
+        "sum": Habit.REDUCES,
+        "log": Habit.APPENDS,
+        "plan": Habit.REPLACES,
+        "both": Habit.APPENDS,
+    }
+
+
+def test_between_two_values() -> None:
+    """Where both states are read: items added or removed, else from what to what."""
+    assert between("log", [1], [1, 2]).added == 1
+    assert between("log", [1, 2, 3], [1, 3]).removed == 1
+    assert between("log", [1], [2]).kind is Kind.REPLACED
+    assert (between("n", 1, 2).before, between("n", UNKNOWN, 2).kind) == (1, Kind.SET)

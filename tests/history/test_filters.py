@@ -1,0 +1,107 @@
+"""Filters: what they find, what they refuse, and that nothing but plain data is ever met."""
+
+from typing import Any
+
+import pytest
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.filters import Filter, plain
+from ckpt_cli.values.node import Form, Node, Opened
+
+STATE: dict[str, Any] = {
+    "step": 7,
+    "source": "update",
+    "messages": [Node(Opened("langchain_core.messages", "HumanMessage", Form.PYDANTIC, {"content": "Hi", "id": "1"}))],
+    "user": Node(Opened("app", "User", Form.KWARGS, {"name": "Ada", "tags": ["x"]})),
+    "budget": None,
+    "deep": {"a": [{"b": 1}]},
+}
+
+
+def matches(expression: str) -> bool:
+    """Whether the state above fits."""
+    return Filter(expression).matches(STATE.__getitem__)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'step >= 5 and source == "update" and len(messages) == 1',
+        "source in ('update', 'fork')",
+        'user.name == "Ada" and "x" in user.tags',
+        'user["name"] == "Ada"',
+        "deep.a[0].b == 1",
+        'messages[-1].role == "human" and messages[-1].content == "Hi"',
+        'any(m.role == "human" for m in messages)',
+        'contains(source, "UPD") and lower("A") == "a"',
+        "budget is None and not (step % 2 == 0)",
+        "max([1, step]) == 7 and -step < 0",
+        "(1 if step > 5 else 0) == 1",
+    ],
+)
+def test_expressions_fit(expression: str) -> None:
+    """Comparisons, and/or/not, steps into objects, lists and mappings, short list of functions."""
+    assert matches(expression)
+
+
+@pytest.mark.parametrize(
+    "expression", ["step < 5", "budget < 0", "nothing == 1", "user.age > 3", "len(step) > 1", "1 / 0", "deep.a[9]"]
+)
+def test_a_record_that_has_no_such_thing_does_not_fit(expression: str) -> None:
+    """A missing name, another type or an impossible calculation is no match and no failure."""
+    assert not matches(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("step >= ", "at its end"),
+        ("step = 5", "column 6"),
+        ("", "where"),
+        ("lambda: 1", "Lambda is not allowed at column 1"),
+        ("__import__('os')", "no function '__import__' at column 1"),
+        ("source.upper()", "methods can't be called at column 1"),
+        ("f'{step}'", "JoinedStr is not allowed"),
+        ("len(x := 1)", "NamedExpr is not allowed at column 5"),
+        ("2 ** 9999999", "Pow is not allowed"),
+        ("max(messages, key=1)", "no named arguments at column 1"),
+        ("x" * 3000, "characters"),
+        ("(" * 500, "where"),
+    ],
+)
+def test_what_is_refused_says_where(expression: str, told: str) -> None:
+    """A slip or a trick is a usage error with its place, before any record is looked at."""
+    with pytest.raises(UsageError, match="--where") as error:
+        Filter(expression)
+    assert told in error.value.message
+
+
+@pytest.mark.parametrize(
+    "expression", ["user.__class__", "deep.keys", "messages.append", "'%0999999999d' % step", "[0] * 999999999 == 1"]
+)
+def test_tricks_reach_nothing(expression: str) -> None:
+    """A dot never leads to an attribute of a live object, and no text or list of any length is made."""
+    assert not matches(expression)
+
+
+def test_a_name_that_no_record_has_is_complained_about() -> None:
+    """A filter that never came to an answer says why; one that did is silent."""
+    slip = Filter("stpe > 1")
+    assert not slip.matches(STATE.__getitem__)
+    assert slip.complaint == "--where: no thread has 'stpe'"
+    fine = Filter("step > 99")
+    assert not fine.matches(STATE.__getitem__)
+    assert fine.complaint is None
+
+
+def test_values_become_plain_data() -> None:
+    """Objects are dicts of their fields, dates and sets what they say, however deep; a bomb of depth ends."""
+    date = Node(Opened("datetime", "date", Form.ARGS, [2024, 2, 29]))
+    assert plain({"when": date, "some": Node(Opened("builtins", "set", Form.VALUE, [1, 2]))}) == {
+        "when": "2024-02-29",
+        "some": [1, 2],
+    }
+    bomb: Any = []
+    for _ in range(5000):
+        bomb = [bomb]
+    assert plain(bomb) is not None

@@ -1,0 +1,112 @@
+"""The word that lets payloads be passed over must be in every payload that holds a match."""
+
+import json
+import re
+import warnings
+
+import ormsgpack
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.needle import Needle
+from ckpt_cli.history.search import Search
+from ckpt_cli.model import Payload
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values.jsonform import to_json
+from tests.history.nested import VALUES
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [
+        ("refund", "refund"),
+        (r"order (refund)?ed \d+", "order"),
+        (r"(?:late|early) parcel", "parcel"),
+        ("(re)+fund", "fund"),
+        ("a|b", ""),
+        ("(?i)refund", "refund"),
+        (r"\d{4}-\d\d", ""),
+        ("40 EUR", "EUR"),
+        ("true", ""),
+        ("day", ""),
+        ("退款", "退款"),
+        (r"x(?=y)yz", "xyz"),
+        (r"^refund\b order$", "refund"),
+        ("(?P<who>colleague)(?P=who)", "colleague"),
+    ],
+)
+def test_the_word_is_one_that_every_match_contains(pattern: str, word: str) -> None:
+    """Alternatives, options and what numbers and dates could read like are left out."""
+    assert Needle(pattern).word == word
+
+
+@pytest.mark.parametrize(("pattern", "word"), [("refund", "refund"), ("escalate", "calate"), ("kiss", ""), ("é", "")])
+def test_letters_that_others_equal_when_case_is_ignored_are_left_out(pattern: str, word: str) -> None:
+    """The Kelvin sign is a k, a long s is an s, a dotless i is an i."""
+    assert Needle(pattern, ignore_case=True).word == word
+
+
+def test_the_kelvin_sign_is_found() -> None:
+    """A payload that holds it and no k is not passed over."""
+    payload = Payload("msgpack", ormsgpack.packb({"t": "300 \u212a"}))
+    needle = Needle("300 k", ignore_case=True)
+    assert needle.may_hold(payload)
+    assert needle.match("300 \u212a") is not None
+
+
+TEXTS = st.text(st.sampled_from('refundok é\\"/12退\n'), max_size=12)
+
+
+@given(VALUES, TEXTS, st.booleans(), st.booleans())
+@settings(max_examples=400)
+def test_no_payload_with_a_match_is_passed_over(value: object, text: str, fixed: bool, folded: bool) -> None:
+    """Whatever the value, whichever encoding."""
+    assume(text)
+    try:
+        needle = Needle(text, fixed=fixed, ignore_case=folded)
+    except UsageError:
+        assume(False)
+    plain = [to_json(value), {"key": text}, text]
+    for payload in (
+        Payload("msgpack", ormsgpack.packb(plain)),
+        Payload("json", json.dumps(plain).encode()),
+        Payload("json", json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass")),
+    ):
+        found = list(Search(needle).find(Codec().decode(payload)))
+        assert needle.may_hold(payload) or not found
+        assert found or not fixed
+
+
+@given(st.text(st.sampled_from("ab(|)?*+[]{}\\d.^$"), max_size=8), st.text(st.sampled_from("abd"), max_size=8))
+@settings(max_examples=500)
+def test_a_match_is_what_the_regular_expression_finds(pattern: str, text: str) -> None:
+    """The quick look for a plain word never hides one."""
+    try:
+        needle = Needle(pattern)
+    except UsageError:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        regex = re.compile(pattern)
+    expected = next((m[0] for m in regex.finditer(text) if m[0]), None)
+    found = needle.match(text)
+    assert (found.text if found else None) == expected
+
+
+def test_a_bad_pattern_is_shown_with_a_caret() -> None:
+    """Where it goes wrong."""
+    with pytest.raises(UsageError) as caught:
+        Needle("a[b")
+    assert caught.value.candidates == ("a[b", " ^")
+
+
+def test_a_match_stands_in_its_line() -> None:
+    """What is around it, cut, and how many more there are."""
+    found = Needle("fox").match("first line\nthe quick brown fox jumps\nand a fox")
+    assert found is not None
+    assert (found.before, found.text, found.after, found.more) == ("the quick brown ", "fox", " jumps", 1)
+    long = Needle("fox").match("x" * 100 + "fox" + "y" * 200)
+    assert long is not None
+    assert (long.before, long.after) == ("…" + "x" * 40, "y" * 80 + "…")

@@ -1,0 +1,145 @@
+"""Everything the README shows is executed, and what it says a command prints is what it prints."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.databases import unpacked
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "README.md"
+README = PAGE.read_text("utf-8")
+
+INSTALLS = ("pip install . && ckpt demo", "pip install -e '.[test]' && pytest")
+"""What cannot be run inside the tests; `.ci/run` runs both from a clean clone."""
+
+COLUMNS = 100
+
+_CHANCE = (
+    (r"1f[0-9a-f]{6}-[0-9a-f]{4}-6[0-9a-f]{3}-", "TIME-"),  # the time in a checkpoint id; its last groups are fixed
+    (r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "TASK"),
+    (r"\b[0-9a-f]{32}\b", "INTERRUPT"),
+    (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)?", "DATE"),
+    (r"\d{4},\s+\d{1,2},\s+\d{1,2}\b", "DATE"),
+    (r"\b\d\d:\d\d(:\d\d)?\b", "DATE"),
+    (r"\b\d+ ?(s|m|h|d|min|hours?|minutes?|days?)( ago)?\b", "AGE"),
+    (r"\b(DATE|AGE)(\s+(DATE|AGE))*", "WHEN"),
+    (r"[ \t]+", " "),
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command line of the README, what was exported before it, and the lines that are shown under it."""
+
+    line: int
+    command: str
+    shown: str
+    exported: dict[str, str]
+
+
+def blocks(kind: str) -> Iterator[tuple[int, str]]:
+    """The fenced blocks of one kind, with the line they begin at."""
+    for found in re.finditer(rf"^```{kind}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL):
+        yield README[: found.start()].count("\n") + 2, found[1]
+
+
+def steps() -> Iterator[Step]:
+    """The ``$`` lines of every console block."""
+    exported: dict[str, str] = {}
+    for start, text in blocks("console"):
+        position = start
+        for part in re.split(r"^(?=\$ )", text, flags=re.MULTILINE):
+            command, _, shown = part.partition("\n")
+            if found := re.fullmatch(r"\$ export (\w+)=(\S+)", command):
+                exported = {**exported, found[1]: found[2]}
+            elif command:
+                yield Step(position, command.removeprefix("$ "), shown, exported)
+            position += part.count("\n")
+
+
+def settled(text: str) -> str:
+    """Text without what chance and the clock put in it."""
+    for pattern, name in _CHANCE:
+        text = re.sub(pattern, name, text)
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def printed(command: str, folder: Path, exported: Mapping[str, str]) -> str:
+    """What a shell shows for a command line on a terminal of 100 columns, and its exit code where it isn't 0."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    zone = f"DAY{datetime.now(UTC).hour - 14:+}"  # two in the afternoon, so that no day begins in the story
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "TERM": "xterm", "NO_COLOR": "1", "TZ": zone, "PAGER": "cat", **exported}
+    process = subprocess.Popen(
+        ["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    code = process.wait()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.decode())
+    return text + (f"(exit {code})\n" if code else "")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says so when the last writer is gone
+        return b""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which somebody just ran ``ckpt demo``, and has an encrypted database."""
+    made = tmp_path_factory.mktemp("readme")
+    assert "wrote ckpt-demo.sqlite" in printed("ckpt demo", made, {})
+    (made / "encrypted.sqlite").write_bytes(unpacked("encrypted"))
+    return made
+
+
+def test_the_installs_are_those_that_ci_runs() -> None:
+    """The two start commands stand in the README, and .ci/run runs what they say."""
+    ci = (ROOT / ".ci/run").read_text()
+    assert [line for _, text in blocks("sh") for line in text.splitlines()] == list(INSTALLS)
+    for command in (" install --quiet --disable-pip-version-check .", "ckpt demo", "-e '.[test]'", "\npytest"):
+        assert command in ci
+
+
+@pytest.mark.parametrize("step", list(steps()), ids=lambda step: f"line {step.line}: {step.command}")
+def test_it_prints_what_the_readme_shows(step: Step, folder: Path) -> None:
+    """A command line of the README prints what stands under it, ids and times aside.
+
+    ``CKPT_GOLDEN=write`` writes what it prints into the README; the difference is then read in version control.
+    """
+    real = printed(step.command, folder, step.exported)
+    if os.environ.get("CKPT_GOLDEN") == "write" and settled(real) != settled(step.shown):
+        before = f"$ {step.command}\n"
+        text = PAGE.read_text("utf-8").replace(before + step.shown, before + real, 1)
+        PAGE.write_text(text, "utf-8")
+    else:
+        assert settled(real) == settled(step.shown)
+
+
+def test_every_command_is_shown() -> None:
+    """The README shows each verb at work."""
+    from ckpt_cli.app import VERBS
+
+    lines = [*(step.command for step in steps()), *INSTALLS]
+    assert set(VERBS) <= {words[at + 1] for line in lines for words in [line.split()] for at in _commands(words)}
+
+
+def _commands(words: list[str]) -> list[int]:
+    return [at for at, word in enumerate(words[:-1]) if word == "ckpt"]

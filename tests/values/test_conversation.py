@@ -1,0 +1,31 @@
+"""Whether a value is a conversation is told without reading its messages, and told the same."""
+
+from typing import Any
+
+import pytest
+
+from ckpt_cli.demo import objects
+from ckpt_cli.values.known import is_conversation, messages
+
+SAID = objects.human("Hello", "m1")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [SAID],
+        [SAID, {"role": "user", "content": "Hi"}],
+        [SAID, "Hi"],
+        [SAID, 3],
+        ["Hi", SAID],
+        [],
+        {},
+        None,
+        SAID,
+        "Hi",
+    ],
+    ids=repr,
+)
+def test_a_conversation_is_what_messages_are_found_in(value: Any) -> None:
+    """The quick answer is the long one's."""
+    assert is_conversation(value) == (messages(value) is not None)
