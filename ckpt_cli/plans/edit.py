@@ -1,24 +1,23 @@
 """The plan of ``ckpt edit``: a child of a checkpoint with other values and the same next nodes; no reducer takes part.
 
-Source ``update`` and one step more, as an update has them; unlike an update it marks no node as having run. Versions of
-edited channels move as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``), and whoever had seen the old one has
-seen the new one, so nothing is triggered.
+Source ``update`` and one step more, as an update has them; unlike an update it marks no node as having run. Versions
+of edited channels move as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``), and whoever had seen the old one
+has seen the new one, so nothing is triggered.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
 from ckpt_cli.history import delta
-from ckpt_cli.history.channels import INTERRUPT, RESUME, is_control, order
+from ckpt_cli.history.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.due import Wiring, due
-from ckpt_cli.history.snapshot import Snapshot, Status
-from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Plan, Ref
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, offspring, origin
+from ckpt_cli.plans.reruns import left_behind, must_run_once
 from ckpt_cli.plans.saying import called, repeated, upcoming
 from ckpt_cli.plans.seeds import seeds
 from ckpt_cli.reading import Reader
@@ -59,7 +58,7 @@ def plan(
         f"{short(new.checkpoint_id)}, source update, step {of.step + 1}; {upcoming(snapshot)}",
         notes=(
             *repeated(snapshot),
-            *_left_behind(reader, snapshot, row),
+            *left_behind(reader, snapshot, row),
             *([f"the thread goes on from here, and no more from {short(head.checkpoint_id)}"] if head != row else []),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
@@ -69,15 +68,16 @@ def plan(
 def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection[str]) -> Checkpoint:
     own = seeds(reader, mint, of)
     body = {**of.body, **own.edits}
-    moved = _Versions(mint, body.get("channel_versions") or {})
-    new = {channel: moved.next(value) for channel, value in edits.items()}
+    versions: dict[str, Version] = dict(body.get("channel_versions") or {})
+    highest = max(versions.values(), key=order, default=None)
+    new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
     kept = delta.marked(of.state) | reader.deltas(of.ref).keys()
     values = {c: _snapshot(value) if c in kept else value for c, value in edits.items()}
     changed = {
         "channel_values": _but({**(body.get("channel_values") or {}), **values}, gone),
-        "channel_versions": _but({**moved.versions, **new}, gone),
+        "channel_versions": _but({**versions, **new}, gone),
     }
-    if (watched := _seen(body.get("versions_seen") or {}, moved.versions, new)) is not None:
+    if (watched := _seen(body.get("versions_seen") or {}, versions, new)) is not None:
         changed["versions_seen"] = watched
     return offspring(
         reader,
@@ -89,18 +89,6 @@ def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection
         counters=_but(own.counters, [*edits, *gone]),
         source="update",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    """The versions that a checkpoint begins with; what is written in one step all gets the one after the highest."""
-
-    mint: Mint
-    versions: Mapping[str, Version]
-
-    def next(self, value: Any) -> Version:
-        highest = max(self.versions.values(), key=order, default=None)
-        return self.mint.version(highest, data=repr(value).encode("utf-8", "surrogatepass"))
 
 
 def _but(mapping: State, gone: Collection[str]) -> dict[str, Any]:
@@ -124,48 +112,6 @@ def _seen(
     if not any(watching.values()):
         return None
     return {node: {**had, **watching.get(node, {})} for node, had in versions_seen.items()}
-
-
-def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rerun: bool) -> None:
-    """Hold that nothing of a step that is under way runs twice, unless the user says it may.
-
-    A new checkpoint has new task ids, so what its parent's tasks did isn't found by them.
-
-    Raises:
-        Refused: naming what would run again.
-    """
-    if rerun or snapshot.consumed:
-        return
-    done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
-    begun = list(_begun(reader, snapshot, row))
-    if done or begun:
-        told = [f"{', '.join(done)} finished"] * bool(done) + [f"{', '.join(begun)} ran in part"] * bool(begun)
-        raise Refused(
-            f"at that checkpoint {' and '.join(told)}: with an edited state it would run again",
-            hint="--rerun lets it; `ckpt replay --commit` keeps what finished, then edit what follows",
-        )
-
-
-def _begun(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """Tasks whose subgraphs have got somewhere: their namespace bears the task's id."""
-    prefix = f"{row.ns}|" if row.ns else ""
-    spaces = reader.saver.namespaces(row.thread_id)
-    for task in snapshot.tasks:
-        own = f"{prefix}{task.node}:{task.id}"
-        if task.status is not Status.FINISHED and any(ns == own or ns.startswith(f"{own}|") for ns in spaces):
-            yield f"{task.node} (a subgraph)"
-
-
-def _left_behind(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    if snapshot.consumed:
-        return
-    if begun := list(_begun(reader, snapshot, row)):
-        yield f"{', '.join(begun)} ran in part; here it begins again"
-    writes = reader.writes(row.ref, values=0)
-    if any(write.channel == RESUME for write in writes):
-        yield "an answer that was given there isn't taken along: the question is asked again"
-    if any(write.task_id == NULL_TASK and write.channel not in (RESUME, INTERRUPT) for write in writes):
-        yield "values that came with a Command there, and were not used yet, aren't taken along"
 
 
 def _must_be_channels(reader: Reader, of: Origin, names: Iterable[str], *, create: bool) -> None:

@@ -7,8 +7,8 @@ that begin with ``$`` get one more. Where class and fields don't tell how an obj
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)
 - ``$method``: the class method that would have built it; ``fromisoformat`` is not said
-- ``$form``: the `Form`; not said for ``value`` (but of a datetime), ``args``, ``method``, ``array``, for ``pydantic`` where the class is
-  LangChain's, and for ``kwargs`` elsewhere
+- ``$form``: the `Form`; not said for ``value`` (but of a datetime), ``args``, ``method``, ``array``, for ``pydantic``
+  where the class is LangChain's, and for ``kwargs`` elsewhere
 - ``$module``: the module, where the last dot of ``$type`` doesn't end it
 - ``$state``, ``$items``: of a pickled object, where they are no dict of fields
 - ``$masked``: stands in place of a secret
