@@ -40,6 +40,8 @@ VERBS = {
     "info": Verb(LOOK, "What this database is: backend, generation, sizes, encryption."),
     "fork": Verb(TRAVEL, "Start a branch at any checkpoint, or a thread of its own."),
     "rollback": Verb(TRAVEL, "Make an earlier state current again; nothing is lost."),
+    "resume": Verb(TRAVEL, "Answer what an agent waits for; the application's next run goes on with it."),
+    "edit": Verb(TRAVEL, "Change a state exactly, in your editor or by paths; no reducers."),
     "tag": Verb(TRAVEL, "Name a checkpoint, to be used as a revision: tag:NAME."),
     "undo": Verb(KEEP, "Take back what ckpt did to this database."),
     "operations": Verb(KEEP, "What ckpt did to this database, and forgetting it."),

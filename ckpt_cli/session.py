@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +13,7 @@ from ckpt_cli.serde.codec import Codec
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
+    from ckpt_cli.values.difference import Difference
     from ckpt_cli.views.plan import PlanView
 
 T = TypeVar("T")
@@ -77,8 +78,8 @@ class Session:
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
-    def change(self, plan: Plan) -> "PlanView":
-        """Show a plan, ask, apply it: the one way from a plan to a database.
+    def change(self, plan: Plan, changes: "Sequence[Difference]" = ()) -> "PlanView":
+        """Show a plan, ask, apply it: the one way from a plan to a database; `changes` are what it does to a state.
 
         Raises:
             Refused: not confirmed, or what it was computed from has changed; nothing was written.
@@ -88,7 +89,7 @@ class Session:
 
         plan = replace(plan, reason=self.will.reason or plan.reason)
         config = None if plan.result is None else {"configurable": _configurable(plan.result)}
-        view = PlanView(plan.verb, plan.summary, plan.reason, list(plan.notes), config=config)
+        view = PlanView(plan.verb, plan.summary, plan.reason, list(plan.notes), list(changes), config=config)
         saver = self.reader.saver
         return self._confirmed(view, lambda: saver.expand(plan), lambda: apply(saver, self.log, plan, at=self.clock()))
 

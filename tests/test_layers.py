@@ -54,7 +54,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "xxhash": ("history.tasks",),
     "uuid6": ("demo.*", "plans.mint"),
     "sqlite3": ("savers.sqlite*", "operations.*"),
-    "subprocess": ("output.pager",),
+    "subprocess": ("output.pager", "output.editor"),
     "importlib": ("app", "output.printer", "savers.url"),
     "pickletools": ("serde.*",),
     # Nothing in a database is ever run:

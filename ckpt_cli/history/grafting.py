@@ -60,15 +60,19 @@ def elements(value: Any) -> Keys | None:
 
 def put(value: Any, keys: Keys, part: Any) -> Any:
     """The value with another part at a place."""
-    if isinstance(value, Node):
-        return remade(value, put(value.state, keys, part))
+    return remade(value, _put(value.state, keys, part)) if isinstance(value, Node) else _put(value, keys, part)
+
+
+def _put(value: Any, keys: Keys, part: Any) -> Any:
     if not keys:
         return part
+    if isinstance(value, Node):
+        return remade(value, _put(value.state, keys, part))
     key, rest = keys[0], keys[1:]
     if isinstance(value, dict):
-        return {**value, key: put(value.get(key), rest, part)}
+        return {**value, key: _put(value.get(key), rest, part)}
     new = list(value)
-    new[key] = put(new[key], rest, part)
+    new[key] = _put(new[key], rest, part)
     return tuple(new) if isinstance(value, tuple) else new
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.output.line import Line
+from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.plan import planned
 from ckpt_cli.views.plan import PlanView
 
@@ -25,7 +25,7 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
         raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
     paint = _painter(colored)
-    for line in planned(view):
+    for line in planned(view, Page(None, 0.0)):
         sys.stderr.write(paint(line) + "\n")
     sys.stderr.write("Apply? [y/N] ")
     sys.stderr.flush()

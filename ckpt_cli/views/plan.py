@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import View
 
 
@@ -40,6 +41,7 @@ class PlanView(View):
         summary: what it does, in one line.
         reason: why, in the user's words.
         notes: what else to know before saying yes.
+        changes: what it does to the state, as `diff` tells it; empty where it makes no other state.
         rows: every row that is added, changed or removed.
         applied: whether it was; never with ``--dry-run``.
         operation: its number in the operation log, null unless applied.
@@ -54,6 +56,7 @@ class PlanView(View):
     summary: str
     reason: str = ""
     notes: list[str] = field(default_factory=list)
+    changes: list[Difference] = field(default_factory=list)
     rows: list[RowLine] = field(default_factory=list)
     applied: bool = False
     operation: int | None = None

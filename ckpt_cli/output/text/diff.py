@@ -72,6 +72,11 @@ def _side(end: End) -> Line:
     return [("id", end.short), ("muted", f" step {end.step}" if end.step is not None else "")]
 
 
+def changed(found: Sequence[Difference], page: Page, indent: int = 0) -> Iterator[Line]:
+    """Differences on a screen."""
+    return _Screen(page, False).differences(found, indent)
+
+
 class _Screen:
     """Renders differences for one page."""
 

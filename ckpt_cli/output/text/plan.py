@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import size
@@ -11,10 +12,14 @@ from ckpt_cli.views.plan import PlanView, RowLine
 _DONE = {"add": ("added to", "added"), "change": ("changed in", "changed"), "remove": ("removed from", "removed")}
 
 
-def render(view: PlanView, page: Page) -> Iterator[Line]:  # noqa: ARG001 - plans are never cut
+_WIDTH = 100
+"""Cells for changes where nothing limits the line: a summary all the same."""
+
+
+def render(view: PlanView, page: Page) -> Iterator[Line]:
     """The plan, unless the person has just said yes to it, and what came of it."""
     if not view.asked:
-        yield from planned(view)
+        yield from planned(view, page)
     if view.applied:
         which = f" {view.operation}" if view.command == "undo" else ""
         yield [("good", f"done, operation {view.operation}."), ("muted", f"  ckpt undo{which} takes it back.")]
@@ -24,9 +29,13 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:  # noqa: ARG001 - plan
         yield [("muted", "Nothing written (--dry-run).")]
 
 
-def planned(view: PlanView) -> Iterator[Line]:
+def planned(view: PlanView, page: Page) -> Iterator[Line]:
     """What will be done."""
     yield [("title", view.command), ("", f" {view.summary}")]
+    if view.changes:
+        from ckpt_cli.output.text.diff import changed
+
+        yield from changed(view.changes, replace(page, width=page.width or _WIDTH), 2)
     for note in view.notes:
         yield [("", f"  {note}")]
     yield counted(view.rows)

@@ -1,0 +1,164 @@
+"""A state edited in the person's own editor: opened again after an error, and put onto a thread that moved on."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
+from ckpt_cli.history.editing import merged
+from ckpt_cli.history.patch import patch
+from ckpt_cli.history.patching import patched
+from ckpt_cli.model import CheckpointRow, Seen
+from ckpt_cli.operations.apply import seen
+from ckpt_cli.output.editor import Draft
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values import masks
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.jsontext import parse
+from ckpt_cli.values.same import same
+from ckpt_cli.views.plan import PlanView
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+State = Mapping[str, Any]
+
+
+class Maker(Protocol):
+    """What makes a plan of a new state (`commands.edit`)."""
+
+    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+        """What applies the edit."""
+
+    def may(self, reader: Reader, row: CheckpointRow) -> None:
+        """Refuse what can't be edited."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What is being edited: the checkpoint, and its state as JSON, with secrets and as the person sees it."""
+
+    row: CheckpointRow
+    seen: Seen
+    whole: dict[str, Any]
+    shown: dict[str, Any]
+    hidden: masks.Hidden
+
+
+def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> PlanView:
+    """Edit a checkpoint's state; nothing of the database is held open while the editor is.
+
+    Raises:
+        Refused: not confirmed, given up, or the thread moved on and the edits don't fit any more; the text is kept.
+    """
+
+    def read(reader: Reader) -> _Base:
+        row = reader.resolve(thread, rev, ns)
+        make.may(reader, row)
+        return _base(reader, row)
+
+    base = session.look(read)
+    draft = Draft(_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
+    session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
+    try:
+        view = _Editing(session, make, read, draft, base).until_done()
+    except BaseException:
+        if draft.worth_keeping:
+            session.say(f"what you wrote is kept in {draft.path}")
+        else:
+            draft.discard()
+        raise
+    draft.discard()
+    return view
+
+
+class _Editing:
+    """One draft on its way into the database."""
+
+    def __init__(
+        self, session: Session, make: Maker, read: Callable[[Reader], _Base], draft: Draft, base: _Base
+    ) -> None:
+        self._session = session
+        self._make = make
+        self._read = read
+        self._draft = draft
+        self._base = base
+        self._rebased = False
+
+    def until_done(self) -> PlanView:
+        """Open the editor until what it leaves can be applied."""
+        problem, last = "", _text(self._base.shown)
+        while True:
+            text = self._draft.edit(problem)
+            if text == last and problem and not self._rebased:
+                raise Refused("given up: the text is as it was; nothing was written")
+            last, self._rebased = text, False
+            try:
+                document = _document(text)
+            except UsageError as error:
+                problem = _said(error)
+                continue
+            if document is None or same(document, self._base.shown):
+                return PlanView("edit", "changes nothing")
+            try:
+                return self._apply(document)
+            except (UsageError, NotFound) as error:
+                problem = _said(error)
+            except Refused as error:
+                problem = self._moved(document, error)
+
+    def _apply(self, document: dict[str, Any]) -> PlanView:
+        base = self._base
+        after = masks.filled(document, base.hidden)
+
+        def plan(reader: Reader) -> Callable[[], PlanView]:
+            now = self._read(reader)
+            if now.row.ref != base.row.ref or now.seen != base.seen:
+                raise Refused("the thread moved on while you edited")
+            return self._make.plan(reader, base.row, lambda state: merged(state, base.whole, after))
+
+        return self._session.look(plan)()
+
+    def _moved(self, document: dict[str, Any], error: Refused) -> str:
+        """Put the edits onto what the thread is now, to be looked over; the problem in words.
+
+        Raises:
+            Refused: it didn't move and the reason is another one, or the edits don't fit.
+        """
+        base, now = self._base, self._session.look(self._read)
+        if now.row.ref == base.row.ref and now.seen == base.seen:
+            raise error
+        try:
+            both = patched(now.shown, list(patch(base.shown, document)))
+        except CkptError as clash:
+            what = f"the thread moved on while you edited, and your edits don't fit: {clash.message}"
+            raise Refused(f"{what}; nothing was written") from clash
+        self._base, self._rebased = now, True
+        self._draft.write(_text(both))
+        return f"the thread moved on while you edited: now your edits stand in the state of {now.row.checkpoint_id}"
+
+
+def _base(reader: Reader, row: CheckpointRow) -> _Base:
+    values = reader.values(row.ref)
+    whole, shown = to_json(values, reveal=True), to_json(values)
+    return _Base(row, seen(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
+
+
+def _document(text: str) -> dict[str, Any] | None:
+    if not text.strip():
+        return None
+    data = parse(text, "the text")
+    if not isinstance(data, dict):
+        raise UsageError("the text is no JSON object of channels")
+    return data
+
+
+def _text(document: Any) -> str:
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def _said(error: CkptError) -> str:
+    return "\n".join(part for part in (error.message, *error.candidates, error.hint) if part)

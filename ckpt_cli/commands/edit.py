@@ -1,0 +1,128 @@
+"""``ckpt edit``: exact surgery on a state, without reducers."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.commands.drafting import in_editor
+from ckpt_cli.commands.given import file_or_stdin, given
+from ckpt_cli.commands.options import Ns, Rev, Thread
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.diff import differences
+from ckpt_cli.history.editing import Act, Edit, edited, patched_state
+from ckpt_cli.history.paths import parse
+from ckpt_cli.model import CheckpointRow
+from ckpt_cli.plans import edit as plans
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.reruns import must_run_once
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.jsonform import from_json
+from ckpt_cli.values.jsontext import parse as parse_json
+from ckpt_cli.views.plan import PlanView
+
+State = Mapping[str, Any]
+
+_JSON_HINT = "text stands in quotes of its own: --set 'name=\"Ada\"'"
+
+
+def _option(name: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel="Edits")
+
+
+def edit(
+    session: Session,
+    thread: Thread,
+    rev: Rev = "@",
+    set_: Annotated[
+        list[str] | None,
+        _option("--set", "PATH=JSON", "Put a value at a path; @FILE reads it from a file. May be repeated."),
+    ] = None,
+    append: Annotated[
+        list[str] | None, _option("--append", "PATH=JSON", "Put a value at the end of a list; may be repeated.")
+    ] = None,
+    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Take a value away; may be repeated.")] = None,
+    patch: Annotated[
+        str | None, _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has; - reads stdin.")
+    ] = None,
+    rerun: Annotated[bool, typer.Option("--rerun", help="What finished in this step may run again.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
+    ns: Ns = "",
+) -> PlanView:
+    """Change the state of a checkpoint exactly, without reducers: a new checkpoint follows it with the same next nodes.
+
+    Without --set, --append, --unset and --patch the state opens in $VISUAL or $EDITOR, as JSON. Objects keep their
+    class ("$type"), secrets are masked and stay what they are. What isn't touched is carried on byte for byte.
+
+    A patch comes first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
+
+    Examples:
+      ckpt edit support-42
+      ckpt edit support-42 --set 'messages[-1].content="Refunded."'
+      ckpt edit support-42 step:3 --unset 'files["draft.md"]'
+      ckpt edit support-42 --append 'log={"by": "me"}' --dry-run
+      ckpt diff support-42 step:2 step:5 --query patch > patch.json
+      ckpt edit support-41 --patch patch.json
+    """
+    edits = [
+        *(_assigned(Act.SET, text) for text in set_ or ()),
+        *(_assigned(Act.APPEND, text) for text in append or ()),
+        *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
+    ]
+    make = _Maker(session, rerun=rerun, create=create)
+    if not edits and patch is None:
+        return in_editor(session, make, thread, rev, ns)
+    operations = None if patch is None else _operations(patch)
+
+    def changed(state: State) -> State:
+        return edited(state if operations is None else patched_state(state, operations), edits)
+
+    return session.look(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
+
+
+class _Maker:
+    """Plans an edit in a moment of the database, and applies the plan outside of it."""
+
+    def __init__(self, session: Session, *, rerun: bool, create: bool) -> None:
+        self._session = session
+        self._rerun = rerun
+        self._create = create
+
+    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+        """What applies an edit, or says that it changes nothing."""
+        before = reader.values(row.ref)
+        after = changed(before)
+        found = differences(before, after)
+        if not found:
+            return lambda: PlanView("edit", "changes nothing")
+        mint = Mint(self._session.clock)
+        plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create)
+        return lambda: self._session.change(plan, found)
+
+    def may(self, reader: Reader, row: CheckpointRow) -> None:
+        """Refuse before anybody begins to write what would be refused afterwards."""
+        must_run_once(reader, reader.snapshot(row.ref), row, rerun=self._rerun)
+
+
+def _assigned(act: Act, text: str) -> Edit:
+    """``PATH=JSON``; the path ends at the first ``=`` before which it can be read."""
+    problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
+    at = text.find("=")
+    while at >= 0:
+        try:
+            steps = parse(text[:at])
+        except UsageError as error:
+            problem, at = error, text.find("=", at + 1)
+            continue
+        data = given(text[at + 1 :], f"the value of {text[:at]}", hint=_JSON_HINT)
+        try:
+            return Edit(act, tuple(steps), from_json(data))
+        except UsageError as error:
+            raise UsageError(f"the value of {text[:at]}: {error.message}", hint=error.hint) from error
+    raise problem
+
+
+def _operations(name: str) -> Any:
+    data = parse_json(file_or_stdin(name), "the patch")
+    return data["patch"] if isinstance(data, dict) and isinstance(data.get("patch"), list) else data

@@ -1,0 +1,101 @@
+"""The person's own editor: `$VISUAL` or `$EDITOR` on a file that only they can read, kept until nothing can be lost."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.output.talk import say
+
+_USUAL = ("sensible-editor", "vi", "nano")
+
+
+class Draft:
+    """A text being edited, in a file of its own."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._words = _editor()
+        handle, path = tempfile.mkstemp(prefix=f"ckpt-{name}-", suffix=".json")  # of mode 600
+        os.close(handle)
+        self.path = Path(path)
+        self._first = text.encode()
+        self.write(text)
+
+    def edit(self, problem: str = "") -> str:
+        """What the file says once the editor has ended; a problem is told before it begins.
+
+        Raises:
+            Refused: the editor failed.
+            UsageError: it can't be run.
+        """
+        if problem:
+            for line in problem.splitlines():
+                say(line)
+            _wait()
+        try:
+            shown = None if os.isatty(1) else 2  # what it draws is no data
+            words = [*self._words, str(self.path)]
+            code = subprocess.run(words, stdout=shown, check=False).returncode  # noqa: S603 - the person's own choice
+        except OSError as error:
+            raise UsageError(f"the editor {self._words[0]} can't be run: {error.strerror}") from error
+        if code:
+            raise Refused(f"the editor ended with {code}; nothing was written")
+        return self.read()
+
+    def read(self) -> str:
+        """What the file says.
+
+        Raises:
+            Refused: it is gone, or no text.
+        """
+        try:
+            return self.path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Refused(f"{self.path} can't be read: {error}; nothing was written") from error
+
+    def write(self, text: str) -> None:
+        """Put a text in place of what the file says."""
+        self.path.write_bytes(text.encode())
+
+    @property
+    def worth_keeping(self) -> bool:
+        """Whether the file holds anything that a person wrote."""
+        try:
+            return self.path.read_bytes() != self._first
+        except OSError:
+            return False
+
+    def discard(self) -> None:
+        """Remove the file."""
+        self.path.unlink(missing_ok=True)
+
+
+def _editor() -> list[str]:
+    """The words of the command.
+
+    Raises:
+        UsageError: none is named or found.
+    """
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    person = sys.stdin is not None and sys.stdin.isatty()
+    found = named or next((name for name in _USUAL if person and shutil.which(name)), None)
+    if found is None:
+        raise UsageError("there is no editor", hint="set $EDITOR, or say what to change: --set PATH=JSON")
+    try:
+        words = shlex.split(found)
+    except ValueError as error:
+        raise UsageError(f"$EDITOR can't be read: {error}") from error
+    if not words or shutil.which(words[0]) is None:
+        raise UsageError(f"the editor {found!r} isn't there", hint="set $EDITOR")
+    return words
+
+
+def _wait() -> None:
+    """Let the person read before an editor takes the screen."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        say("Enter opens the editor again, Ctrl-C stops.")
+        sys.stdin.readline()
