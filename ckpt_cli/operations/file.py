@@ -34,6 +34,7 @@ class LogFile:
         self.path = path
         self._connection: sqlite3.Connection | None = None
         self._writable = False
+        self._version = 0
 
     @property
     def exists(self) -> bool:
@@ -45,7 +46,8 @@ class LogFile:
         if not self.exists:
             return []
         with self._explained("read"):
-            return self.reading().execute(statement, words).fetchall()
+            connection = self.reading()
+            return connection.execute(statement, words).fetchall() if self._version else []
 
     def reading(self) -> sqlite3.Connection:
         """A connection to read with.
@@ -55,7 +57,12 @@ class LogFile:
         """
         if self._connection is None:
             with self._explained("read"):
-                self._connect("ro")
+                try:
+                    self._connect("ro")
+                except sqlite3.OperationalError as error:
+                    if "readonly" not in str(error):
+                        raise
+                    self._connect("rw")  # a killed ckpt left it half written: opened so, SQLite takes that back
         return self._opened
 
     @contextmanager
@@ -114,10 +121,11 @@ class LogFile:
                 connection.executescript("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON;")
                 if version < _VERSION:
                     connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
+                    version = _VERSION
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
+        self._connection, self._version = connection, version
 
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:

@@ -183,9 +183,9 @@ def _key(name: Ref | WriteKey) -> tuple[str, Row]:
 
 
 def _from_key(relation: str, key: Row) -> Ref | WriteKey:
-    words: list[Any] = list(key.values())
-    ref = Ref(*words[:3])
-    return ref if relation == "checkpoints" else WriteKey(ref, *words[3:])
+    words: Any = key
+    ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
+    return ref if relation == "checkpoints" else WriteKey(ref, words["task_id"], words["idx"])
 
 
 def _row(record: Record) -> Row:

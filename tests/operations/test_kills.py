@@ -1,0 +1,114 @@
+"""kill -9 at any moment: the database is as before the plan or as after it, and the log can tell which."""
+
+import os
+import random
+import signal
+import time
+import warnings
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Write, WriteKey
+from ckpt_cli.operations.apply import apply
+from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.settle import settle
+from ckpt_cli.savers.sqlite import open_file
+from tests.operations.databases import make
+
+KILLS = 110
+"""Each for a database in WAL mode and one with a rollback journal."""
+_ROWS = 6
+_BODY = Payload("bytes", random.Random(1).randbytes(9000))
+
+
+def batch(number: int) -> tuple[Checkpoint | Write, ...]:
+    """All records of one state of the database; each tells the number."""
+    found: list[Checkpoint | Write] = []
+    for place in range(_ROWS):
+        ref = Ref("t", "", f"{number:06}-{place}")
+        found.append(Checkpoint(CheckpointRow("t", "", ref.checkpoint_id, None), _BODY, Payload("json", b"{}")))
+        found.append(Write("t", "", ref.checkpoint_id, "task", 0, "c", "", _BODY, len(_BODY.data)))
+    return tuple(found)
+
+
+def counter(number: int) -> Checkpoint:
+    """The one record that every plan replaces."""
+    return Checkpoint(CheckpointRow("counter", "", "1", None), Payload("bytes", b"%d" % number), Payload("json", b"{}"))
+
+
+def plan(number: int) -> Plan:
+    """From one state to the next: rows added, replaced and removed."""
+    gone: list[Ref | WriteKey] = []
+    for place in range(_ROWS):
+        ref = Ref("t", "", f"{number - 1:06}-{place}")
+        gone += [ref, WriteKey(ref, "task", 0)]
+    return Plan("", batch(number), (counter(number),), tuple(gone), verb="step", summary=str(number))
+
+
+def go_on(path: Path, log_path: Path) -> None:
+    """Apply one plan after another, until killed."""
+    saver, log = open_file(path), OperationLog(log_path)
+    number = state(path)
+    while True:
+        number += 1
+        apply(saver, log, plan(number), at=float(number))
+
+
+def state(path: Path) -> int:
+    """The number that the database is at, after a look at every row of it."""
+    with closing(open_file(path)) as saver:
+        (told,) = saver.checkpoints([Ref("counter", "", "1")])
+        number = int(told.body.data)
+        assert [*saver.checkpoints(row.ref for row in saver.rows("t"))] == [
+            _measured(record) for record in batch(number) if isinstance(record, Checkpoint)
+        ]
+        assert [*saver.writes("t")] == [record for record in batch(number) if isinstance(record, Write)]
+        return number
+
+
+def _measured(record: Checkpoint) -> Checkpoint:
+    row = record.row
+    sized = CheckpointRow(row.thread_id, row.ns, row.checkpoint_id, None, len(record.body.data))
+    return Checkpoint(sized, record.body, record.metadata)
+
+
+def killed(path: Path, log_path: Path, after: float) -> None:
+    """A process of its own, forked warm, that is killed after so many seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons don't like fork beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            go_on(path, log_path)
+        finally:
+            os._exit(1)
+    time.sleep(after)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "it failed before it was killed"
+
+
+@pytest.mark.parametrize("wal", [True, False], ids=["wal", "journal"])
+def test_before_or_after_and_the_log_knows(tmp_path: Path, wal: bool) -> None:
+    """After every kill the rows are those of one whole plan, which is the newest that the log says was done."""
+    path, log_path = tmp_path / "x.sqlite", tmp_path / "state" / "x" / "log.sqlite"
+    make(path, "E", [], wal=wal)
+    with closing(open_file(path)) as saver:
+        saver.apply(Plan("", (*batch(0), counter(0))))
+    chance = random.Random(7)
+    interrupted = applied = 0
+    for _ in range(KILLS):
+        killed(path, log_path, chance.uniform(0.0, 0.15))
+        with closing(OperationLog(log_path)) as log, closing(open_file(path)) as saver:
+            open_ends = settle(saver, log)
+            interrupted += len(open_ends)
+            now = state(path)
+            done = [operation for operation in log.operations() if operation.phase is Phase.DONE]
+            assert now == (int(done[0].summary) if done else 0)
+            assert [int(operation.summary) for operation in done] == list(range(now, 0, -1))
+            assert all(operation.phase in (Phase.DONE, Phase.ABANDONED) for operation in log.operations())
+            applied = now
+    assert interrupted > 0, "the kills came between plans, not into them"
+    assert applied > 10
