@@ -185,6 +185,7 @@ class Reader:
             history=around.others,
             namespaces=around.namespaces,
             ended=around.returned,
+            below=lambda ns: self.writes(self.head(ref.thread_id, ns).ref),
         )
 
     def names(self, ref: Ref) -> Names:

@@ -79,6 +79,17 @@ def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
     return _offers(ctx, lambda session: ((ns, "") for ns in session.reader.saver.namespaces(_thread(ctx)) if ns))
 
 
+def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
+    """The questions that wait at the head of the thread on the command line."""
+
+    def waiting(session: Session) -> Iterator[Offer]:
+        reader = session.reader
+        for task in reader.snapshot(reader.head(_thread(ctx)).ref).tasks:
+            yield from ((one.id, task.node or "") for one in task.open if one.id)
+
+    return _offers(ctx, waiting)
+
+
 def _thread(ctx: typer.Context) -> str:
     """The first thread on the line; an option that still wants its value leaves the arguments before it in `args`."""
     named = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]

@@ -151,7 +151,7 @@ class Describer:
         return [self._raw(writes) for writes in self.steps.tasks(checkpoint_id).values()]
 
     def _task(self, task: Task) -> TaskView:
-        asked = [InterruptView(i.id, i.value) for i in task.interrupts] if task.status is Status.WAITING else []
+        asked = [InterruptView(i.id, i.value) for i in task.open] if task.status is Status.WAITING else []
         error = task.error if task.status is Status.FAILED else None
         written = self._written(task.writes) if task.status is Status.FINISHED else []
         return TaskView(task.id, task.node, str(task.status), error, asked, written)

@@ -171,7 +171,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         status=str(task.status),
         path=task.path,
         error=task.error,
-        interrupts=[InterruptView(asked.id, asked.value) for asked in task.interrupts],
+        interrupts=[InterruptView(asked.id, asked.value) for asked in task.open],
         namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
     )
 

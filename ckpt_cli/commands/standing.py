@@ -92,7 +92,7 @@ class Standing:
             title=self._title(first),
             size=sum(sizes) if sizes else None,
             interrupts=[
-                WaitingView(t.node, i.id, i.value) for t in tasks if t.status is Status.WAITING for i in t.interrupts
+                WaitingView(t.node, i.id, i.value) for t in tasks if t.status is Status.WAITING for i in t.open
             ],
             errors=[FailedView(task.node, task.error) for task in tasks if task.status is Status.FAILED],
             metadata={key: value for key, value in (state.metadata if state else {}).items() if key not in _PLAIN},

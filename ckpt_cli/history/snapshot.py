@@ -62,6 +62,11 @@ class Task:
     writes: list[TaskWrite] = field(default_factory=list)
     answered: frozenset[str] = frozenset()
 
+    @property
+    def open(self) -> list[Interrupt]:
+        """Those of its questions that have no answer yet."""
+        return [one for one in self.interrupts if one.id not in self.answered]
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -88,7 +93,7 @@ class Snapshot:
     def interrupts(self) -> list[Interrupt]:
         """The questions that wait for an answer."""
         waiting = [] if self.consumed else [task for task in self.tasks if task.status is Status.WAITING]
-        return [interrupt for task in waiting for interrupt in task.interrupts if interrupt.id not in task.answered]
+        return [interrupt for task in waiting for interrupt in task.open]
 
     @property
     def status(self) -> Status:
@@ -110,6 +115,7 @@ def snapshot(
     history: History = tuple,
     namespaces: Callable[[], Iterable[str]] = tuple,
     ended: Callable[[], bool] = bool,
+    below: Below | None = None,
 ) -> Snapshot:
     """What runs next at a checkpoint, and how far its tasks have come.
 
@@ -119,8 +125,8 @@ def snapshot(
         consumed: whether a child continues it.
         history: the other checkpoints of the same graph; asked only if the checkpoint leaves something open.
         namespaces: those of the thread; asked only if a task's node is not found otherwise, or a question waits.
-        below: what the subgraphs left that wait too; they hold the answers to their own questions.
         ended: whether the run of this subgraph is known to have ended here; asked only if nothing else tells.
+        below: what the subgraphs left that wait too; they hold the answers to their own questions.
     """
     known = Wiring(state, history)
     complete = known.learn_until(lambda: settled(state, known) and start_settled(state, known)) or settled(state, known)
@@ -135,7 +141,20 @@ def snapshot(
         tasks.append(_task(task_id, one.node or names.node(task_id), recorded.pop(task_id or "", [])))
     if not complete:
         tasks += [_task(i, names.node(i), kept) for i, kept in recorded.items() if names.of_this_step(i)]
+    if not consumed:
+        tasks = [_weighed(task, writes, namespaces, below) for task in tasks]
     return Snapshot(tasks, consumed, complete or _all_told(tasks) or (not tasks and not consumed and ended()))
+
+
+def _weighed(
+    task: Task, writes: Sequence[TaskWrite], namespaces: Callable[[], Iterable[str]], below: Below | None
+) -> Task:
+    """A task whose questions are all answered waits no more: it is due."""
+    ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
+    found = {i: asked(writes, i, namespaces, below) for i in sorted(ids)}
+    told = frozenset(i for i, one in found.items() if one is not None and answered(one, i))
+    status = Status.DUE if told and told == {i.id for i in task.interrupts} else task.status
+    return replace(task, status=status, answered=told) if told else task
 
 
 def _all_told(tasks: list[Task]) -> bool:
@@ -152,10 +171,10 @@ def _by_task(writes: Iterable[TaskWrite]) -> dict[str, list[TaskWrite]]:
 
 
 def _task(task_id: str | None, node: str | None, writes: list[TaskWrite]) -> Task:
-    asked = [i for write in writes if write.channel == INTERRUPT and write.read for i in interrupts(write.value)]
+    questions = [i for write in writes if write.channel == INTERRUPT and write.read for i in interrupts(write.value)]
     error = next((write.value for write in writes if write.channel == ERROR and write.read), None)
     path = next((write.row.task_path for write in writes if write.row.task_path), "")
-    return Task(task_id, node, status_of(writes), path, error, [identified(i) for i in asked], writes)
+    return Task(task_id, node, status_of(writes), path, error, [identified(i) for i in questions], writes)
 
 
 def status_of(writes: Sequence[TaskWrite]) -> Status:

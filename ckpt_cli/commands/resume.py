@@ -1,0 +1,86 @@
+"""``ckpt resume``: answers questions that wait, so that the application's next run goes on with them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.commands.completing import complete_interrupt
+from ckpt_cli.commands.given import given
+from ckpt_cli.commands.options import Ns, Thread
+from ckpt_cli.errors import UsageError
+from ckpt_cli.plans import resume as plans
+from ckpt_cli.plans.resume import Answer
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.views.plan import PlanView
+from ckpt_cli.views.resume import QuestionLine, QuestionsView
+
+_HINT = "text is written with quotes of its own: '\"yes\"'"
+
+
+def resume(
+    session: Session,
+    thread: Thread,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            "--value",
+            metavar="JSON",
+            help="The answer, or @FILE, @- for stdin: to the one question that waits, or to those named.",
+        ),
+    ] = None,
+    interrupt: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--interrupt",
+            "-i",
+            metavar="ID[=JSON]",
+            help="Which question: its id, the beginning of it, or its node; may be repeated, each with its answer.",
+            autocompletion=complete_interrupt,
+        ),
+    ] = None,
+    ns: Ns = "",
+) -> PlanView | QuestionsView:
+    """Record answers to the questions that a thread waits with; without any, list the questions.
+
+    Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
+    application goes on as after Command(resume=...). That config names no checkpoint: with one, the library would drop
+    the answers and ask anew.
+
+    Examples:
+      ckpt resume support-42
+      ckpt resume support-42 --value '{"approved": true}'
+      ckpt resume support-42 -i approve_refund=true -i 92269d82='"why?"' --reason "Ada said so"
+    """
+    if value is None and not interrupt:
+        return session.look(lambda reader: run(reader, thread, ns))
+    answers = _answers(value, interrupt or [])
+    return session.change(session.look(lambda reader: plans.plan(reader, thread, answers, ns)))
+
+
+def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
+    """The questions that wait at the head of a thread."""
+    waiting = plans.questions(reader, thread, ns)
+    lines = [QuestionLine(q.id, q.node, q.ns, q.value, len(q.source.answers) if q.source else 0) for q in waiting]
+    return QuestionsView(thread, lines)
+
+
+def _answers(value: str | None, named: list[str]) -> list[Answer]:
+    if not named:
+        return [Answer(None, _value(value or "", "--value"))]
+    bare = [one for one in named if "=" not in one]
+    if bare and value is None:
+        raise UsageError(f"what is the answer to {bare[0]!r}?", hint=f"--interrupt {bare[0]}=JSON, or --value JSON")
+    if value is not None and not bare:
+        raise UsageError("--value answers nothing: every --interrupt has an answer of its own")
+    return [_answer(one, value) for one in named]
+
+
+def _answer(named: str, value: str | None) -> Answer:
+    name, sign, text = named.partition("=")
+    return Answer(name, _value(text, f"the answer to {name!r}") if sign else _value(value or "", "--value"))
+
+
+def _value(text: str, what: str) -> Any:
+    return from_json(given(text, what, hint=_HINT))

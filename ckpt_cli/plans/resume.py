@@ -1,0 +1,212 @@
+"""The plan of ``ckpt resume``: answers recorded where the library looks for them the next time the graph runs.
+
+That is a list under ``__resume__`` on the task that asked, in the deepest subgraph that bears the question's id: the
+answers its task has, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). Where a question has no id
+(before langgraph 0.2.60) it is the bare value on the null task, which the first that waits takes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ckpt_cli.errors import NotFound, Refused, UsageError
+from ckpt_cli.history.answers import PLACEHOLDER, Asked, asked, untaken
+from ckpt_cli.history.channels import INTERRUPT, RESUME
+from ckpt_cli.history.snapshot import Status, Task
+from ckpt_cli.history.tasks import pulled
+from ckpt_cli.model import NULL_TASK, Plan, Ref, Write, WriteKey
+from ckpt_cli.operations.apply import seen
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import TaskWrite
+
+_SLOT = -4  # of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that waits at the head of a thread.
+
+    Attributes:
+        id: None before langgraph 0.2.60.
+        node: who asks, in the subgraph that asks; None where it can't be known.
+        source: the task that asked; None where the question has no id.
+    """
+
+    id: str | None
+    node: str | None
+    value: Any
+    source: Asked | None
+
+    @property
+    def ns(self) -> str:
+        """The namespace of the graph that asks."""
+        return self.source.write.row.ns if self.source else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person says, and to which question: its id or the beginning of it, its node, None for the only one."""
+
+    to: str | None
+    value: Any
+
+
+@dataclass(slots=True)
+class _Change:
+    add: list[Write] = field(default_factory=list)
+    replace: list[Write] = field(default_factory=list)
+    remove: list[WriteKey] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
+    """What waits for an answer at the head of a thread, in a subgraph and those inside it or in all."""
+    reader.thread(thread_id)
+    head = reader.head(thread_id).ref
+    snapshot = reader.snapshot(head)
+    waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
+    found: dict[tuple[str | int, str], Question] = {}
+    for task in waiting if not snapshot.consumed else ():
+        for one in _asked_by(reader, head, task):
+            found[one.id or len(found), one.source.write.task_id if one.source else ""] = one
+    return [one for one in found.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
+
+
+def _asked_by(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
+    spaces = reader.saver.namespaces(head.thread_id)
+
+    def newest(ns: str) -> list[TaskWrite]:
+        return reader.writes(reader.head(head.thread_id, ns).ref)
+
+    for one in task.open:
+        if one.id is None:
+            yield Question(None, task.node, one.value, None)
+        else:
+            source = asked(reader.writes(head), one.id, lambda: spaces, newest)
+            node = pulled(source.write.row.task_path) if source and source.write.row.ns else task.node
+            yield Question(one.id, node, one.value, source)
+
+
+def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = "") -> Plan:
+    """The rows that hand these answers to the application's next ``graph.invoke(None, config)``.
+
+    Raises:
+        NotFound: no such question waits; UsageError where several fit; Refused where its node takes no answer.
+    """
+    head = reader.head(thread_id).ref
+    waiting = questions(reader, thread_id, ns)
+    chosen = [(_chosen(waiting, answer.to), answer.value) for answer in answers]
+    _must_differ(chosen)
+    change = _Change()
+    for question, value in chosen:
+        _record(reader, head, question, value, change)
+    _clear(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
+    left = [q for q in waiting if q not in [question for question, _ in chosen]]
+    change.notes += [f"still waits: {said(q)}" for q in left]
+    names = ", ".join(said(question) for question, _ in chosen)
+    count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
+    return Plan(
+        reason="",
+        add=tuple(change.add),
+        replace=tuple(change.replace),
+        remove=tuple(change.remove),
+        basis=tuple(seen(reader.saver, ref) for ref in _basis(head, chosen)),
+        verb="resume",
+        summary=f"{count} recorded for {names}; the next graph.invoke(None, config) goes on with it",
+        notes=tuple(change.notes),
+        result=Ref(thread_id, "", ""),
+    )
+
+
+def said(question: Question) -> str:
+    """``review (793baa26…)``."""
+    name = question.node or "a task"
+    return f"{name} ({question.id})" if question.id else name
+
+
+def _basis(head: Ref, chosen: Iterable[tuple[Question, Any]]) -> list[Ref]:
+    """The root's ids as well: an answer is for the head, whichever checkpoint that is."""
+    asking = {q.source.write.row.ref for q, _ in chosen if q.source}
+    return [replace(head, checkpoint_id=""), *sorted(asking - {head})]
+
+
+def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
+    shown = [said(question) for question in waiting]
+    if not waiting:
+        raise NotFound("nothing waits for an answer there", hint="`ckpt show` tells what runs next")
+    if name is None:
+        fitting = list(waiting)
+    else:
+        exact = [q for q in waiting if name in (q.id, q.node)]
+        fitting = exact or [q for q in waiting if name and q.id and q.id.startswith(name)]
+    if not fitting:
+        raise NotFound(f"no question {name!r} waits for an answer", candidates=shown)
+    if len(fitting) > 1:
+        what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
+        raise UsageError(what, hint="--interrupt ID=JSON answers one of them", candidates=[said(q) for q in fitting])
+    return fitting[0]
+
+
+def _must_differ(chosen: Sequence[tuple[Question, Any]]) -> None:
+    for place, (question, _) in enumerate(chosen):
+        if any(question is other for other, _ in chosen[:place]):
+            raise UsageError(f"two answers for {said(question)}")
+        if question.id == PLACEHOLDER:
+            what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
+            raise Refused(what, hint="`ckpt update` changes the state that it looks at")
+        if question.id is None and len(chosen) > 1:
+            raise UsageError("questions without ids are answered one after the other")
+
+
+def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _Change) -> None:
+    if question.source is None:
+        _record_bare(reader, head, value, change)
+        return
+    write, given = question.source.write.row, question.source.given
+    answers = question.source.answers
+    payload = untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
+    answer = replace(given.row if given else replace(write, idx=_slot(write)), channel=RESUME, payload=payload)
+    (change.replace if given else change.add).append(replace(answer, size=len(payload.data)))
+    if answers:
+        had = "1 answer" if len(answers) == 1 else f"{len(answers)} answers"
+        change.notes.append(f"{question.node or 'its task'} has {had} already; this one is for the question after")
+
+
+def _slot(asked_in: Write) -> int:
+    """Beside the interrupt, as its generation numbers both: before checkpoint 2.0.9 they were counted like all."""
+    return _SLOT if asked_in.idx < 0 else asked_in.idx + 1
+
+
+def _like(source: Asked) -> Any:
+    return (source.given or source.write).row.payload
+
+
+def _record_bare(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
+    if value is None:
+        raise UsageError("null is no answer in this generation of LangGraph", hint="it can't be told from none")
+    writes = reader.writes(head)
+    like = next(w.row for w in writes if w.channel == INTERRUPT)
+    payload = reader.codec.encode(value, like=like.payload) if like.payload else None
+    held = _unaddressed(writes)
+    idx = held[0].row.idx if held else _slot(like)
+    row = replace(like, task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
+    (change.replace if held else change.add).append(replace(row, size=len(payload.data) if payload else 0))
+
+
+def _unaddressed(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
+    return [w for w in writes if w.task_id == NULL_TASK and w.channel == RESUME]
+
+
+def _clear(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:
+    """What an earlier ``Command(resume=…)`` left on the null task goes: the next question would take it for its own.
+
+    The library replaces it with every such command.
+    """
+    kept = {(w.ref, w.idx) for w in (*change.add, *change.replace) if w.task_id == NULL_TASK}
+    for ref in sorted(refs):
+        for write in _unaddressed(reader.writes(ref)):
+            if (ref, write.row.idx) not in kept:
+                change.remove.append(WriteKey(ref, NULL_TASK, write.row.idx))
+                change.notes.append(
+                    "the answer that an earlier Command(resume=…) left is cleared: the next question would take it"
+                )
