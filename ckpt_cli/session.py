@@ -43,6 +43,8 @@ class Session:
         database: what ``--db`` or ``$CKPT_DB`` said; None looks for the one database in the current folder.
         key_env: name of the environment variable that holds the AES key; one that a person named must have it.
         say: tells the person something on stderr.
+        will: what the person said about changing the database.
+        changing: the command is one that may; a write that a crash cut off is then taken back before it is read.
         ask: shows a plan and gives whether the person says yes.
     """
 
@@ -51,6 +53,7 @@ class Session:
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
     will: Will = Will()
+    changing: bool = False
     ask: Callable[["PlanView"], bool] = _nobody
     _reader: Reader | None = field(default=None, repr=False)
     _log: "OperationLog | None" = field(default=None, repr=False)
@@ -59,9 +62,17 @@ class Session:
     def reader(self) -> Reader:
         """The open database."""
         if self._reader is None:
+            from ckpt_cli.savers.contract import HalfWrittenError
             from ckpt_cli.savers.url import open_saver
 
-            self._reader = Reader(open_saver(self.database, self.say), Codec(self._key()), self.clock, self._tags)
+            try:
+                saver = open_saver(self.database, self.say)
+            except HalfWrittenError as error:
+                if not self.changing or self.will.dry_run:
+                    raise
+                error.mend()
+                saver = open_saver(self.database, self.say)
+            self._reader = Reader(saver, Codec(self._key()), self.clock, self._tags)
         return self._reader
 
     @property

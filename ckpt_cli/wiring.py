@@ -121,7 +121,7 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
 
     def command(**words: Any) -> None:
         common = {name: words.pop(name, default) for name, (_, default) in _COMMON.items()}
-        will = Will(**{name: words.pop(name) for name in _CHANGING if PlanView in views})
+        will = Will(**{name: words.pop(name) for name in _CHANGING}) if PlanView in views else None
         _run(function, words, **common, will=will)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -145,10 +145,17 @@ def _run(
     color: Literal["auto", "always", "never"],
     no_pager: bool,
     reveal: bool,
-    will: Will,
+    will: Will | None,
 ) -> None:
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
-    session = Session(database=db, key_env=key_env, say=printer.say, will=will, ask=printer.confirm)
+    session = Session(
+        database=db,
+        key_env=key_env,
+        say=printer.say,
+        will=will or Will(),
+        changing=will is not None,
+        ask=printer.confirm,
+    )
     try:
         view = function(session, **words)
         printer.show(view, now=session.clock(), release=session.close)

@@ -10,9 +10,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, TypeVar
 
+from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 
 T = TypeVar("T")
+
+
+class HalfWrittenError(DatabaseUnreachable):
+    """A writer was killed half-way; only a writer can take that back, which `mend` does."""
+
+    def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.mend = mend
 
 
 class Ability(StrEnum):

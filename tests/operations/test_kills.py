@@ -14,7 +14,8 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Write,
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.savers.contract import HalfWrittenError
+from ckpt_cli.savers.sqlite import SqliteSaver, open_file
 from tests.operations.databases import make
 
 KILLS = 110
@@ -54,6 +55,15 @@ def go_on(path: Path, log_path: Path) -> None:
     while True:
         number += 1
         apply(saver, log, plan(number), at=float(number))
+
+
+def mended(path: Path) -> SqliteSaver:
+    """The database as a changing command opens it."""
+    try:
+        return open_file(path)
+    except HalfWrittenError as error:
+        error.mend()
+        return open_file(path)
 
 
 def state(path: Path) -> int:
@@ -101,7 +111,7 @@ def test_before_or_after_and_the_log_knows(tmp_path: Path, wal: bool) -> None:
     interrupted = applied = 0
     for _ in range(KILLS):
         killed(path, log_path, chance.uniform(0.0, 0.15))
-        with closing(OperationLog(log_path)) as log, closing(open_file(path)) as saver:
+        with closing(OperationLog(log_path)) as log, closing(mended(path)) as saver:
             open_ends = settle(saver, log)
             interrupted += len(open_ends)
             now = state(path)

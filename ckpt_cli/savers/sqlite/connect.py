@@ -21,6 +21,7 @@ from time import sleep
 from typing import Any, Protocol, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable, Refused
+from ckpt_cli.savers.contract import HalfWrittenError
 from ckpt_cli.savers.sqlite.files import Survey, Way, survey
 
 T = TypeVar("T")
@@ -189,8 +190,17 @@ def explained(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:
     if "locked" in text:
         return DatabaseUnreachable(f"{path} is locked by another process", hint="try again when it has finished")
     if "readonly database" in text:
-        hint = "open it once with its application (or `sqlite3`), which rolls back what was half done"
-        return DatabaseUnreachable(f"{path} was left in the middle of a write", hint=hint)
+        hint = "its application, `sqlite3` or any ckpt command that writes rolls back what was half done"
+        return HalfWrittenError(f"{path} was left in the middle of a write", lambda: _roll_back(path), hint=hint)
     if "malformed" in text or "not a database" in text:
         return DatabaseUnreachable(f"{path} is damaged: {text}", hint="`sqlite3 FILE .recover` may save what is left")
     return DatabaseUnreachable(f"can't read {path}: {text}")
+
+
+def _roll_back(path: Path) -> None:
+    """Let SQLite take back what a killed writer had half done, as the first look of a connection that may write does."""
+    try:
+        with closing(connect(path, "mode=rw")) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise Refused(f"{path} was left in the middle of a write and can't be mended: {error}") from error
