@@ -6,10 +6,11 @@ way down, so a second child would inherit them unless it stores the value itself
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.history import delta
 from ckpt_cli.history.reducers import UNION
 from ckpt_cli.model import Ref
@@ -57,23 +58,31 @@ def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = N
         Refused: no reducer explains what was recorded of one.
     """
     found = reader.deltas(ref)
-    return {c: _snapshot(c, found[c].value) for c in found if channels is None or c in channels}
+    return {c: as_snapshot(c, found[c].value) for c in found if channels is None or c in channels}
 
 
 def _begun(reader: Reader, of: Origin, touched: Iterable[str]) -> dict[str, Node]:
     """Delta channels that were empty at the checkpoint and that its writes begin: a child's metadata names them."""
-    new = {channel for channel in touched if channel not in of.state.versions}
+    new = {channel for channel in touched if channel not in of.state.versions} if of.state.v >= 4 else set()
     begun: dict[str, Node] = {}
     for child in reader.lineage(of.ref.thread_id, of.ref.ns).children.get(of.ref.checkpoint_id, ()) if new else ():
-        ref = Ref(of.ref.thread_id, of.ref.ns, child)
-        for channel in sorted(new & delta.marked(reader.state(ref)) - begun.keys()):
-            rebuilt = reader.deltas(ref).get(channel)
-            union = rebuilt is not None and rebuilt.reducer is UNION
-            begun[channel] = _snapshot(channel, {} if union else [])
+        with suppress(PayloadCorrupt):  # another child may tell as well
+            begun = {**_begun_by(reader, Ref(of.ref.thread_id, of.ref.ns, child), new), **begun}
     return begun
 
 
-def _snapshot(channel: str, value: Any) -> Node:
+def _begun_by(reader: Reader, child: Ref, new: set[str]) -> dict[str, Node]:
+    rebuilt = reader.deltas(child)
+    unions = {channel for channel, found in rebuilt.items() if found.reducer is UNION}
+    return {c: as_snapshot(c, {} if c in unions else []) for c in sorted(new & delta.marked(reader.state(child)))}
+
+
+def as_snapshot(channel: str, value: Any) -> Node:
+    """A delta channel's value as a checkpoint stores it whole.
+
+    Raises:
+        Refused: its value isn't known.
+    """
     if isinstance(value, Node) and (value.module, value.name) == ("", "DeltaChannel"):
         hint = "`ckpt fork` needs no value: it makes a sibling, not a child"
         raise Refused(f"what delta channel {channel!r} held isn't known: no reducer explains its history", hint=hint)
@@ -87,11 +96,11 @@ def _edits(mint: Mint, of: Origin, values: Mapping[str, Node]) -> dict[str, Any]
     return {
         "channel_values": {**(of.body.get("channel_values") or {}), **values},
         "channel_versions": {**versions, **{c: new for c, (_, new) in bumped.items()}},
-        "versions_seen": _seen(of.body.get("versions_seen") or {}, bumped),
+        "versions_seen": bumped_seen(of.body.get("versions_seen") or {}, bumped),
     }
 
 
-def _seen(
+def bumped_seen(
     versions_seen: Mapping[str, Mapping[str, Version]], bumped: Mapping[str, tuple[Version | None, Version]]
 ) -> dict[str, Mapping[str, Version]]:
     """Whoever had seen the old version has seen the new one: it only stores a snapshot and must trigger nobody."""
