@@ -43,6 +43,7 @@ VERBS = {
     "resume": Verb(TRAVEL, "Answer what an agent waits for; the application's next run goes on with it."),
     "edit": Verb(TRAVEL, "Change a state exactly, in your editor or by paths; no reducers."),
     "tag": Verb(TRAVEL, "Name a checkpoint, to be used as a revision: tag:NAME."),
+    "delete": Verb(KEEP, "Threads, a branch, a run, or the last turn, with all that belongs to them."),
     "undo": Verb(KEEP, "Take back what ckpt did to this database."),
     "operations": Verb(KEEP, "What ckpt did to this database, and forgetting it."),
     "demo": Verb(START, "Write a small example database and look around in it.", reads=False),

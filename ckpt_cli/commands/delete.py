@@ -1,0 +1,220 @@
+"""``ckpt delete``: threads, or a part of one, with all that belongs to it and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.completing import complete_revision, complete_thread
+from ckpt_cli.commands.given import file_or_stdin
+from ckpt_cli.commands.options import Ns
+from ckpt_cli.commands.standing import Standing
+from ckpt_cli.commands.threads import Asked
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history import ids
+from ckpt_cli.history.filters import Filter
+from ckpt_cli.history.when import moment
+from ckpt_cli.model import Plan, Thread
+from ckpt_cli.plans import delete as plans
+from ckpt_cli.plans.delete import Mend
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.views.plan import PlanView
+
+_WHICH = "Which threads"
+_PART = "A part of one thread"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which threads are meant: those named, or all, as far as they fit the rest.
+
+    Attributes:
+        named: None where nothing was said; what came in by stdin may be nothing.
+        before: seconds since 1970 since when nothing may have happened.
+    """
+
+    named: tuple[str, ...] | None = None
+    match: str | None = None
+    where: Filter | None = None
+    statuses: tuple[str, ...] = ()
+    before: float | None = None
+
+    @property
+    def filtered(self) -> bool:
+        """Whether anything but names is said."""
+        return bool(self.match or self.where or self.statuses or self.before is not None)
+
+    def threads(self, reader: Reader) -> Iterator[Thread]:
+        """In the order named, else the most recently active first."""
+        every = self.named is None
+        found = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
+        return (thread for thread in found if self._fits(reader, thread))
+
+    def _fits(self, reader: Reader, thread: Thread) -> bool:
+        from fnmatch import fnmatchcase
+
+        if self.match is not None and not fnmatchcase(thread.thread_id, self.match):
+            return False
+        if not self._idle(thread):
+            return False
+        one = Standing(reader, thread)
+        if self.statuses and one.status not in self.statuses:
+            return False
+        return self.where is None or self.where.matches(one.name)
+
+    def _idle(self, thread: Thread) -> bool:
+        """Whether nothing happened for so long; a thread whose ids tell no time isn't idle."""
+        when = ids.unix_time(thread.head.checkpoint_id)
+        return self.before is None or (when is not None and when < self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a thread is meant, exactly one of these."""
+
+    branch: str | None = None
+    runs: tuple[str, ...] = ()
+    after: str | None = None
+
+    @property
+    def said(self) -> list[str]:
+        """The options that say it."""
+        words = {"--branch": self.branch is not None, "--run": bool(self.runs), "--after": self.after is not None}
+        return [word for word, given in words.items() if given]
+
+
+def delete(
+    session: Session,
+    threads: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="THREAD",
+            help="Thread ids, in full; - reads them from stdin.",
+            autocompletion=complete_thread,
+            show_default=False,
+        ),
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option("--match", "-m", metavar="GLOB", help="Ids of this shape: 'test-*'.", rich_help_panel=_WHICH),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state.", rich_help_panel=_WHICH
+        ),
+    ] = None,
+    status: Annotated[
+        list[Asked] | None,
+        typer.Option("--status", "-s", help="Only these; may be repeated.", show_default=False, rich_help_panel=_WHICH),
+    ] = None,
+    idle: Annotated[
+        str | None, typer.Option("--idle", metavar="TIME", help="Nothing since: 30d, 12h.", rich_help_panel=_WHICH)
+    ] = None,
+    branch: Annotated[
+        str | None,
+        typer.Option(
+            "--branch",
+            metavar="TIP",
+            help="One branch, up to where it leaves another: branch:2 or its tip.",
+            autocompletion=complete_revision,
+            rich_help_panel=_PART,
+        ),
+    ] = None,
+    run_id: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN_ID", help="What a run wrote; may be repeated.", rich_help_panel=_PART),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            "--after",
+            metavar="REV",
+            help="Everything that came after a checkpoint.",
+            autocompletion=complete_revision,
+            rich_help_panel=_PART,
+        ),
+    ] = None,
+    ns: Ns = "",
+    with_children: Annotated[
+        bool, typer.Option("--with-children", help="What goes on from it goes too.", rich_help_panel=_PART)
+    ] = False,
+    reparent: Annotated[
+        bool,
+        typer.Option("--reparent", help="What goes on from it is hung in what stays.", rich_help_panel=_PART),
+    ] = False,
+) -> PlanView:
+    """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
+
+    THREAD may be - for ids on stdin, one a line. With --after the checkpoint named stands again as it was made, and its
+    tasks are due anew: --after is how a turn is taken back. Where something that stays goes on from what would go (from
+    a run in the middle of a thread), it is refused unless it is said what becomes of that. ckpt undo brings all back.
+
+    Examples:
+      ckpt delete support-42
+      ckpt delete --match 'test-*' --idle 30d --dry-run
+      ckpt threads --status failed | cut -f1 | ckpt delete - --yes
+      ckpt delete support-42 --after step:7 --reason "wrong question"
+      ckpt delete support-42 --branch branch:2
+      ckpt delete support-42 --run 1f1e5786-50cb-6a2c-8000-6d2f6d3a1b11 --with-children
+    """
+    part = Part(branch, tuple(run_id or ()), after)
+    chosen = Chosen(
+        tuple(_named(threads)) if threads else None,
+        match,
+        None if where is None else Filter(where),
+        tuple(one.value for one in status or ()),
+        None if idle is None else moment(idle, session.clock()),
+    )
+    mend = _mend(with_children, reparent)
+    _must_fit(chosen, part, mend, ns)
+    if part.said:
+        return session.change(session.look(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend)))
+    plan = session.look(lambda reader: run(reader, chosen))
+    if chosen.where is not None and chosen.where.complaint:
+        session.say(chosen.where.complaint)
+    return session.change(plan)
+
+
+def run(reader: Reader, chosen: Chosen) -> Plan:
+    """The plan for whole threads."""
+    return plans.threads(reader, [thread.thread_id for thread in chosen.threads(reader)])
+
+
+def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:
+    if part.branch is not None:
+        return plans.branch(reader, reader.resolve(thread, part.branch, ns), mend)
+    if part.after is not None:
+        return plans.after(reader, reader.resolve(thread, part.after, ns), mend)
+    reader.thread(thread)
+    return plans.run(reader, thread, part.runs, mend)
+
+
+def _named(threads: list[str]) -> Iterator[str]:
+    for name in threads:
+        if name == "-":
+            yield from (line for line in file_or_stdin("-").splitlines() if line)
+        else:
+            yield name
+
+
+def _mend(with_children: bool, reparent: bool) -> Mend:
+    if with_children and reparent:
+        raise UsageError("--with-children and --reparent say opposite things")
+    return Mend.DELETE if with_children else Mend.REPARENT if reparent else Mend.NOTHING
+
+
+def _must_fit(chosen: Chosen, part: Part, mend: Mend, ns: str) -> None:
+    said = part.said
+    if len(said) > 1:
+        raise UsageError(f"{' and '.join(said)} are said one at a time")
+    if said and (len(chosen.named or ()) != 1 or chosen.filtered):
+        raise UsageError(f"{said[0]} is of one thread, which is named", hint=f"ckpt delete THREAD {said[0]} …")
+    if mend is not Mend.NOTHING and not said:
+        raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
+    if ns and said in ([], ["--run"]):
+        raise UsageError("--ns belongs to --branch and --after", hint="threads and runs go with all their subgraphs")
+    if chosen.named is None and not chosen.filtered:
+        raise UsageError("which threads?", hint="name them, or say --match, --where, --status or --idle")

@@ -1,0 +1,105 @@
+"""What goes with checkpoints that are deleted: what ran from them, and nothing else.
+
+A checkpoint's writes go with it, and the runs of subgraphs that were called from it (their namespace carries the id of
+the task that called them, metadata's ``parents`` names the checkpoint). A kept checkpoint all of whose children go is
+where the thread stands again: what its tasks left was for those children, so it goes too and the tasks are due anew.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.nesting import above, task
+from ckpt_cli.layouts import named
+from ckpt_cli.model import CheckpointRow, Ref, Write
+from ckpt_cli.reading import Reader
+
+Ids = dict[str, set[str]]
+"""Namespace to checkpoint ids."""
+
+
+@dataclass(slots=True)
+class Victims:
+    """What of one thread goes.
+
+    Attributes:
+        checkpoints: those that go.
+        cleared: those that stay, without what their tasks left.
+        orphans: those that stay while their parent goes.
+    """
+
+    thread_id: str
+    checkpoints: Ids = field(default_factory=dict)
+    cleared: Ids = field(default_factory=dict)
+    orphans: list[CheckpointRow] = field(default_factory=list)
+    _started: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def past(self, ns: str) -> set[str]:
+        """The checkpoints of a namespace from which nothing that ran is kept."""
+        return self.checkpoints.get(ns, set()) | self.cleared.get(ns, set())
+
+    def started(self, reader: Reader, ns: str) -> dict[str, str]:
+        """The checkpoint that each task of a namespace started from, as far as they left writes."""
+        if ns not in self._started:
+            writes = reader.saver.writes(self.thread_id, ns, values=0)
+            self._started[ns] = {write.task_id: write.checkpoint_id for write in writes}
+        return self._started[ns]
+
+    def refs(self) -> Iterator[Ref]:
+        """The checkpoints that go, in order."""
+        for ns in sorted(self.checkpoints):
+            yield from (Ref(self.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(self.checkpoints[ns]))
+
+    def writes(self, reader: Reader) -> Iterator[Write]:
+        """The writes that go, without their values."""
+        for ns in sorted({*self.checkpoints, *self.cleared}):
+            yield from reader.saver.writes(self.thread_id, ns, self.past(ns), values=0)
+
+
+def victims(reader: Reader, thread_id: str, chosen: Ids, *, with_children: bool = False) -> Victims:
+    """What goes with the chosen checkpoints; `with_children` takes everything that descends from them too."""
+    found = Victims(thread_id)
+    spaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
+    for ns in spaces:
+        lineage = reader.lineage(thread_id, ns)
+        doomed = chosen.get(ns, set()) | set(_called(reader, found, ns, lineage))
+        if with_children:
+            doomed |= set(descendants(lineage, doomed))
+        if not doomed:
+            continue
+        found.checkpoints[ns] = doomed
+        found.cleared[ns] = {
+            i for i, kids in lineage.children.items() if i not in doomed and all(kid in doomed for kid in kids)
+        }
+        found.orphans += [row for i, row in lineage.rows.items() if i not in doomed and lineage.parent(i) in doomed]
+    return found
+
+
+def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str]:
+    """Everything below some checkpoints."""
+    todo, passed = list(checkpoint_ids), set(checkpoint_ids)
+    while todo:
+        for child in lineage.children.get(todo.pop(), ()):
+            if child not in passed:
+                passed.add(child)
+                todo.append(child)
+                yield child
+
+
+def _called(reader: Reader, found: Victims, ns: str, lineage: Lineage) -> Iterable[str]:
+    """The checkpoints of a subgraph that were called from what goes."""
+    if not ns or not found.checkpoints:
+        return ()
+    parent, owner = above(ns), task(ns)
+    caller = found.started(reader, parent).get(owner) if owner else None
+    if caller is not None:
+        return lineage.rows if caller in found.past(parent) else ()
+    return _by_metadata(reader, ns, lineage, found)
+
+
+def _by_metadata(reader: Reader, ns: str, lineage: Lineage, found: Victims) -> Iterator[str]:
+    refs = [Ref(found.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
+    for ref, payload in reader.saver.metadata(refs):
+        parents = named(named(reader.value(payload)).get("parents"))
+        if any(checkpoint_id in found.past(space) for space, checkpoint_id in parents.items()):
+            yield ref.checkpoint_id
