@@ -8,7 +8,7 @@ Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, n
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
 from ckpt_cli.history.due import History, Wiring, due, settled, start_settled
@@ -60,8 +60,7 @@ class Task:
     writes: list[TaskWrite] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """What runs next at a checkpoint.
 
     Attributes:

@@ -1,7 +1,6 @@
 """The memory saver: what the contract means, in dicts. Every other saver must do what this one does."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import Refused
@@ -94,7 +93,7 @@ class MemorySaver(Saver):
             and (checkpoint_ids is None or write.checkpoint_id in checkpoint_ids)
         ]
         for write in sorted(found, key=lambda write: (write.ref, write.order)):
-            yield write if values is None or write.size <= values else replace(write, payload=None)
+            yield write if values is None or write.size <= values else write._replace(payload=None)
 
     def apply(self, plan: Plan) -> None:
         """Add the records, all or none."""
@@ -128,10 +127,10 @@ def _add(records: dict[K, T], key: K, record: T) -> None:
 
 
 def _sized(checkpoint: Checkpoint) -> Checkpoint:
-    return replace(checkpoint, row=replace(checkpoint.row, size=len(checkpoint.body.data)))
+    return checkpoint._replace(row=checkpoint.row._replace(size=len(checkpoint.body.data)))
 
 
 def _measured(write: Write) -> Write:
     if write.payload is None:
         raise ValueError(f"write {write.idx} of task {write.task_id} has no payload")
-    return replace(write, size=len(write.payload.data))
+    return write._replace(size=len(write.payload.data))

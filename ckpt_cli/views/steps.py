@@ -32,7 +32,7 @@ class ChangeView:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InterruptView:
     """A question that waits for an answer; `id` is what ``Command(resume={id: …})`` takes, null where there is none."""
 
@@ -40,7 +40,7 @@ class InterruptView:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskView:
     """A task of the step that has not been finished.
 
@@ -59,7 +59,7 @@ class TaskView:
     changes: list[ChangeView] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HaltView:
     """That a task asked (``interrupt``) or failed (``error``) here; `over` once it finished after all."""
 
