@@ -96,12 +96,12 @@ class Around:
 
         for checkpoint_id in checkpoint_ids:
             state = self._state(checkpoint_id)
-            yield Station(state, self._source.writes(state.ref), self._grown(state))
+            yield Station(state, self._source.writes(state.ref), self.grown(state))
 
     def _state(self, checkpoint_id: str) -> State:
         return self._source.state(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id))
 
-    def _grown(self, state: State) -> bool:
+    def grown(self, state: State) -> bool:
         """Whether a checkpoint is what its parent's writes made: the first child, one step on, by a run."""
         own_id, lineage = state.ref.checkpoint_id, self._lineage
         parent_id = lineage.parent(own_id)

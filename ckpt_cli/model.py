@@ -7,13 +7,13 @@ Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
 """The task id of writes that belong to a step and not to a task: input and ``Command(resume=…)``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """A value as stored: type tag (``msgpack``, ``json``, ``null``, ``msgpack+aes``, …) and bytes.
 
     The tag is ``""`` where the schema has no column for it (langgraph 0.0 and 0.1): then it is a pickle if the first
@@ -27,8 +27,7 @@ class Payload:
 NULL = Payload("null", b"")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Ref:
+class Ref(NamedTuple):
     """The full name of a checkpoint."""
 
     thread_id: str
@@ -36,16 +35,14 @@ class Ref:
     checkpoint_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(NamedTuple):
     """A thread and its head: the highest id of the root namespace, or of any namespace where root has none."""
 
     thread_id: str
     head: Ref
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointRow:
+class CheckpointRow(NamedTuple):
     """The cheap skeleton of a checkpoint: identity and parent, no values.
 
     Attributes:
@@ -65,8 +62,7 @@ class CheckpointRow:
         return Ref(self.thread_id, self.ns, self.checkpoint_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A checkpoint with its typed payloads, not decoded.
 
     Attributes:
@@ -81,8 +77,7 @@ class Checkpoint:
     channels: Mapping[str, Payload] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One pending write: what a task wrote to one channel, stored on the checkpoint the task started from.
 
     Attributes:

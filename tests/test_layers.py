@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reading": _GROUND | _LOGIC | {"layouts", "around"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views"},
-    "plans": _GROUND | {"history", "layouts", "reading", "operations"},
+    "plans": _GROUND | {"around", "history", "layouts", "reading", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output"},
     "commands": _BELOW_COMMANDS,
     "startup": set(),

@@ -1,11 +1,14 @@
 """What stands around one checkpoint: parent, children, the nodes that made it, its place among the branches."""
 
-from ckpt_cli.commands.describing import Describer
 from ckpt_cli.history import ids
+from ckpt_cli.history.credit import note
 from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.model import CheckpointRow
+from ckpt_cli.history.steps import Steps
+from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
+
+_WRITE = 4096  # bytes of a Send that is read for the node it calls
 
 
 class Neighbours:
@@ -17,14 +20,19 @@ class Neighbours:
         self._short = reader.short(row.thread_id)
         self._children = lineage.children.get(row.checkpoint_id, [])
         parent = lineage.parent(row.checkpoint_id)
-        self._describer = Describer(reader, row.thread_id, row.ns, lineage)
-        self._describer.read_notes([row.checkpoint_id, *self._children, *([parent] if parent is not None else [])])
-        self._describer.read_writes([row.checkpoint_id])
+        self._steps = Steps(lineage, row.ns)
+        near = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
+        refs = [Ref(row.thread_id, row.ns, one) for one in self._steps.relatives(near)]
+        notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}
+        writes = reader.writes_by_checkpoint(
+            row.thread_id, row.ns, self._steps.sources([row.checkpoint_id]), values=_WRITE
+        )
+        self._steps.fill(notes, writes)
 
     @property
     def nodes(self) -> dict[str, int]:
         """The nodes that made it, to their number of tasks."""
-        return self._describer.steps.nodes(self._row.checkpoint_id)
+        return self._steps.nodes(self._row.checkpoint_id)
 
     @property
     def children(self) -> list[Link]:
@@ -41,7 +49,7 @@ class Neighbours:
         return None if missing is None else Link(missing, self._short(missing), ids.step(missing), stored=False)
 
     def _link(self, checkpoint_id: str) -> Link:
-        return Link(checkpoint_id, self._short(checkpoint_id), self._describer.steps.note(checkpoint_id).step)
+        return Link(checkpoint_id, self._short(checkpoint_id), self._steps.note(checkpoint_id).step)
 
 
 def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:

@@ -1,7 +1,7 @@
 """``ckpt show``: one checkpoint whole."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,9 +10,7 @@ from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.channels import is_control
-from ckpt_cli.history.delta import Rebuilt
 from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.reducers import ABSENT
 from ckpt_cli.history.snapshot import Snapshot, Task
 from ckpt_cli.model import Checkpoint, Payload, Ref
 from ckpt_cli.output.quantities import iso
@@ -22,6 +20,9 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 from ckpt_cli.views.steps import InterruptView
+
+if TYPE_CHECKING:
+    from ckpt_cli.history.delta import Rebuilt
 
 _HEAD = 16
 
@@ -115,8 +116,10 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
     return found
 
 
-def _delta(rebuilt: Rebuilt) -> str:
+def _delta(rebuilt: "Rebuilt") -> str:
     """Where the value of a delta channel comes from, which this checkpoint doesn't hold."""
+    from ckpt_cli.history.reducers import ABSENT
+
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
     count = len(rebuilt.writes)
     how = f"by {rebuilt.reducer.name}" if rebuilt.reducer else "side by side: no known reducer explains them"

@@ -6,6 +6,7 @@ from typing import Any
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history import ids, titles
+from ckpt_cli.history.changes import Kind
 from ckpt_cli.history.snapshot import Snapshot, Status
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
@@ -107,7 +108,8 @@ class Standing:
         describer = Describer(self._reader, head.thread_id, head.ns)
         describer.read_notes([first])
         describer.read_writes([first])
-        changes = describer.steps.changes(first) or []
+        found = describer.steps.changes(first) or []
+        changes = [change for change in found if change.kind not in (Kind.UNREAD, Kind.UNREADABLE)]
         told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
         return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 

@@ -6,7 +6,7 @@ it has taken an answer out of it; so an answer that nobody took yet can't be tol
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ckpt_cli.history.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.nesting import inside
@@ -109,9 +109,9 @@ def untaken(payload: Payload) -> Payload:
     """
     data = payload.data
     if payload.tag == "msgpack" and data and data[0] & 0xF0 == _SHORT:
-        return replace(payload, data=_LONG + (data[0] & 0x0F).to_bytes(2) + data[1:])
+        return payload._replace(data=_LONG + (data[0] & 0x0F).to_bytes(2) + data[1:])
     if payload.tag in ("json", "") and data[:1] == b"[":
-        return replace(payload, data=b" " + data)
+        return payload._replace(data=b" " + data)
     return payload
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ckpt_cli.history import channels
 from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
 from ckpt_cli.values.known import js_send, message, overwrite
+from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
 
@@ -37,6 +38,8 @@ class Kind(StrEnum):
     """Several tasks wrote to it, `Change.added` times."""
     SENT = "sent"
     """Nodes were called with arguments of their own."""
+    UNREADABLE = "unreadable"
+    """The value can't be decoded, for want of a key or because it is damaged."""
     UNREAD = "unread"
     """The value is too long to be read for this; `Change.size` tells its bytes."""
 
@@ -95,6 +98,8 @@ def changes(
         size = sum(write.row.size for write in some)
         if not all(write.read for write in some):
             found.append(Change(channel, Kind.UNREAD, added=len(some), size=size))
+        elif (bad := next((write.value for write in some if is_broken(write.value)), None)) is not None:
+            found.append(Change(channel, Kind.UNREADABLE, bad, added=len(some), size=size))
         elif channel == TASKS:
             found.append(_sent([write.value for write in some], size))
         else:
@@ -152,6 +157,11 @@ def _sent(values: list[Any], size: int) -> Change:
         name = known.node if known is not None else "?"
         to[name] = to.get(name, 0) + 1
     return Change(TASKS, Kind.SENT, to=to, added=len(values), size=size)
+
+
+def is_broken(value: Any) -> bool:
+    """Whether a value could not be decoded."""
+    return isinstance(value, Node) and value.form is Form.BROKEN
 
 
 def habits(values: Mapping[str, Any], written: Mapping[str, list[list[Any]]]) -> dict[str, Habit]:

@@ -5,9 +5,8 @@ child. A second child (a replay, an update, a fork) is not credited with them.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.history import ids
 from ckpt_cli.history.channels import END, PREVIOUS, RETURN, START
@@ -19,8 +18,7 @@ from ckpt_cli.values.state import TaskWrite
 _LOOPS = frozenset({"loop", ""})
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """What metadata tells of a checkpoint.
 
     Attributes:

@@ -108,10 +108,10 @@ class Filter:
         """Why nothing fits, where it never came to an answer: most likely a slip of the pen."""
         if self.decided:
             return None
+        if self.failed:
+            return f"--where: {self.failed.most_common(1)[0][0]}"
         names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
-        if names:
-            return f"--where: no thread has {names}"
-        return f"--where: {self.failed.most_common(1)[0][0]}" if self.failed else None
+        return f"--where: no thread has {names}" if names else None
 
 
 def _parsed(expression: str) -> Any:
@@ -171,7 +171,10 @@ def _evaluator() -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as the plain data an expression may look into: objects become dicts of their fields, dates their text."""
+    """A value as the plain data an expression may look into: objects become dicts of their fields, dates their text.
+
+    A Decimal is a number, so that it can be compared with one.
+    """
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, dict):
@@ -183,10 +186,19 @@ def plain(value: Any, depth: int = 0) -> Any:
     if (elements := items(value)) is not None:
         return [plain(item, depth + 1) for item in elements]
     if (natural := text(value)) is not None:
-        return natural
+        return _number(natural) if value.type == "decimal.Decimal" else natural
     if value.form is Form.SNAPSHOT:
         return plain(value.state, depth + 1)
     return {**dict(_said(value)), **{key: plain(item, depth + 1) for key, item in (value.fields or {}).items()}}
+
+
+def _number(digits: str) -> Any:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(digits)
+    except InvalidOperation:
+        return digits
 
 
 def _said(value: Node) -> Iterator[tuple[str, Any]]:

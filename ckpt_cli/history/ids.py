@@ -1,7 +1,8 @@
 """What a checkpoint id tells by itself: a uuid6 holds when it was made and, in its clock sequence, the step.
 
 langgraph-checkpoint 4.3, ``base/id.py: uuid6(clock_seq=step)``. Copies (``as_node="__copy__"``) and updates as END
-carry step - 1, and ids from JavaScript carry no step worth trusting (-1 is ``ffff`` there); metadata wins where it is read.
+carry step - 1, and ids from JavaScript carry no step worth trusting (-1 is ``ffff`` there); metadata wins where it is
+read.
 """
 
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ def is_uuid6(checkpoint_id: str) -> bool:
 
 
 def unix_time(checkpoint_id: str) -> float | None:
-    """Seconds since 1970 when the id was made; ISO timestamps (langgraph 0.0) are read too; None if it tells nothing."""
+    """Seconds since 1970 when the id was made; ISO timestamps (langgraph 0.0) are read too; None if nothing tells."""
     if is_uuid6(checkpoint_id):
         digits = checkpoint_id.replace("-", "")
         try:

@@ -5,13 +5,12 @@ parents that go round in a circle. Every row stays reachable from a root.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ckpt_cli.model import CheckpointRow
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(NamedTuple):
     """One tip and the checkpoint where its line leaves an older one.
 
     `number` counts from 1 by `first`, the branch's first own checkpoint, so it doesn't move as branches grow.

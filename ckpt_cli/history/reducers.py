@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckpt_cli.values.known import message, overwrite
-from ckpt_cli.values.node import Node
+from ckpt_cli.values.known import Message, items, message, overwrite
+from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
 REMOVE_ALL = "__remove_all__"
@@ -35,6 +35,8 @@ class Reducer:
 
     name: str
     fold: Callable[[Any, Sequence[Any]], Any]
+    fades: bool = False
+    """Whether a step without writes empties the channel."""
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
         """The value after one step: an ``Overwrite`` among its writes is all that counts (``channels/binop.py``)."""
@@ -110,6 +112,28 @@ def _union(before: Any, writes: Sequence[Any]) -> Any:
     return merged
 
 
+def _join_sets(before: Any, writes: Sequence[Any]) -> Any:
+    parts = [part for part in (before, *writes) if part is not ABSENT]
+    if not parts or not all(isinstance(part, Node) and part.type in _SETS for part in parts):
+        raise Unfit("not all sets")
+    joined: list[Any] = []
+    for member in (member for part in parts for member in items(part) or []):
+        if not any(same(member, other) for other in joined):
+            joined.append(member)
+    return Node(Opened("builtins", parts[0].name, Form.VALUE, joined))
+
+
+def _gather(before: Any, writes: Sequence[Any]) -> Any:
+    if before is not ABSENT and not isinstance(before, list):
+        raise Unfit("not a list")
+    return [*([] if before is ABSENT else before), *_flat(writes)]
+
+
+def _flat(writes: Sequence[Any]) -> list[Any]:
+    """Each write, or the elements of one that is a list (1.2 ``channels/topic.py: _flatten``)."""
+    return [item for write in writes for item in (write if isinstance(write, list) else [write])]
+
+
 def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
     """Messages by id: the same id replaces in place, a RemoveMessage takes away, one without an id is new.
 
@@ -119,7 +143,7 @@ def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
     places: dict[str, int] = {}
     for part in (before, *writes):
         for item in [] if part is ABSENT else part if isinstance(part, list) else [part]:
-            told = message(item)
+            told = as_message(item)
             if told is None:
                 raise Unfit("not a message")
             if told.role != "remove":
@@ -141,13 +165,29 @@ def _put(merged: list[Any], places: dict[str, int], message_id: str | None, item
     merged.append(item)
 
 
+def as_message(value: Any) -> Message | None:
+    """A message, or one of the shorthands that the library takes for one: a text, or a pair of role and text."""
+    if isinstance(value, str):
+        return Message("human", None, value)
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value):
+        return message({"role": value[0], "content": value[1]})
+    return message(value)
+
+
+_SETS = frozenset({"builtins.set", "builtins.frozenset"})
+
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages)
 APPEND = Reducer("append", _append)
 COLLECT = Reducer("collect", _collect)
 UNION = Reducer("dict union", _union)
+SETS = Reducer("set union", _join_sets)
+GATHER = Reducer("accumulating topic", _gather)
+ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
+EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
+TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True)
 
-REDUCERS = (LAST, MESSAGES, APPEND, COLLECT, UNION)
+REDUCERS = (LAST, MESSAGES, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All that are tried, the most telling first: what explains a history before another also does."""
 
 
@@ -184,8 +224,13 @@ def agree(made: Any, recorded: Any) -> bool:
 
 
 def _same_but_id(made: Any, recorded: Any) -> bool:
-    told = message(made)
-    if told is None or told.id is not None or not isinstance(made, Node) or not isinstance(recorded, Node):
+    told = as_message(made)
+    if told is None or not isinstance(recorded, Node):
+        return False
+    if not isinstance(made, Node):  # a shorthand, which became an object
+        kept = message(recorded)
+        return kept is not None and (kept.role, kept.text) == (told.role, told.text) and told.id in (None, kept.id)
+    if told.id is not None:
         return False
     a, b = made.fields or {}, recorded.fields or {}
     return made.type == recorded.type and same({**a, "id": None}, {**b, "id": None})

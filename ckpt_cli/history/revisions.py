@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage import Lineage
@@ -27,8 +27,7 @@ class Kind(StrEnum):
     TIME = "time"
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """A parsed revision: where to start, and how many parents up from there."""
 
     kind: Kind

@@ -8,7 +8,7 @@ Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, n
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.history.answers import Below, answered, asked
 from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
@@ -68,8 +68,7 @@ class Task:
         return [one for one in self.interrupts if one.id not in self.answered]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """What runs next at a checkpoint.
 
     Attributes:

@@ -7,7 +7,18 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.history import channels
-from ckpt_cli.history.changes import UNKNOWN, Change, Habit, Kind, between, changed, changes, habits, is_output
+from ckpt_cli.history.changes import (
+    UNKNOWN,
+    Change,
+    Habit,
+    Kind,
+    between,
+    changed,
+    changes,
+    habits,
+    is_broken,
+    is_output,
+)
 from ckpt_cli.history.channels import START, TASKS
 from ckpt_cli.history.credit import path
 from ckpt_cli.history.lineage import Lineage
@@ -91,7 +102,8 @@ class Steps(Makers):
         for some in self._written_above(self.lineage.parent(checkpoint_id)):
             if channel in some:
                 last = some[channel]
-                return last[0] if last is not None and len(last) == 1 and overwrite(last[0]) is None else UNKNOWN
+                known = last is not None and len(last) == 1 and overwrite(last[0]) is None
+                return last[0] if known and last and not is_broken(last[0]) else UNKNOWN
         return UNKNOWN
 
     def _written_above(self, checkpoint_id: str | None) -> Iterator[dict[str, list[Any] | None]]:

@@ -9,8 +9,8 @@ of LangGraph.js' ``pregel/algo.ts``; a recipe that is not its era's never fits b
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from ckpt_cli.values.known import Interrupt
@@ -43,8 +43,7 @@ def caller(task_path: str) -> str | None:
     return found[1] if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where tasks start: what every task id of one checkpoint is made of.
 
     Attributes:
@@ -151,4 +150,4 @@ def identified(interrupt: Interrupt) -> Interrupt:
     """An interrupt with its id: stored since 0.6, before that computed from its namespaces (0.4 ``types.py``)."""
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
-    return replace(interrupt, id=interrupt_id("|".join(interrupt.ns)))
+    return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))

@@ -3,19 +3,22 @@
 Everything here looks at text as it will be printed, so controls are neutralised first.
 """
 
+import re
 from collections.abc import Iterator
 
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line
 
 _MORE = "…"
+_NARROW = re.compile("[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*")
+"""Latin letters and the marks ckpt itself prints, each of one cell: no table is needed for them."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
 def cell_len(text: str) -> int:
     """How many cells a text takes."""
     text = clean(text)
-    if text.isascii():
+    if text.isascii() or _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len as measure
 

@@ -5,7 +5,7 @@ span, so no renderer can forget to.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Span = tuple[str, str]
 Line = list[Span]
@@ -39,8 +39,7 @@ TAB: Span = ("tab", "\t")
 """Between the columns of a piped table; a tab in any other span is data and is neutralised."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """How wide lines may be, and for whom.
 
     Attributes:

@@ -87,7 +87,7 @@ def after(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan
         notes.append(
             f"the head is {short(kept)} then, on another branch: a run goes on from there unless told a checkpoint"
         )
-    result = row.ref if kept != row.checkpoint_id else replace(row.ref, checkpoint_id="")
+    result = row.ref if kept != row.checkpoint_id else row.ref._replace(checkpoint_id="")
     return replace(plan, notes=(*notes, *plan.notes), result=result)
 
 
@@ -198,14 +198,14 @@ def _reparented(reader: Reader, found: Victims, row: CheckpointRow) -> Checkpoin
     of = origin(reader, row.ref)
     line = reader.lineage(row.thread_id, row.ns).line(row.checkpoint_id)
     parent_id = next((i for i in list(line)[1:] if i not in found.checkpoints[row.ns]), None)
-    moved = replace(of.stored, row=replace(of.stored.row, parent_id=parent_id))
+    moved = of.stored._replace(row=of.stored.row._replace(parent_id=parent_id))
     values = stored_values(reader, row.ref)
     if not values:
         return moved
     body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
     metadata = {key: value for key, value in of.metadata.items() if key != COUNTERS}
     encode = reader.codec.encode
-    return replace(moved, body=encode(body, like=moved.body), metadata=encode(metadata, like=moved.metadata))
+    return moved._replace(body=encode(body, like=moved.body), metadata=encode(metadata, like=moved.metadata))
 
 
 def _notes(found: Victims, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:

@@ -6,7 +6,7 @@ answers its task has, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratch
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
@@ -127,7 +127,7 @@ def said(question: Question) -> str:
 def _basis(head: Ref, chosen: Iterable[tuple[Question, Any]]) -> list[Ref]:
     """The root's ids as well: an answer is for the head, whichever checkpoint that is."""
     asking = {q.source.write.row.ref for q, _ in chosen if q.source}
-    return [replace(head, checkpoint_id=""), *sorted(asking - {head})]
+    return [head._replace(checkpoint_id=""), *sorted(asking - {head})]
 
 
 def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
@@ -165,8 +165,8 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
     write, given = question.source.write.row, question.source.given
     answers = question.source.answers
     payload = untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
-    answer = replace(given.row if given else replace(write, idx=_slot(write)), channel=RESUME, payload=payload)
-    (change.replace if given else change.add).append(replace(answer, size=len(payload.data)))
+    answer = (given.row if given else write._replace(idx=_slot(write)))._replace(channel=RESUME, payload=payload)
+    (change.replace if given else change.add).append(answer._replace(size=len(payload.data)))
     if answers:
         had = "1 answer" if len(answers) == 1 else f"{len(answers)} answers"
         change.notes.append(f"{question.node or 'its task'} has {had} already; this one is for the question after")
@@ -189,8 +189,8 @@ def _record_bare(reader: Reader, head: Ref, value: Any, change: _Change) -> None
     payload = reader.codec.encode(value, like=like.payload) if like.payload else None
     held = _unaddressed(writes)
     idx = held[0].row.idx if held else _slot(like)
-    row = replace(like, task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
-    (change.replace if held else change.add).append(replace(row, size=len(payload.data) if payload else 0))
+    row = like._replace(task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
+    (change.replace if held else change.add).append(row._replace(size=len(payload.data) if payload else 0))
 
 
 def _unaddressed(writes: Iterable[TaskWrite]) -> list[TaskWrite]:

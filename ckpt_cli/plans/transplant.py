@@ -5,7 +5,6 @@ library). What ran at the checkpoint itself stays behind: its writes, and the su
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
@@ -87,7 +86,7 @@ def _moved(reader: Reader, row: CheckpointRow, to: str, kept: Kept) -> Iterator[
             yield _renamed(reader, stored, to)
         passed = ids if ns else ids - {row.checkpoint_id}
         for write in reader.saver.writes(row.thread_id, ns, passed):
-            yield replace(write, thread_id=to)
+            yield write._replace(thread_id=to)
 
 
 def _renamed(reader: Reader, stored: Checkpoint, to: str, drop: Iterable[str] = ()) -> Checkpoint:
@@ -97,7 +96,7 @@ def _renamed(reader: Reader, stored: Checkpoint, to: str, drop: Iterable[str] = 
     if str(metadata.get("thread_id")) == stored.row.thread_id:
         changed["thread_id"] = to
     payload = reader.codec.encode(changed, like=stored.metadata) if changed != metadata else stored.metadata
-    return replace(stored, row=replace(stored.row, thread_id=to), metadata=payload)
+    return stored._replace(row=stored.row._replace(thread_id=to), metadata=payload)
 
 
 def _alone(reader: Reader, row: CheckpointRow, to: str) -> Checkpoint:
@@ -106,9 +105,9 @@ def _alone(reader: Reader, row: CheckpointRow, to: str) -> Checkpoint:
     _must_hold_its_sends(of)
     values = stored_values(reader, row.ref)
     body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
-    stored = replace(of.stored, body=reader.codec.encode(body if values else dict(of.body), like=of.stored.body))
+    stored = of.stored._replace(body=reader.codec.encode(body if values else dict(of.body), like=of.stored.body))
     moved = _renamed(reader, stored, to, [COUNTERS] if values else [])
-    return replace(moved, row=replace(moved.row, parent_id=None))
+    return moved._replace(row=moved.row._replace(parent_id=None))
 
 
 def _must_hold_its_sends(of: Origin) -> None:

@@ -1,7 +1,6 @@
 """The memory saver: what the contract means, in dicts. Every other saver must do what this one does."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import NotSupported, Refused
@@ -104,7 +103,7 @@ class MemorySaver(Saver):
             and (checkpoint_ids is None or write.checkpoint_id in checkpoint_ids)
         ]
         for write in sorted(found, key=lambda write: (write.ref, write.order)):
-            yield write if values is None or write.size <= values else replace(write, payload=None)
+            yield write if values is None or write.size <= values else write._replace(payload=None)
 
     @property
     def identity(self) -> str:

@@ -11,7 +11,7 @@ keeps its bytes.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
 from ckpt_cli.serde.rescue import Rescue
@@ -29,8 +29,7 @@ _PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
+class _Room(NamedTuple):
     """How much deeper a value may go, and how many more bytes its objects may copy on the way down."""
 
     levels: int

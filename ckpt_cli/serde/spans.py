@@ -5,9 +5,8 @@ one bad byte; this walker is slower, so it is used where bytes are damaged or ar
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 NIL, BOOL, NUMBER, STR, BIN, EXT, ARRAY, MAP, RESERVED = range(9)
 
@@ -21,8 +20,7 @@ class DamageError(Exception):
         self.at = at
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """One element's header: its kind, where its content begins, and how much of it there is.
 
     Attributes:

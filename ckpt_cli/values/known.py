@@ -1,7 +1,7 @@
 """Values that mean something to LangGraph: messages, interrupts, Sends, overwrites; of every era, Python and JS."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.values.natural import arguments, is_secret, items, text
 from ckpt_cli.values.node import Form, Node
@@ -42,8 +42,7 @@ class Message:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupt:
+class Interrupt(NamedTuple):
     """A question a graph waits with.
 
     Attributes:
@@ -56,16 +55,14 @@ class Interrupt:
     ns: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """A node to be called with an argument of its own."""
 
     node: str
     arg: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Overwrite:
+class Overwrite(NamedTuple):
     """A write that replaces what a reducer has gathered."""
 
     value: Any

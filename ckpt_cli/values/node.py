@@ -6,9 +6,8 @@ that nobody looks into costs nothing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 DAMAGED = "<damaged>"
 """The key under which a dict that can't be read to its end has a BROKEN node that says so."""
@@ -47,8 +46,7 @@ class Form(StrEnum):
     """Bytes that cannot be decoded; `Node.problem` says why and where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """What decoding the shell of a node gave: class, state, and for METHOD the method's name."""
 
     module: str

@@ -8,7 +8,7 @@ from ckpt_cli.views.base import View
 from ckpt_cli.views.steps import InterruptView
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Link:
     """Another checkpoint of the same namespace.
 
@@ -22,7 +22,7 @@ class Link:
     stored: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Channel:
     """One channel of a checkpoint.
 
@@ -45,7 +45,7 @@ class Channel:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskLine:
     """A task of the step that begins here.
 
@@ -64,7 +64,7 @@ class TaskLine:
     namespaces: list[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stored:
     """A payload as it is in the database.
 

@@ -11,7 +11,8 @@ class ChangeView:
 
     Attributes:
         kind: ``added`` (items of a list, messages), ``set``, ``changed`` (from `before`), ``replaced`` (an overwrite),
-            ``several`` (so many tasks wrote), ``sent`` (nodes called), ``unread`` (too long to be read for this).
+            ``several`` (so many tasks wrote), ``sent`` (nodes called), ``unread`` (too long to be read for this),
+            ``unreadable`` (it can't be decoded).
         added: items or messages added, tasks that wrote, Sends.
         removed: messages taken out.
         after: what was written; for ``added`` the new items.
@@ -31,7 +32,7 @@ class ChangeView:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InterruptView:
     """A question that waits for an answer; `id` is what ``Command(resume={id: …})`` takes, null where there is none."""
 
@@ -39,7 +40,7 @@ class InterruptView:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TaskView:
     """A task of the step that has not been finished.
 
@@ -58,7 +59,7 @@ class TaskView:
     changes: list[ChangeView] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HaltView:
     """That a task asked (``interrupt``) or failed (``error``) here; `over` once it finished after all."""
 

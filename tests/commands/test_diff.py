@@ -180,10 +180,11 @@ def test_thread_ids_of_any_characters_can_be_named_before_a_revision(tmp_path: P
             assert (view.before.thread_id, view.after.thread_id) == (thread, other)
 
 
-def test_several_threads_that_fit_are_a_usage_error(tmp_path: Path) -> None:
-    """Both ways to read it are listed."""
-    path = stored(tmp_path / "two.sqlite", "t", "t:tag", "t:@{2030-01-01T00", x=1)
-    assert at(path, diff, "t", "@", "t:@{2030-01-01T00:00}").after.thread_id == "t"
-    stored_too = stored(tmp_path / "more.sqlite", "a", "a:1f1e5786", x=1)
-    view = at(stored_too, diff, "a", "@", "a:1f1e5786:@")
-    assert view.after.thread_id == "a:1f1e5786"
+def test_of_several_threads_the_one_that_has_the_revision_is_taken(tmp_path: Path) -> None:
+    """Where none of them has it, both ways to read it are listed: exit code 2."""
+    path = stored(tmp_path / "more.sqlite", "a", "a:1f1e5786", "a:tag", x=1)
+    assert at(path, diff, "a", "@", "a:1f1e5786:@").after.thread_id == "a:1f1e5786"
+    assert at(path, diff, "a", "@", "a:1f1e5786").after.thread_id == "a"
+    with pytest.raises(UsageError) as caught:
+        at(path, diff, "a", "@", "a:tag:deadbeef")
+    assert (caught.value.exit_code, len(caught.value.candidates)) == (2, 2)

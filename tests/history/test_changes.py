@@ -6,7 +6,7 @@ import pytest
 
 from ckpt_cli.history.changes import UNKNOWN, Change, Habit, Kind, between, changes, habits
 from ckpt_cli.model import Payload, Write
-from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.node import Form, Node, Opened, broken
 from ckpt_cli.values.state import TaskWrite
 
 
@@ -86,6 +86,13 @@ def test_what_was_not_read_is_told_by_its_size() -> None:
     """A long value stays where it is; nothing is guessed."""
     change = only(changes(wrote("docs", None, None, read=False), {}))
     assert (change.kind, change.size, change.after) == (Kind.UNREAD, 14, None)
+
+
+def test_what_cannot_be_decoded_is_told_as_such() -> None:
+    """Without a key, or damaged: no value, no arrow from it, and the channel is still named."""
+    locked = broken("no key", needs_key=True)
+    change = only(changes(wrote("messages", locked), {}, lambda _: 1))
+    assert (change.kind, change.after) == (Kind.UNREADABLE, locked)
 
 
 def test_habits_are_proved_by_the_state() -> None:

@@ -14,6 +14,7 @@ STATE: dict[str, Any] = {
     "messages": [Node(Opened("langchain_core.messages", "HumanMessage", Form.PYDANTIC, {"content": "Hi", "id": "1"}))],
     "user": Node(Opened("app", "User", Form.KWARGS, {"name": "Ada", "tags": ["x"]})),
     "budget": None,
+    "paid": Node(Opened("decimal", "Decimal", Form.VALUE, "40.00")),
     "deep": {"a": [{"b": 1}]},
 }
 
@@ -31,6 +32,7 @@ def matches(expression: str) -> bool:
         'user.name == "Ada" and "x" in user.tags',
         'user["name"] == "Ada"',
         "deep.a[0].b == 1",
+        "paid > 30 and paid + 1 == 41",
         'messages[-1].role == "human" and messages[-1].content == "Hi"',
         'any(m.role == "human" for m in messages)',
         'contains(source, "UPD") and lower("A") == "a"',
@@ -89,6 +91,10 @@ def test_a_name_that_no_record_has_is_complained_about() -> None:
     slip = Filter("stpe > 1")
     assert not slip.matches(STATE.__getitem__)
     assert slip.complaint == "--where: no thread has 'stpe'"
+    mixed = Filter("source > 1")
+    assert not mixed.matches(STATE.__getitem__)
+    assert not mixed.matches({}.__getitem__)
+    assert "not supported between" in (mixed.complaint or "")
     fine = Filter("step > 99")
     assert not fine.matches(STATE.__getitem__)
     assert fine.complaint is None

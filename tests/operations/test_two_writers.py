@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -106,7 +105,7 @@ def editing(reader: Reader) -> Plan:
     """A change of one row in place."""
     (stored,) = reader.saver.checkpoints([reader.resolve("old", "step:3").ref])
     metadata = reader.codec.encode({**reader.value(stored.metadata), "edited": True}, like=stored.metadata)
-    record: Checkpoint = replace(stored, metadata=metadata)
+    record: Checkpoint = stored._replace(metadata=metadata)
     return Plan("", replace=(record,), basis=(seen(reader.saver, stored.row.ref),), verb="edit")
 
 

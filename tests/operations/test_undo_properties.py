@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -146,8 +146,8 @@ def _name(record: Checkpoint | Write) -> Ref | WriteKey:
 
 def _changed(record: Checkpoint | Write, payload: Payload) -> Checkpoint | Write:
     if isinstance(record, Checkpoint):
-        return replace(record, body=payload, metadata=Payload("json", b'{"changed": 1}'))
-    return replace(record, payload=payload)
+        return record._replace(body=payload, metadata=Payload("json", b'{"changed": 1}'))
+    return record._replace(payload=payload)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

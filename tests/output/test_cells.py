@@ -1,10 +1,12 @@
 """Text is measured as a terminal shows it."""
 
 import pytest
+import rich.cells
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
+from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import plain
 
 FAMILY = "👩‍👩‍👧"
@@ -18,6 +20,12 @@ _TEXT = st.text(alphabet=st.sampled_from("ab c中文\u0301\u200d👩👧🏽️\
 def test_cells_of_text(text: str, cells: int) -> None:
     """Wide characters take two cells, accents none, an escape character the one it is shown in."""
     assert cell_len(text) == cells
+
+
+@given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x2FFF), max_size=6))
+def test_what_needs_no_table_is_as_wide_as_the_table_says(text: str) -> None:
+    """The short cut for Latin letters and ckpt's own marks gives what the terminal library gives."""
+    assert cell_len(text) == rich.cells.cell_len(clean(text))
 
 
 @given(_TEXT, st.integers(0, 12))

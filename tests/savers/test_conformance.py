@@ -128,7 +128,7 @@ class StripsPayloads(MemorySaver):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         for checkpoint in super().checkpoints(refs):
-            yield replace(checkpoint, body=Payload(checkpoint.body.tag, checkpoint.body.data.rstrip(b"\x00\n")))
+            yield checkpoint._replace(body=Payload(checkpoint.body.tag, checkpoint.body.data.rstrip(b"\x00\n")))
 
 
 class ReadsPayloadsAsText(MemorySaver):
@@ -144,7 +144,7 @@ class ReadsPayloadsAsText(MemorySaver):
     ) -> Iterator[Write]:
         for found in super().writes(thread_id, ns, checkpoint_ids, values=values):
             data = found.payload.data.decode(errors="replace").encode() if found.payload else b""
-            yield replace(found, payload=found.payload and Payload(found.payload.tag, data))
+            yield found._replace(payload=found.payload and Payload(found.payload.tag, data))
 
 
 class ReadsEveryValue(MemorySaver):

@@ -3,6 +3,8 @@
 import io
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -292,3 +294,51 @@ def test_a_branch_goes_alone(database: Path) -> None:
         assert {s.config["configurable"]["checkpoint_id"] for s in left} == history.keys() - set(own)
         assert all(s.values == history[s.config["configurable"]["checkpoint_id"]].values for s in left)
         assert ckpt(database, "undo", "--yes") == 0
+
+
+def test_a_shared_memory_is_no_branchs_own(tmp_path: Path) -> None:
+    """What another branch goes on from isn't deleted with a branch unless told, also in a subgraph's own memory."""
+    path = tmp_path / "now.sqlite"
+    turn(path, "memory", 1)
+    fork = state(path, "memory")[0]
+    turn(path, "memory", 2)
+    first = state(path, "memory")[0]
+    with opened(path) as saver:
+        config = {"configurable": {"thread_id": THREAD, "checkpoint_id": fork}}
+        GRAPHS["memory"](saver).invoke({"log": ["other"]}, config)
+    before = images(path)
+    assert ckpt(path, "delete", THREAD, "--branch", first, "--yes") == 7
+    assert images(path) == before
+    told = state(path, "memory")
+    assert ckpt(path, "delete", THREAD, "--branch", first, "--reparent", "--yes") == 0
+    assert state(path, "memory") == told
+    assert {key[2] for key in before.keys() - images(path).keys() if key[0] == "checkpoints"} == {"", "memory"}
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A thread of 1,200 checkpoints and 150 MB."""
+    path = tmp_path / "large.sqlite"
+    with opened(path) as saver:
+        saver.setup()
+        saver.conn.execute(
+            "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 1199)"
+            " INSERT INTO checkpoints SELECT 'large', '', printf('1f1e5786-50cb-6000-8000-%012d', i),"
+            " CASE i WHEN 0 THEN NULL ELSE printf('1f1e5786-50cb-6000-8000-%012d', i - 1) END,"
+            " 'msgpack', randomblob(125000), CAST('{}' AS BLOB) FROM n"
+        )
+        saver.conn.commit()
+    return path
+
+
+def test_a_large_thread_goes_in_little_memory(large: Path) -> None:
+    """Deleting 150 MB with its before-image, and bringing it back, takes under 120 MB of memory."""
+    code = "import resource, sys; from ckpt_cli.app import run; code = run(sys.argv[1:])\n"
+    code += "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    for words in (["delete", "large"], ["undo"]):
+        command = [sys.executable, "-c", code, *words, "-d", str(large), "--yes"]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+        exit_code, kilobytes = map(int, done.stderr.split())
+        assert exit_code == 0
+        assert kilobytes < 120_000
+        assert threads_of(large) == ([] if words[0] == "delete" else ["large"])

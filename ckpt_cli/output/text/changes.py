@@ -8,6 +8,7 @@ from ckpt_cli.output.line import Line
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.values.known import Message, message
+from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
 
 _HALF = 10  # cells below which the old value is left out
@@ -49,7 +50,7 @@ def _rank(change: ChangeView) -> int:
         return 0
     if change.kind == "sent":
         return 1
-    if change.kind == "unread":
+    if change.kind in ("unread", "unreadable"):
         return 4
     return 2 if isinstance(change.after, str) and change.after else 3
 
@@ -61,6 +62,9 @@ def one(change: ChangeView, cells: int) -> Line:
     name: Line = [("key", _name(change.channel)), ("", " ")]
     if change.kind == "unread":
         return [*name, ("muted", f"({size(change.size)})")]
+    if change.kind == "unreadable":
+        locked = isinstance(change.after, Node) and change.after.needs_key
+        return [*name, ("muted", "(encrypted)")] if locked else [*name, ("bad", "can't be decoded")]
     if change.kind == "several":
         return [*name, ("added", f"×{change.added}")]
     if change.kind == "added":

@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from ckpt_cli.output.cells import wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import size
 from ckpt_cli.views.plan import PlanView, RowLine
@@ -31,14 +31,20 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
 
 def planned(view: PlanView, page: Page) -> Iterator[Line]:
     """What will be done."""
-    yield [("title", view.command), ("", f" {view.summary}")]
+    first, *more = _wrapped(f"{view.command} {view.summary}", page, 0)
+    yield [("title", view.command), ("", first[len(view.command) :])]
+    yield from ([("", part)] for part in more)
     if view.changes:
         from ckpt_cli.output.text.diff import changed
 
-        yield from changed(view.changes, replace(page, width=page.width or _WIDTH), 2)
+        yield from changed(view.changes, page._replace(width=page.width or _WIDTH), 2)
     for note in view.notes:
-        yield [("", f"  {note}")]
+        yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     yield counted(view.rows)
+
+
+def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
+    return iter([text]) if page.width is None else wrap(text, max(page.width - indent, 20))
 
 
 def counted(rows: Iterable[RowLine]) -> Line:

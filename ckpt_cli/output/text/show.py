@@ -8,11 +8,9 @@ from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
-from ckpt_cli.output.text.brief import size_of
 from ckpt_cli.output.text.tasks import task_lines
-from ckpt_cli.output.text.values import block, brief, inline
+from ckpt_cli.output.text.values import behind, block, brief, inline
 from ckpt_cli.values.jsonform import to_json
-from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 
 _LABEL = 10
@@ -132,16 +130,7 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
         yield fit([*head, ("", "  "), told, *version], page.width)
         return
     value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
-    line = None if note or version else inline(value, page, max(width, cell_len(name)) + 4)
-    if line is not None:
-        yield [*head, ("", "  "), line]
-        return
-    yield fit([*head, ("", "  "), ("muted", _how_much(channel.value)), *version, *note], page.width)
-    yield from block(value, page, 4, full=view.full)
-
-
-def _how_much(value: Any) -> str:
-    return f"delta snapshot of {size_of(inside(value))}" if inside(value) is not value else size_of(value)
+    yield from behind(head, value, page, 4, full=view.full, note=[*version, *note])
 
 
 def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ckpt_cli.output.cells import cell_len, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
-from ckpt_cli.output.text.values import block, brief, inline
+from ckpt_cli.output.text.values import behind, brief
 from ckpt_cli.views.show import TaskLine
 from ckpt_cli.views.steps import InterruptView
 
@@ -50,12 +50,6 @@ def questions(asked: Sequence[InterruptView], page: Page, indent: int, column: i
     """What a task asks, with the id to answer it by; labels take so many cells behind the indent."""
     margin = " " * indent
     for question in asked:
-        label: Line = [("", margin), ("waiting", pad("asks", column)), ("", "  ")]
-        line = inline(question.value, page, indent + column + 2)
-        if line is not None:
-            yield [*label, line]
-        else:
-            yield label[:-1]
-            yield from block(question.value, page, indent + 2)
+        yield from behind([("", margin), ("waiting", pad("asks", column))], question.value, page, indent + 2)
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]

@@ -83,7 +83,7 @@ class _Tree:
     def _status(self) -> Line:
         view = self._view
         if view.problem:
-            return [("bad", f"? {view.problem}")]
+            return [("bad", "? can't be read")]
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
         style = STATUS_STYLES.get(view.status or "", "muted")
         tasks = head.tasks if head is not None else []

@@ -4,22 +4,20 @@ What fits into one line stays there. Long texts and long lists are folded unless
 bounded, since a hostile payload may nest as deep as it likes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.output.cells import cell_len, pad, wrap
-from ckpt_cli.output.line import Line, Page, Span
+from ckpt_cli.output.cells import cell_len, fit, line_len, wrap
+from ckpt_cli.output.line import Line, Lines, Page, Span
 from ckpt_cli.output.text.brief import UNCUT, brief, class_name, elements, size_of, whole
-from ckpt_cli.values import known
+from ckpt_cli.output.text.conversation import FIRST, SHOWN, TEXT_LINES, Conversation, folded, short_id
+from ckpt_cli.values.known import is_conversation
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
 
-__all__ = ["block", "brief", "folded", "inline", "short_id"]
+__all__ = ["behind", "block", "brief", "inline", "short_id"]
 
-_TEXT_LINES = 8
-_ENTRIES = 24
-_FIRST = 3
 _LABEL = 24
 _DEEPEST = 24
 
@@ -34,16 +32,9 @@ def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
     return _Block(page, False).inline(inside(value), indent)
 
 
-def short_id(own: str) -> str:
-    """The id of a message, in short where it is a long random one."""
-    return own if len(own) <= 14 else f"{own[:8]}…"
-
-
-def folded(total: int, full: bool, first: int = _FIRST) -> tuple[range, range]:
-    """Which of so many entries are shown: the first few and the last ones, or all."""
-    if full or total <= _ENTRIES:
-        return range(total), range(total, total)
-    return range(first), range(total - _ENTRIES + first, total)
+def behind(head: Line, value: Any, page: Page, indent: int, *, full: bool = False, note: Line | None = None) -> Lines:
+    """A value at the end of a line, or below it, indented by so many cells, where it doesn't fit or `note` is told."""
+    return _Block(page, full).behind(head, inside(value), indent, note or [])
 
 
 class _Block:
@@ -53,6 +44,7 @@ class _Block:
         self._page = page
         self._extras = full
         self._full = full or page.width is None
+        self._known_talks: dict[int, bool] = {}
 
     def lines(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
         """Any value, at the beginning of its own line."""
@@ -62,8 +54,8 @@ class _Block:
             yield [("", " " * indent), line]
         elif isinstance(value, str):
             yield from self.text(value, indent)
-        elif known.is_conversation(value):
-            yield from self._messages(value, indent)
+        elif self._talks(value):
+            yield from Conversation(self._page, self._full, self._rest if self._extras else None).lines(value, indent)
         else:
             if isinstance(value, Node):
                 yield [("", " " * indent), ("muted", class_name(value))]
@@ -74,10 +66,10 @@ class _Block:
         """A long text between its quotes, one paragraph a line or wrapped to the page."""
         room = self._room(indent) - 1
         lines = wrap(text, room) if self._page.width is not None else iter([text])
-        shown = list(islice(lines, None if self._full else _TEXT_LINES + 1))
-        more = len(shown) > _TEXT_LINES and not self._full
+        shown = list(islice(lines, None if self._full else TEXT_LINES + 1))
+        more = len(shown) > TEXT_LINES and not self._full
         if more:
-            del shown[_TEXT_LINES:]
+            del shown[TEXT_LINES:]
         for at, line in enumerate(shown):
             end = "”" if at == len(shown) - 1 and not more else ""
             yield [("", " " * indent), ("value", f"{' ' if at else '“'}{line}{end}")]
@@ -86,6 +78,26 @@ class _Block:
 
     def _room(self, indent: int) -> int:
         return UNCUT if self._page.width is None else max(self._page.width - indent, 20)
+
+    def behind(self, head: Line, value: Any, indent: int, note: Line) -> Iterator[Line]:
+        """See `behind`."""
+        line = None if note else self.inline(value, line_len(head) + 2 if self._page.width is not None else 0)
+        if line is not None:
+            yield [*head, ("", "  "), line]
+            return
+        size = size_of(value)
+        told: Line = [*([("muted", size)] if size else []), *note]
+        yield fit([*head, *([("", "  ")] if told else []), *told], self._page.width)
+        yield from self.lines(value, indent, 0)
+
+    def _talks(self, value: Any) -> bool:
+        known_already = self._known_talks.get(id(value))
+        if known_already is None:
+            known_already = self._known_talks[id(value)] = is_conversation(value)
+        return known_already
+
+    def _rest(self, fields: dict[str, Any], indent: int) -> Iterator[Line]:
+        return self._entries(fields, indent, 1)
 
     def inline(self, value: Any, indent: int) -> Span | None:
         """At the end of a line that has something else before it."""
@@ -100,7 +112,7 @@ class _Block:
             return ("value", f"“{value}”") if fits else None
         if depth >= _DEEPEST or is_leaf(value):
             return (_style(value), brief(value, None if _is_bad(value) else room, reveal=self._page.reveal))
-        if known.is_conversation(value):
+        if self._talks(value):
             return None
         text = whole(value, room, reveal=self._page.reveal)
         return None if text is None else ("value", text)
@@ -108,7 +120,7 @@ class _Block:
     def _entries(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
         """The parts of a list, dict or object, one below the other."""
         total = _count(value)
-        first, last = folded(total, self._full, _ENTRIES if isinstance(value, dict) else _FIRST)
+        first, last = folded(total, self._full, SHOWN if isinstance(value, dict) else FIRST)
         chosen = _chosen(elements(value), first, last)
         pairs = [(label, inside(item)) for label, item in chosen]
         column = min(max((cell_len(label) for label, _ in pairs), default=0), _LABEL)
@@ -132,68 +144,6 @@ class _Block:
         else:
             yield from self.lines(item, indent + 2, depth + 1)
 
-    def _messages(self, value: list[Any], indent: int) -> Iterator[Line]:
-        first, last = folded(len(value), self._full)
-        said = {at: one for at in (*first, *last) if (one := known.message(value[at])) is not None}
-        number = len(str(len(value) - 1)) + 2
-        role = max(len(one.role) for one in said.values())
-        for at, one in said.items():
-            if last and at == last.start:
-                yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more messages")]
-            who: Line = [("muted", pad(f"[{at}]", number)), ("", " "), (_speaker(one.role), pad(one.role, role))]
-            yield from self._message(one, [("", " " * indent), *who, ("", "  ")], indent + number + role + 3)
-            if self._extras and isinstance(value[at], Node):
-                yield from self._rest(value[at], indent + number + role + 3)
-
-    def _message(self, said: known.Message, who: Line, indent: int) -> Iterator[Line]:
-        """Who speaks, the text beside it, the tools called below, the id at the right."""
-        for at, spans in enumerate(self._words(said, self._room(indent) - 1)):
-            yield [*(who if at == 0 else [("", " " * indent)]), *spans]
-
-    def _words(self, said: known.Message, room: int) -> Iterator[Line]:
-        mark = self._mark(said)
-        room -= cell_len(mark) + 2 if mark else 0
-        name: Line = [("node", f"{said.name}  ")] if said.name and said.role == "tool" else []
-        lines = [[line] for line in self._paragraphs(said, room - sum(cell_len(text) for _, text in name))]
-        lines += [self._call(call, room) for call in said.tool_calls]
-        for at, spans in enumerate(lines):
-            first = [*name, *spans] if at == 0 else spans
-            used = sum(cell_len(text) for _, text in first)
-            gap = 2 if self._page.width is None else max(room - used, 0) + 2
-            yield [*first, ("", " " * gap), ("muted", mark)] if mark and at == 0 else first
-
-    def _paragraphs(self, said: known.Message, room: int) -> Iterator[tuple[str, str]]:
-        if not said.text:
-            if not said.tool_calls:
-                yield ("muted", "(no text)" if said.role != "remove" else "(removes this message)")
-            return
-        if self._page.width is None:
-            yield ("value", said.text)
-            return
-        for at, line in enumerate(wrap(said.text, max(room, 16))):
-            if at == _TEXT_LINES and not self._full:
-                yield ("muted", f"… {size_of(said.text)} in all")
-                return
-            yield ("value", line)
-
-    def _call(self, call: dict[str, Any], room: int) -> Line:
-        name, args = str(call.get("name")), call.get("args")
-        shown = brief(args, None if self._full else room - cell_len(name) - 3, reveal=self._page.reveal)
-        return [("muted", "→ "), ("node", name), ("value", f" {shown}" if args not in (None, {}) else "")]
-
-    def _mark(self, said: known.Message) -> str:
-        return (said.id or "") if self._full else short_id(said.id or "")
-
-    def _rest(self, node: Node, indent: int) -> Iterator[Line]:
-        """What a message has beside what a conversation shows."""
-        rest = {key: item for key, item in (node.fields or {}).items() if key not in _TOLD and item not in _EMPTY}
-        if rest:
-            yield from self._entries(rest, indent, 1)
-
-
-_TOLD = frozenset({"content", "id", "tool_calls", "type", "name", "role"})
-_EMPTY: Sequence[Any] = (None, "", [], {})
-
 
 def _is_bad(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
@@ -201,10 +151,6 @@ def _is_bad(value: Any) -> bool:
 
 def _style(value: Any) -> str:
     return "bad" if _is_bad(value) else "value"
-
-
-def _speaker(role: str) -> str:
-    return role if role in ("human", "ai", "tool", "system") else "system"
 
 
 def _count(value: Any) -> int:

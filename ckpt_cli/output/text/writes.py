@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from ckpt_cli.history.tasks import caller
 from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
-from ckpt_cli.output.text.brief import brief, size_of
+from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.tasks import STATUS, problem, questions
-from ckpt_cli.output.text.values import block, inline
+from ckpt_cli.output.text.values import behind
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _COLUMN = 24
@@ -66,11 +66,8 @@ def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line
         yield from questions(write.interrupts, page, 2, width)
     elif write.kind == "error":
         yield from problem(write.value, head, page)
-    elif (line := inline(write.value, page, width + 4)) is not None:
-        yield [*head, ("", "  "), line]
     else:
-        yield [*head, ("", "  "), ("muted", size_of(write.value))]
-        yield from block(write.value, page, 4, full=full)
+        yield from behind(head, write.value, page, 4, full=full)
 
 
 def _rows(view: WritesView, page: Page) -> Iterator[Line]:
