@@ -198,7 +198,7 @@ def explained(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:
 
 
 def _roll_back(path: Path) -> None:
-    """Let SQLite take back what a killed writer had half done, as the first look of a connection that may write does."""
+    """Let SQLite take back what a killed writer had half done: a connection that may write does at its first look."""
     try:
         with closing(connect(path, "mode=rw")) as connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
