@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ckpt_cli.output.cells import pad
+from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.views.tag import TagLine, TagView
 
@@ -15,7 +15,7 @@ def render(view: TagView, page: Page) -> Iterator[Line]:
         return
     if not view.tags:
         yield [("muted", "no tags")]
-    widest = max((len(tag.name) for tag in view.tags), default=0)
+    widest = max((cell_len(tag.name) for tag in view.tags), default=0)
     for tag in view.tags:
         yield _line(tag, view.did, widest)
 
