@@ -92,11 +92,14 @@ def answered(found: Asked, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
     Since langgraph 1.2.20 a later question's id counts the answers before it; before, and where the path names no node,
-    only the spelling that `untaken` leaves tells.
+    only the spelling that `untaken` leaves tells. Libraries of before 0.6, whose questions have no id stored, don't
+    store a list anew when they take an answer: then the question counts as waiting.
     """
     if found.given is None or found.given.row.payload is None:
         return False
     row = found.write.row
+    if not any(one.id for one in interrupts(found.write.value)):
+        return False
     own = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
     counted = (interrupt_id(f"{own}|{count}") for count in range(1, len(found.answers)))
     return is_untaken(found.given.row.payload) or asked_id in counted
