@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +21,6 @@ from ckpt_cli.plans.delete import Mend
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
-
-_WHICH = "Which threads"
-_PART = "A part of one thread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,66 +82,60 @@ class Part:
         return [word for word, given in words.items() if given]
 
 
+def _which(*names: str, metavar: str | None, text: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, show_default=False, rich_help_panel="Which threads")
+
+
+def _of_one(name: str, metavar: str | None, text: str, **more: Any) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel="A part of one thread", **more)
+
+
+_Threads = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="THREAD",
+        help="Thread ids, in full; - reads them from stdin.",
+        autocompletion=complete_thread,
+        show_default=False,
+    ),
+]
+_Match = Annotated[str | None, _which("--match", "-m", metavar="GLOB", text="Ids of this shape: 'test-*'.")]
+_Where = Annotated[
+    str | None, _which("--where", "-w", metavar="EXPRESSION", text="Over the head's metadata and state.")
+]
+_Status = Annotated[list[Asked] | None, _which("--status", "-s", metavar=None, text="Only these; may be repeated.")]
+_Idle = Annotated[str | None, _which("--idle", metavar="TIME", text="Nothing since: 30d, 12h.")]
+_Branch = Annotated[
+    str | None,
+    _of_one(
+        "--branch",
+        "TIP",
+        "One branch, up to where it leaves another: branch:2 or its tip.",
+        autocompletion=complete_revision,
+    ),
+]
+_Run = Annotated[list[str] | None, _of_one("--run", "RUN_ID", "What a run wrote; may be repeated.")]
+_After = Annotated[
+    str | None,
+    _of_one("--after", "REV", "Everything that came after a checkpoint.", autocompletion=complete_revision),
+]
+_WithChildren = Annotated[bool, _of_one("--with-children", None, "What goes on from it goes too.")]
+_Reparent = Annotated[bool, _of_one("--reparent", None, "What goes on from it is hung in what stays.")]
+
+
 def delete(
     session: Session,
-    threads: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="THREAD",
-            help="Thread ids, in full; - reads them from stdin.",
-            autocompletion=complete_thread,
-            show_default=False,
-        ),
-    ] = None,
-    match: Annotated[
-        str | None,
-        typer.Option("--match", "-m", metavar="GLOB", help="Ids of this shape: 'test-*'.", rich_help_panel=_WHICH),
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state.", rich_help_panel=_WHICH
-        ),
-    ] = None,
-    status: Annotated[
-        list[Asked] | None,
-        typer.Option("--status", "-s", help="Only these; may be repeated.", show_default=False, rich_help_panel=_WHICH),
-    ] = None,
-    idle: Annotated[
-        str | None, typer.Option("--idle", metavar="TIME", help="Nothing since: 30d, 12h.", rich_help_panel=_WHICH)
-    ] = None,
-    branch: Annotated[
-        str | None,
-        typer.Option(
-            "--branch",
-            metavar="TIP",
-            help="One branch, up to where it leaves another: branch:2 or its tip.",
-            autocompletion=complete_revision,
-            rich_help_panel=_PART,
-        ),
-    ] = None,
-    run_id: Annotated[
-        list[str] | None,
-        typer.Option("--run", metavar="RUN_ID", help="What a run wrote; may be repeated.", rich_help_panel=_PART),
-    ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--after",
-            metavar="REV",
-            help="Everything that came after a checkpoint.",
-            autocompletion=complete_revision,
-            rich_help_panel=_PART,
-        ),
-    ] = None,
+    threads: _Threads = None,
+    match: _Match = None,
+    where: _Where = None,
+    status: _Status = None,
+    idle: _Idle = None,
+    branch: _Branch = None,
+    run_id: _Run = None,
+    after: _After = None,
     ns: Ns = "",
-    with_children: Annotated[
-        bool, typer.Option("--with-children", help="What goes on from it goes too.", rich_help_panel=_PART)
-    ] = False,
-    reparent: Annotated[
-        bool,
-        typer.Option("--reparent", help="What goes on from it is hung in what stays.", rich_help_panel=_PART),
-    ] = False,
+    with_children: _WithChildren = False,
+    reparent: _Reparent = False,
 ) -> PlanView:
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
