@@ -1,0 +1,145 @@
+"""Edits by path, by patch and by document: the part is another one, and everything beside it the very same object."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckpt_cli.errors import CkptError, PathNotFound, UsageError
+from ckpt_cli.history.editing import Act, Edit, edited, merged, patched_state
+from ckpt_cli.history.patch import patch
+from ckpt_cli.history.paths import follow, parse
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.parts import parts
+from ckpt_cli.values.same import same
+from tests.history.nested import STATES, VALUES
+
+
+def node(form: Form, state: Any, name: str = "agent.Thing") -> Node:
+    module, _, own = name.rpartition(".")
+    return Node(Opened(module, own, form, state))
+
+
+SET = node(Form.VALUE, ["x", "y"], "builtins.set")
+PERSON = node(Form.PYDANTIC, {"name": "Ada", "tags": SET, "at": [1, 2]})
+STATE: dict[str, Any] = {
+    "list": [1, [2, 3], {"k": "v"}],
+    "person": PERSON,
+    "data": node(Form.KWARGS, {"deep": PERSON}),
+    "lc": node(Form.LC1, {"content": "hi"}, "langchain.schema.messages.AIMessage"),
+    "js": node(Form.LC2, {"args": [["a"]], "kwargs": {}}, "Set"),
+    "call": node(Form.LC2, {"args": [1, {"z": 2}], "kwargs": {"w": 3}}),
+    "send": node(Form.ARGS, ["work", {"i": 1}], "langgraph.types.Send"),
+    "keys": {1: "one", "two": 2},
+    "snap": node(Form.SNAPSHOT, [1, 2], "langgraph.checkpoint.serde.types._DeltaSnapshot"),
+    "pair": (1, 2),
+}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("list[0]", "list[1][-1]", "list[2].k", "list[2].new", "person.name", "person.tags[1]", "person.at[0]"),
+        *("data.deep.name", "data.deep.tags[0]", "lc.content", "lc.name", "js[0]", "call[1].z", "call.w"),
+        *("send.node", "send.arg.i", "keys[1]", "keys.two", "keys.three", "snap[1]", "pair[0]", "person", "fresh"),
+    ],
+)
+def test_what_is_set_is_there(path: str) -> None:
+    """In containers and objects of every form; the other channels are the very same, the old state is as it was."""
+    steps = parse(path)
+    new = edited(STATE, [Edit(Act.SET, tuple(steps), "NEW")])
+    assert follow(new, steps) == "NEW"
+    assert all(new[channel] is value for channel, value in STATE.items() if channel != steps[0])
+    with pytest.raises((AssertionError, PathNotFound)):
+        assert follow(STATE, steps) == "NEW"
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("list[1]", [1, {"k": "v"}]),
+        ("list[2].k", [1, [2, 3], {}]),
+        ("keys[1]", {"two": 2}),
+        ("pair[0]", (2,)),
+        ("person.tags[0]", node(Form.PYDANTIC, {**PERSON.state, "tags": node(Form.VALUE, ["y"], "builtins.set")})),
+        ("person.name", node(Form.PYDANTIC, {"tags": SET, "at": [1, 2]})),
+    ],
+)
+def test_what_is_unset_is_gone(path: str, left: Any) -> None:
+    """Keys, elements and fields."""
+    steps = tuple(parse(path))
+    assert same(edited(STATE, [Edit(Act.UNSET, steps)])[steps[0]], left)
+
+
+def test_a_channel_can_be_unset() -> None:
+    """It holds nothing then."""
+    assert "list" not in edited(STATE, [Edit(Act.UNSET, ("list",))])
+
+
+@pytest.mark.parametrize("path", ["list", "list[1]", "person.tags", "person.at", "js", "snap", "pair"])
+def test_what_is_appended_stands_last(path: str) -> None:
+    """In lists, tuples and sets of every form."""
+    steps = parse(path)
+    new = edited(STATE, [Edit(Act.APPEND, tuple(steps), "NEW")])
+    assert follow(new, [*steps, -1]) == "NEW"
+    assert same(follow(new, [*steps, 0]), follow(STATE, [*steps, 0]))
+
+
+@pytest.mark.parametrize(
+    ("act", "path", "error"),
+    [
+        (Act.SET, "list[3]", PathNotFound),
+        (Act.SET, "nothing.here", PathNotFound),
+        (Act.SET, "person.nam", PathNotFound),
+        (Act.SET, "person.name.first", PathNotFound),
+        (Act.UNSET, "list[7]", PathNotFound),
+        (Act.UNSET, "nothing", PathNotFound),
+        (Act.UNSET, "person.name.x", PathNotFound),
+        (Act.APPEND, "person", UsageError),
+        (Act.APPEND, "person.name", UsageError),
+        (Act.APPEND, "nothing", PathNotFound),
+    ],
+)
+def test_a_wrong_path_is_an_error(act: Act, path: str, error: type[CkptError]) -> None:
+    """It says how far the path is right."""
+    with pytest.raises(error):
+        edited(STATE, [Edit(act, tuple(parse(path)), 1)])
+
+
+def test_edits_follow_each_other() -> None:
+    """A later one sees what an earlier one did."""
+    edits = [Edit(Act.SET, ("d",), {}), Edit(Act.SET, ("d", "l"), []), Edit(Act.APPEND, ("d", "l"), 1)]
+    assert edited({}, edits) == {"d": {"l": [1]}}
+
+
+@given(STATES, STATES)
+@settings(max_examples=200)
+def test_a_patch_of_states_gives_the_other_state(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Through the typed JSON form and back, to the last type."""
+    assert same(patched_state(before, list(patch(to_json(before, True), to_json(after, True)))), after)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3), st.data())
+@settings(max_examples=200)
+def test_an_edited_document_keeps_all_else(state: dict[str, Any], data: st.DataObject) -> None:
+    """Where one channel is written anew, the parts of it that are equal are the old one's own objects."""
+    document = to_json(state, reveal=True)
+    new = data.draw(VALUES)
+    after = {**document, "a": to_json(new, reveal=True)}
+    result = merged(state, document, after)
+    assert same(result, {**state, "a": new})
+    if "a" in state and isinstance(new, list) and isinstance(state["a"], list):
+        kept = {id(part) for _, part in parts(state["a"])}
+        objects = [part for part in state["a"] if isinstance(part, Node)]
+        for one in result["a"]:
+            if isinstance(one, Node) and any(same(one, old) for old in objects):
+                assert id(one) in kept
+
+
+def test_what_cannot_be_read_is_named_by_its_path() -> None:
+    """Deep in a document."""
+    document = to_json({"a": [1, {"b": 2}]})
+    with pytest.raises(UsageError, match=r"a\[1\]\.b"):
+        merged({}, {}, {**document, "a": [1, {"b": {"$bytes": "???"}}]})

@@ -1,0 +1,92 @@
+"""Patches applied: our own and anybody's, all of one or nothing of it."""
+
+import copy
+from typing import Any
+
+import jsonpatch
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckpt_cli.errors import CkptError, PathNotFound, Refused, UsageError
+from ckpt_cli.history.patch import patch
+from ckpt_cli.history.patching import patched
+from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.same import same
+from tests.history.nested import STATES
+
+DOCUMENT = {"a": [1, 2, {"b": "c"}], "x/y": {"~": None}, "n": 1}
+
+
+@given(STATES, STATES)
+@settings(max_examples=300)
+def test_what_differs_applied_is_the_other(before: dict[str, object], after: dict[str, object]) -> None:
+    """patch(a, diff(a, b)) is b, to the last type, and a is as it was."""
+    old, new = to_json(before), to_json(after)
+    kept = copy.deepcopy(old)
+    assert same(patched(old, list(patch(old, new))), new)
+    assert same(old, kept)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [{"op": "add", "path": "/a/0", "value": 0}],
+        [{"op": "add", "path": "/a/3", "value": 0}],
+        [{"op": "add", "path": "/a/-", "value": [0]}],
+        [{"op": "add", "path": "/n", "value": 2}],
+        [{"op": "remove", "path": "/a/2/b"}, {"op": "add", "path": "/a/2/d", "value": {}}],
+        [{"op": "replace", "path": "/x~1y/~0", "value": 5}],
+        [{"op": "move", "from": "/a/0", "path": "/a/2"}],
+        [{"op": "move", "from": "/a/2/b", "path": "/n"}],
+        [{"op": "move", "from": "/a", "path": "/a"}],
+        [{"op": "copy", "from": "/a/2", "path": "/a/0"}],
+        [{"op": "test", "path": "/a", "value": [1, 2, {"b": "c"}]}, {"op": "remove", "path": "/a"}],
+        [{"op": "replace", "path": "", "value": [1]}, {"op": "add", "path": "/-", "value": 2}],
+    ],
+)
+def test_as_another_library_applies_it(operations: list[Any]) -> None:
+    """Every operation of RFC 6902, with pointers of every kind."""
+    assert patched(DOCUMENT, operations) == jsonpatch.apply_patch(copy.deepcopy(DOCUMENT), operations)
+
+
+@pytest.mark.parametrize(
+    ("operation", "error", "word"),
+    [
+        ({"op": "remove", "path": "/a/3"}, PathNotFound, "no item 3"),
+        ({"op": "remove", "path": "/a/-"}, PathNotFound, "no place"),
+        ({"op": "add", "path": "/a/4", "value": 1}, PathNotFound, "no item 4"),
+        ({"op": "add", "path": "/a/01", "value": 1}, PathNotFound, "no place"),
+        ({"op": "replace", "path": "/b", "value": 1}, PathNotFound, "no 'b'"),
+        ({"op": "add", "path": "/n/x", "value": 1}, PathNotFound, "no parts"),
+        ({"op": "test", "path": "/n", "value": True}, Refused, "another one"),
+        ({"op": "move", "from": "/a", "path": "/a/0"}, UsageError, "into itself"),
+        ({"op": "add", "path": "/n"}, UsageError, "no value"),
+        ({"op": "copy", "path": "/n"}, UsageError, "no from"),
+        ({"op": "merge", "path": "/n"}, UsageError, "no 'merge'"),
+        ({"op": "remove", "path": "n"}, UsageError, "pointer"),
+        ({"op": "remove", "path": "/~2"}, UsageError, "pointer"),
+        ({"path": "/n"}, UsageError, "no op"),
+        ("remove", UsageError, "no op"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_operation(operation: Any, error: type[CkptError], word: str) -> None:
+    """Which operation, and why; nothing of the patch is done."""
+    with pytest.raises(error) as caught:
+        patched(DOCUMENT, [{"op": "add", "path": "/fine", "value": 1}, operation])
+    assert word in caught.value.message and "operation 2" in caught.value.message
+    assert "fine" not in DOCUMENT
+
+
+def test_a_patch_is_a_list() -> None:
+    """One operation alone is none."""
+    with pytest.raises(UsageError):
+        patched(DOCUMENT, {"op": "remove", "path": "/a"})
+
+
+@given(st.lists(st.integers(0, 9), max_size=5))
+def test_untouched_parts_are_shared(items: list[int]) -> None:
+    """What a patch doesn't reach is the very same object."""
+    document = {"a": items, "b": {"c": items}}
+    new = patched(document, [{"op": "add", "path": "/b/d", "value": 1}])
+    assert new["a"] is items and new["b"]["c"] is items and "d" not in document["b"]
