@@ -28,7 +28,7 @@ def complete(shell: str, line: str, **env: str) -> list[str]:
 
 def test_verbs_and_options() -> None:
     """Verbs come from the table, options from the verb."""
-    assert complete("bash", "ckpt t") == ["threads", "tree"]
+    assert complete("bash", "ckpt t") == ["threads", "tree", "tag"]
     assert complete("bash", "ckpt show --rev") == ["--reveal"]
 
 

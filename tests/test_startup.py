@@ -34,6 +34,18 @@ ASKED = {
 }
 """A plain question to each verb that reads."""
 
+CHANGING = {
+    "fork": ["fork", "subgraphs", "@", "--dry-run"],
+    "rollback": ["rollback", "subgraphs", "@^", "--dry-run"],
+    "resume": ["resume", "interrupt-multi"],
+    "edit": ["edit", "subgraphs", "--unset", "path", "--dry-run"],
+    "tag": ["tag", "--list"],
+    "delete": ["delete", "subgraphs", "--dry-run"],
+    "undo": ["undo", "--dry-run"],
+    "operations": ["operations"],
+}
+"""A plain wish to each verb that changes something."""
+
 
 def imported(*words: str, cwd: Path | None = None) -> set[str]:
     """Which of the heavy modules a command line imports, piped."""
@@ -63,13 +75,20 @@ def test_help_needs_no_database(verb: str) -> None:
 
 def test_every_verb_is_asked() -> None:
     """A new verb is listed here too; `demo` reads nothing."""
-    assert set(ASKED) | {"demo"} == set(VERBS)
+    assert set(ASKED) | set(CHANGING) | {"demo"} == set(VERBS)
 
 
 @pytest.mark.parametrize("verb", ASKED)
 def test_a_plain_question_imports_the_engine_and_the_codec(verb: str, database: Callable[[str], Path]) -> None:
     """Piped, every verb needs SQLite, the codec and JSON, and nothing else that takes time."""
     assert imported(*ASKED[verb], "-d", str(database("real"))) <= {"sqlite3", "ormsgpack", "json"}
+
+
+@pytest.mark.parametrize("verb", CHANGING)
+def test_a_plan_imports_task_hashes_besides(verb: str, database: Callable[[str], Path]) -> None:
+    """Piped, a plan needs no more than that; the operation log is SQLite too."""
+    needed = {"sqlite3", "ormsgpack", "json", "xxhash"}
+    assert imported(*CHANGING[verb], "-d", str(database("real"))) <= needed
 
 
 @pytest.mark.parametrize(

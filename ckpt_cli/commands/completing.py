@@ -56,6 +56,8 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
             yield short(row.checkpoint_id), said + ago(unix_time(row.checkpoint_id), session.clock())
         for branch in reader.lineage(thread_id, ns).branches:
             yield f"branch:{branch.number}", "the tip of a branch"
+        for name in reader.tags(thread_id, ns):
+            yield f"tag:{name}", "a tag"
 
     return _offers(ctx, revisions)
 

@@ -61,7 +61,12 @@ def tag(
 
 
 def _view(did: str, session: Session, found: list[tags.Tag]) -> TagView:
-    return TagView(did, session.look(lambda reader: [_line(reader, one) for one in found]))
+    return session.look(lambda reader: run(reader, did, found))
+
+
+def run(reader: Reader, did: str, found: list[tags.Tag]) -> TagView:
+    """What is told of tags: whether their checkpoints are still there."""
+    return TagView(did, [_line(reader, one) for one in found])
 
 
 def _line(reader: Reader, one: tags.Tag) -> TagLine:

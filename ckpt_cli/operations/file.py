@@ -1,13 +1,15 @@
 """The file that operations and tags of one database are kept in: made when first written, never by looking."""
 
 import os
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CkptError, Failed, Refused
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS operations (
@@ -49,13 +51,15 @@ class LogFile:
             connection = self.reading()
             return connection.execute(statement, words).fetchall() if self._version else []
 
-    def reading(self) -> sqlite3.Connection:
+    def reading(self) -> "sqlite3.Connection":
         """A connection to read with.
 
         Raises:
             Failed: the file is damaged, or of a newer ckpt.
         """
         if self._connection is None:
+            import sqlite3
+
             with self._explained("read"):
                 try:
                     self._connect("ro")
@@ -66,12 +70,14 @@ class LogFile:
         return self._opened
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> "Iterator[sqlite3.Connection]":
         """One transaction, durable at its end; the file is made if there is none.
 
         Raises:
             Failed: it can't be written; Refused where another ckpt writes it all the time.
         """
+        import sqlite3
+
         with self._explained("write"):
             if not self._writable:
                 self.close()
@@ -101,7 +107,7 @@ class LogFile:
             self._connection, self._writable = None, False
 
     @property
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> "sqlite3.Connection":
         if self._connection is None:
             raise RuntimeError("the log is not open")
         return self._connection
@@ -112,6 +118,8 @@ class LogFile:
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
     def _connect(self, mode: str) -> None:
+        import sqlite3
+
         connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
         try:
             ((version,),) = connection.execute("PRAGMA user_version")
@@ -129,6 +137,8 @@ class LogFile:
 
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:
+        import sqlite3
+
         try:
             yield
         except (sqlite3.Error, OSError) as error:

@@ -4,16 +4,18 @@ It is a SQLite file (mode 600, ``synchronous=EXTRA``), so that a crash leaves wh
 operation of any size is written and read back row by row.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Row, RowChange
 from ckpt_cli.operations.file import LogFile
 from ckpt_cli.operations.images import digest, key_text, pack, row_of, unpack
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _COLUMNS = "number, at, verb, reason, summary, state, undoes, rows, bytes"
 
@@ -148,7 +150,7 @@ def default_path(identity: str) -> Path:
     return Path(state) / "ckpt" / name / "log.sqlite"
 
 
-def _add(connection: sqlite3.Connection, number: int, position: int, change: RowChange) -> int:
+def _add(connection: "sqlite3.Connection", number: int, position: int, change: RowChange) -> int:
     before, after = pack(change.before), pack(change.after)
     images = (before, after, digest(change.before), digest(change.after))
     connection.execute(

@@ -32,8 +32,14 @@ def rows(*shapes: tuple[str, str | None]) -> list[CheckpointRow]:
 class Recorded:
     """Rows in memory, with the steps their metadata would tell; counts how often all of them were read."""
 
-    def __init__(self, found: list[CheckpointRow], steps: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        found: list[CheckpointRow],
+        steps: Mapping[str, int] | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
         self.found = {row.checkpoint_id: row for row in found}
+        self.named = tags or {}
         self.recorded = steps or {}
         self.whole = 0
 
@@ -49,6 +55,10 @@ class Recorded:
         """All rows."""
         self.whole += 1
         return Lineage(self.found.values())
+
+    def tags(self) -> Mapping[str, str]:
+        """Names."""
+        return self.named
 
     def steps(self, checkpoint_ids: Iterable[str]) -> Mapping[str, int]:
         """Steps of metadata, else those of the ids."""
@@ -167,6 +177,17 @@ def test_what_names_nothing_is_not_found(text: str, message: str) -> None:
     with pytest.raises(CheckpointNotFound) as caught:
         find(text)
     assert (caught.value.exit_code, caught.value.message) == (4, message)
+
+
+def test_tags_name_checkpoints() -> None:
+    """A tag names its checkpoint; an unknown one lists the known, and one whose checkpoint is gone says so."""
+    tagged = Recorded(FORKED, tags={"good": A, "lost": "ffff"})
+    assert find("tag:good", tagged) == A
+    with pytest.raises(CheckpointNotFound, match="no tag 'bad'") as caught:
+        find("tag:bad", tagged)
+    assert caught.value.candidates == ("tag:good", "tag:lost")
+    with pytest.raises(CheckpointNotFound, match="tag 'lost' is on ffff, which is gone"):
+        find("tag:lost", tagged)
 
 
 def test_an_unknown_step_tells_which_exist() -> None:

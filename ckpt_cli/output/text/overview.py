@@ -7,7 +7,7 @@ from ckpt_cli.output.cells import pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.views.overview import OverviewView
 
-_NAME = 9
+_NAME = 11
 
 
 def render(view: OverviewView, page: Page) -> Iterator[Line]:
