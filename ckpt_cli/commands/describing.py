@@ -111,6 +111,13 @@ class Describer:
     def _branches(self) -> dict[str, int]:
         return {branch.tip: branch.number for branch in self.lineage.branches}
 
+    @cached_property
+    def _tags(self) -> dict[str, list[str]]:
+        named: dict[str, list[str]] = {}
+        for name, checkpoint_id in self.reader.tags(self.thread_id, self.ns).items():
+            named.setdefault(checkpoint_id, []).append(name)
+        return named
+
     def step(self, checkpoint_id: str) -> StepView:
         """One line about a checkpoint."""
         row, told = self.lineage.rows[checkpoint_id], self.steps.note(checkpoint_id)
@@ -135,6 +142,7 @@ class Describer:
             next=found.next if found is not None else None,
             tasks=self._tasks(checkpoint_id),
             halts=self._halts(checkpoint_id),
+            tags=self._tags.get(checkpoint_id, []),
         )
 
     def halted(self, checkpoint_id: str) -> bool:

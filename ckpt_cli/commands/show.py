@@ -12,7 +12,7 @@ from ckpt_cli.history import ids
 from ckpt_cli.history.channels import is_control
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Snapshot, Task
-from ckpt_cli.model import Checkpoint, Payload, Ref
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -83,7 +83,7 @@ def run(
         format=state.v,
         parent=near.parent,
         children=near.children,
-        marks=marks(lineage, row.checkpoint_id),
+        marks=[*marks(lineage, row.checkpoint_id), *_tags(reader, row)],
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
         hidden=len(found) - len(shown) if not channels else 0,
@@ -192,3 +192,8 @@ def _stored(checkpoint: Checkpoint) -> list[Stored]:
 
 def _payload(what: str, payload: Payload) -> Stored:
     return Stored(what, payload.tag, len(payload.data), payload.data[:_HEAD].hex())
+
+
+def _tags(reader: Reader, row: CheckpointRow) -> list[str]:
+    tags = reader.tags(row.thread_id, row.ns)
+    return [f"tag:{name}" for name, checkpoint_id in tags.items() if checkpoint_id == row.checkpoint_id]

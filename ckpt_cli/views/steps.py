@@ -87,6 +87,7 @@ class StepView:
         next: the nodes to run next, of such a tip; null where unknown.
         tasks: of such a tip, if it isn't done.
         halts: questions and errors of tasks that started here.
+        tags: the names that ``ckpt tag`` gave it.
     """
 
     checkpoint_id: str
@@ -107,3 +108,4 @@ class StepView:
     next: list[str] | None = None
     tasks: list[TaskView] = field(default_factory=list)
     halts: list[HaltView] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)

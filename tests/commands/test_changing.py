@@ -154,6 +154,15 @@ def test_tags_are_revisions(ckpt: Callable[..., Told], path: Path) -> None:
         ckpt("tag", *words, code=2)
 
 
+@pytest.mark.parametrize("verb", ["log", "tree", "show"])
+def test_tags_are_shown(ckpt: Callable[..., Told], path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """A tagged checkpoint bears its tags wherever it is shown."""
+    ckpt("tag", THREAD, "@", "good")
+    ckpt("tag", THREAD, "@", "v2")
+    assert run([verb, THREAD, "-d", str(path)]) == 0
+    assert "tag:good tag:v2" in " ".join(capsys.readouterr().out.split())
+
+
 def test_reading_makes_no_log(ckpt: Callable[..., Told], path: Path) -> None:
     """Commands that look, a revision by tag among them, leave no log."""
     ckpt("operations")
