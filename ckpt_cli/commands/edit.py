@@ -1,6 +1,7 @@
 """``ckpt edit``: exact surgery on a state, without reducers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -18,8 +19,10 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.reruns import must_run_once
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.values.difference import Difference
 from ckpt_cli.values.jsonform import from_json
 from ckpt_cli.values.jsontext import parse as parse_json
+from ckpt_cli.values.node import Node
 from ckpt_cli.views.plan import PlanView
 
 State = Mapping[str, Any]
@@ -98,11 +101,20 @@ class _Maker:
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create)
+        plan = replace(plan, notes=(*plan.notes, *_declassed(found)))
         return lambda: self._session.change(plan, found)
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
         """Refuse before anybody begins to write what would be refused afterwards."""
         must_run_once(reader, reader.snapshot(row.ref), row, rerun=self._rerun)
+
+
+def _declassed(found: Iterable[Difference]) -> Iterator[str]:
+    """One line about each object that something plain takes the place of, which the graph may not expect."""
+    for one in found:
+        yield from _declassed(one.parts)
+        if not one.parts and isinstance(one.before, Node) and one.after is not None and not isinstance(one.after, Node):
+            yield f'{one.path} was a {one.before.type} and is plain JSON now: {{"$type": …}} keeps a class'
 
 
 def _assigned(act: Act, text: str) -> Edit:

@@ -118,6 +118,12 @@ def test_the_new_checkpoint_is_an_update_that_triggers_nothing(ckpt: Ckpt, path:
     assert body["updated_channels"] is None
 
 
+def test_an_object_that_becomes_plain_is_told(ckpt: Ckpt) -> None:
+    """The graph may not expect it; an object in its typed JSON form stays one."""
+    assert "ghost was a nobody.Ghost" in ckpt("--set", "ghost=1", "--dry-run")["notes"][0]
+    assert ckpt("--set", 'ghost={"$type": "nobody.Ghost", "id": 2}', "--dry-run")["notes"] == []
+
+
 def test_nothing_to_change_is_said(ckpt: Ckpt, path: Path) -> None:
     """The same value again writes nothing."""
     told = ckpt("--set", "n=1")
