@@ -1,0 +1,32 @@
+"""JSON as people type it: read strictly, and what is wrong is shown where it stands."""
+
+import pytest
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.values.jsontext import parse
+
+
+def test_json_is_read() -> None:
+    """As it is."""
+    assert parse('{"a": [1, 2.5, null, true, "é"]}') == {"a": [1, 2.5, None, True, "é"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "shown"),
+    [
+        ("hello", "no JSON", ["hello", "^"]),
+        ('{"a": 1,\n "b": }', "line 2, column 7", [' "b": }', "      ^"]),
+        ("", "no JSON", ["", "^"]),
+        ('{"a": 1, "a": 2}', "'a' stands twice", []),
+        ("[NaN]", '{"$float": "nan"}', []),
+        ("-Infinity", '{"$float": "-inf"}', []),
+        ("[" * 100_000, "too deep", []),
+        ("9" * 5000, "can be kept", []),
+    ],
+)
+def test_what_is_wrong_is_shown(text: str, word: str, shown: list[str]) -> None:
+    """With a caret under it where there is a place."""
+    with pytest.raises(UsageError) as caught:
+        parse(text, "the value")
+    assert word in caught.value.message and "the value" in caught.value.message
+    assert list(caught.value.candidates) == shown

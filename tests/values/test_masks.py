@@ -1,0 +1,52 @@
+"""Secrets in an edited document: masked with numbers, and each back in its place."""
+
+from typing import Any
+
+import pytest
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.values import masks
+from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.same import same
+
+
+def secret(text: str) -> Node:
+    return Node(Opened("pydantic", "SecretStr", Form.VALUE, text))
+
+
+STATE: dict[str, Any] = {"keys": [secret("abc"), {"deep": secret("xyz")}], "n": 1, "$masked": 7}
+
+
+def shown() -> tuple[Any, masks.Hidden]:
+    """The masked document, and what it hides."""
+    document = to_json(STATE)
+    return document, masks.number(document, to_json(STATE, reveal=True))
+
+
+def test_masks_stand_for_their_secrets() -> None:
+    """Nothing secret is shown; unedited, the document is the state."""
+    document, hidden = shown()
+    assert "abc" not in str(document) and "xyz" not in str(document)
+    assert same(from_json(masks.filled(document, hidden)), STATE)
+
+
+def test_a_mask_may_be_moved_and_copied() -> None:
+    """It stands for the same secret wherever it is put; a user's own key of that name is none."""
+    document, hidden = shown()
+    document["keys"].reverse()
+    document["more"] = document["keys"][1]
+    back = from_json(masks.filled(document, hidden))
+    assert [back["keys"][0]["deep"].state, back["keys"][1].state, back["more"].state] == ["xyz", "abc", "abc"]
+    assert back["$masked"] == 7
+
+
+def test_a_secret_can_be_given_anew() -> None:
+    """Without the mark; with it nobody could tell that it was meant."""
+    document, hidden = shown()
+    first = document["keys"][0]
+    first["$value"] = "new"
+    with pytest.raises(UsageError, match="masked"):
+        masks.filled(document, hidden)
+    del first["$masked"]
+    assert from_json(masks.filled(document, hidden))["keys"][0].state == "new"
