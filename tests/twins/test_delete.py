@@ -22,12 +22,6 @@ from tests.real_graphs import SCENARIOS, Deltas, Graph, chat_graph, line, nested
 _KEYS = {"checkpoints": 3, "writes": 5}
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The operation log of a test is its own."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """The real saver on a database, which nobody has open afterwards."""

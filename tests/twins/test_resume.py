@@ -95,12 +95,6 @@ CASES: dict[str, tuple[Build, list[dict[str, Any]]]] = {
 """Graph, and rounds of answers by what the question says ("" where one waits)."""
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The operation log of a test is its own."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @contextmanager
 def opened(path: Path, build: Build) -> Iterator[Graph]:
     """The graph on a database, which nobody has open afterwards."""

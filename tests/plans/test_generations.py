@@ -1,0 +1,137 @@
+"""Deletes and answers in databases of every generation: each changes what it says and undo brings every byte back."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.history.answers import PLACEHOLDER
+from ckpt_cli.model import Plan
+from ckpt_cli.operations.apply import apply
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.undo import find, undo
+from ckpt_cli.plans import delete, resume
+from ckpt_cli.plans.resume import Answer
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.serde.codec import Codec
+from tests.databases import DATABASES, KEYS
+
+Database = Callable[[str], Path]
+
+
+def images(path: Path) -> list[Any]:
+    """Every row of every table, to the byte."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        connection.text_factory = bytes
+        return [(t, sorted(connection.execute(f'SELECT * FROM "{t}"').fetchall(), key=repr)) for t in sorted(tables)]
+
+
+class Bench:
+    """A database with plans made, applied and taken back."""
+
+    def __init__(self, path: Path, key: bytes | None) -> None:
+        self.path = path
+        self.saver = open_file(path)
+        self.reader = Reader(self.saver, Codec(key))
+        self.log = OperationLog(path.with_suffix(".log"))
+
+    def there_and_back(self, make: Callable[[Reader], Plan], between: Callable[[Reader], None]) -> None:
+        """Apply a plan, look, and undo it."""
+        before = images(self.path)
+        plan = self.reader.moment(lambda: make(self.reader))
+        apply(self.saver, self.log, plan, at=1.0)
+        assert images(self.path) != before
+        self.reader.moment(lambda: between(self.reader))
+        undo(self.saver, self.log, find(self.log, None), at=2.0, reason="")
+        assert images(self.path) == before
+
+    def close(self) -> None:
+        """Let go of both files."""
+        self.saver.close()
+        self.log.close()
+
+
+def writable(name: str, database: Database) -> Bench:
+    """The database, unless it is of the two generations that can't be changed."""
+    bench = Bench(database(name), KEYS.get(name))
+    if Ability.WRITE not in bench.saver.abilities:
+        bench.close()
+        pytest.skip("its rows have no ids")
+    return bench
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_threads_go_and_come_back(name: str, database: Database) -> None:
+    """Some threads of each database, whole and what came after their first checkpoint."""
+    with closing(writable(name, database)) as bench:
+        every = [thread.thread_id for thread in bench.reader.saver.threads()]
+        for thread_id in every[:3]:
+
+            def gone(reader: Reader, thread_id: str = thread_id) -> None:
+                assert reader.saver.thread(thread_id) is None
+                assert not list(reader.saver.writes(thread_id, values=0))
+
+            bench.there_and_back(lambda reader, t=thread_id: delete.threads(reader, [t]), gone)
+        assert [thread.thread_id for thread in bench.reader.saver.threads()] == every
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_what_came_after_goes_and_comes_back(name: str, database: Database) -> None:
+    """After a checkpoint nothing is left of its line, and nothing that stays lost its parent."""
+    with closing(writable(name, database)) as bench:
+        for thread in list(bench.reader.saver.threads())[-4:]:
+            lineage = bench.reader.lineage(thread.thread_id, thread.head.ns)
+            start = list(lineage.line(thread.head.checkpoint_id))[-1]
+            if not lineage.children.get(start):
+                continue
+            row, missing = lineage.rows[start], {i for i in lineage.rows if lineage.missing(i)}
+
+            def stands(reader: Reader, row: Any = row, missing: set[str] = missing) -> None:
+                left = reader.lineage(row.thread_id, row.ns)
+                assert row.checkpoint_id in left.tips
+                assert {i for i in left.rows if left.missing(i)} <= missing
+                assert reader.writes(row.ref, values=0) == []
+
+            bench.there_and_back(lambda reader, row=row: delete.after(reader, row, delete.Mend.DELETE), stands)
+
+
+ANSWER = {"ok": [1, "ja"]}
+
+
+def newest(reader: Reader, thread_id: str) -> list[Any]:
+    """The last answers stored in every namespace of a thread."""
+    spaces = reader.saver.namespaces(thread_id)
+    writes = [write for ns in spaces for write in reader.writes(reader.head(thread_id, ns).ref)]
+    given = [write.value for write in writes if write.channel == "__resume__"]
+    return [value[-1] if isinstance(value, list) else value for value in given]
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_questions_are_answered_and_asked_again(name: str, database: Database) -> None:
+    """Every question takes an answer in the encoding of its database, but for those of NodeInterrupt."""
+    with closing(writable(name, database)) as bench:
+        for thread_id in [
+            t.thread_id for t in bench.reader.saver.threads() if "intr" in t.thread_id or "interrupt" in t.thread_id
+        ]:
+            waiting = bench.reader.moment(lambda t=thread_id: resume.questions(bench.reader, t))
+
+            def recorded(reader: Reader, thread_id: str = thread_id) -> None:
+                assert ANSWER in newest(reader, thread_id)
+
+            for question in waiting:
+
+                def make(reader: Reader, thread_id: str = thread_id, asked: str | None = question.id) -> Plan:
+                    return resume.plan(reader, thread_id, [Answer(asked, ANSWER)])
+
+                if question.id == PLACEHOLDER or (question.id is None and len(waiting) > 1):
+                    with pytest.raises((Refused, UsageError)):
+                        bench.reader.moment(lambda make=make: make(bench.reader))
+                else:
+                    bench.there_and_back(make, recorded)
