@@ -11,7 +11,19 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.history.channels import is_snapshot, unwrapped
-from ckpt_cli.history.reducers import ABSENT, APPEND, COLLECT, MESSAGES, UNION, Evidence, Reducer, Step, Unfit, learn
+from ckpt_cli.history.reducers import (
+    ABSENT,
+    APPEND,
+    COLLECT,
+    MESSAGES,
+    UNION,
+    Evidence,
+    Reducer,
+    Shorthand,
+    Step,
+    Unfit,
+    learn,
+)
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -67,7 +79,8 @@ class Rebuilt:
 
     def _foldable(self, reducer: Reducer) -> bool:
         try:
-            return isinstance(reducer.replay(self.seed, self.writes), list)
+            made = reducer.replay(self.seed, self.writes)
+            return isinstance(made, list) and not any(isinstance(item, Shorthand) for item in made)
         except Unfit:
             return False
 
@@ -79,7 +92,8 @@ class Rebuilt:
         reducer = self.reducer
         if reducer is not None:
             try:
-                return reducer.replay(self.seed, self.writes)
+                made = reducer.replay(self.seed, self.writes)
+                return [i.given if isinstance(i, Shorthand) else i for i in made] if isinstance(made, list) else made
             except Unfit:
                 pass
         seed = {} if self.seed is ABSENT else {"seed": self.seed}

@@ -144,8 +144,10 @@ def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
     for part in (before, *writes):
         for item in [] if part is ABSENT else part if isinstance(part, list) else [part]:
             told = as_message(item)
-            if told is None:
+            if told is None or (part is before and not isinstance(item, Node)):
                 raise Unfit("not a message")
+            if not isinstance(item, Node):
+                item = Shorthand(item)
             if told.role != "remove":
                 _put(merged, places, told.id, item)
             elif told.id == REMOVE_ALL:
@@ -163,6 +165,13 @@ def _put(merged: list[Any], places: dict[str, int], message_id: str | None, item
     if message_id:
         places[message_id] = len(merged)
     merged.append(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Shorthand:
+    """What a node wrote that the library takes for a message: it stands as an object in the state."""
+
+    given: Any
 
 
 def as_message(value: Any) -> Message | None:
@@ -224,13 +233,13 @@ def agree(made: Any, recorded: Any) -> bool:
 
 
 def _same_but_id(made: Any, recorded: Any) -> bool:
-    told = as_message(made)
+    told = as_message(made.given if isinstance(made, Shorthand) else made)
     if told is None or not isinstance(recorded, Node):
         return False
-    if not isinstance(made, Node):  # a shorthand, which became an object
+    if isinstance(made, Shorthand):
         kept = message(recorded)
         return kept is not None and (kept.role, kept.text) == (told.role, told.text) and told.id in (None, kept.id)
-    if told.id is not None:
+    if told.id is not None or not isinstance(made, Node):
         return False
     a, b = made.fields or {}, recorded.fields or {}
     return made.type == recorded.type and same({**a, "id": None}, {**b, "id": None})

@@ -46,7 +46,7 @@ def test_fold(reducer: Reducer, before: Any, writes: list[Any], want: Any) -> No
 
 @pytest.mark.parametrize(
     ("reducer", "before", "writes"),
-    [(LAST, 1, [2, 3]), (APPEND, [1], ["a"]), (COLLECT, "a", [1]), (UNION, {}, [[1]]), (MESSAGES, [], ["hello"])],
+    [(LAST, 1, [2, 3]), (APPEND, [1], ["a"]), (COLLECT, "a", [1]), (UNION, {}, [[1]]), (MESSAGES, ["hello"], [])],
 )
 def test_unfit(reducer: Reducer, before: Any, writes: list[Any]) -> None:
     """Values of another kind are refused, not guessed at."""

@@ -1,0 +1,121 @@
+"""``ckpt update``: write to the state as a node would, with the meaning of LangGraph's own ``update_state``."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.commands.given import file_or_stdin, given
+from ckpt_cli.commands.options import Ns, Rev, Thread
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history import learning
+from ckpt_cli.history.reducers import Reducer
+from ckpt_cli.plans import update as plans
+from ckpt_cli.plans.acting import Hop
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.update import INPUT, Update
+from ckpt_cli.session import Session
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.known import Send
+from ckpt_cli.views.plan import PlanView
+
+
+def update(
+    session: Session,
+    thread: Thread,
+    rev: Rev = "@",
+    values: Annotated[
+        str | None, typer.Option("--values", metavar="JSON", help="Channel to value: JSON, @FILE, or @- for stdin.")
+    ] = None,
+    as_node: Annotated[
+        str | None,
+        typer.Option("--as-node", metavar="NODE", help="Who writes; the node that moved last unless given."),
+    ] = None,
+    then: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--next",
+            metavar="NODE",
+            help="What comes after: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
+        ),
+    ] = None,
+    as_input: Annotated[bool, typer.Option("--as-input", help="Write as the graph's input.")] = False,
+    bulk: Annotated[
+        str | None,
+        typer.Option("--bulk", metavar="FILE", help="JSON Lines, a superstep each: {values, as_node, next} or a list."),
+    ] = None,
+    reducer: Annotated[
+        list[str] | None,
+        typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
+    ] = None,
+    ns: Ns = "",
+) -> PlanView:
+    """Write values to the state as a node would: through the channels' reducers, with the node's way on.
+
+    It is what graph.update_state does, without the graph: which reducers the channels have and where the node goes on
+    to is learned from what is recorded, and shown with its evidence. Other tasks that wait are cleared; the plan says
+    which.
+
+    Examples:
+      ckpt update support-42 --values '{"route": "human"}' --as-node classify
+      ckpt update support-42 step:3 --values @fix.json --next END
+      ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
+    """
+    steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
+    said = dict(_reducer(one) for one in reducer or ())
+    plan = session.look(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), steps, reducers=said))
+    return session.change(plan)
+
+
+def _steps(
+    values: str | None, as_node: str | None, then: Sequence[str] | None, *, as_input: bool, bulk: str | None
+) -> list[list[Update]]:
+    if bulk is not None:
+        if values is not None or as_node is not None or then or as_input:
+            raise UsageError("--bulk says it all: values, as_node and next stand in its lines")
+        lines = [line for line in file_or_stdin(bulk).splitlines() if line.strip()]
+        return [_superstep(given(line, f"line {number} of {bulk}")) for number, line in enumerate(lines, 1)]
+    if as_input and (as_node is not None or then):
+        raise UsageError("--as-input goes with neither --as-node nor --next")
+    if values is None and as_node is None and not then:
+        raise UsageError("nothing to update", hint="--values JSON says what")
+    data = None if values is None else _values(given(values, "--values"))
+    return [[Update(data, INPUT if as_input else as_node, _hops(then) if then else None)]]
+
+
+def _superstep(line: Any) -> list[Update]:
+    return [_update(one) for one in (line if isinstance(line, list) else [line])]
+
+
+def _update(one: Any) -> Update:
+    if not isinstance(one, dict) or not one.keys() <= {"values", "as_node", "next"}:
+        raise UsageError("a bulk update is an object of values, as_node and next")
+    hops = one.get("next")
+    named = [hops] if isinstance(hops, str) else hops
+    values = None if one.get("values") is None else _values(one["values"])
+    return Update(values, one.get("as_node"), None if named is None else _hops([str(hop) for hop in named]))
+
+
+def _values(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise UsageError("values are an object: channel to value")
+    return {channel: from_json(value) for channel, value in data.items()}
+
+
+def _hops(texts: Sequence[str]) -> list[Hop]:
+    hops: list[Hop] = []
+    for text in texts:
+        node, is_send, arg = text.partition("=")
+        if is_send:
+            hops.append(Send(node, from_json(given(arg, f"--next {node}"))))
+        else:
+            hops += [name for name in map(str.strip, text.split(",")) if name not in ("", "END", "__end__")]
+    return hops
+
+
+def _reducer(text: str) -> tuple[str, Reducer]:
+    channel, _, name = text.partition("=")
+    found = learning.named(name)
+    if found is None:
+        raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=learning.names())
+    return channel, found

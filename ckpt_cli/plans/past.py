@@ -1,0 +1,159 @@
+"""What a graph did before, learned in one pass over what is recorded: reducers, branches, who waits to the end."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from ckpt_cli.around import Around
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history import delta
+from ckpt_cli.history.channels import (
+    CONTROL_WRITES,
+    END,
+    ERROR_SOURCE,
+    NO_WRITES,
+    NOT_NODES,
+    PREVIOUS,
+    RETURN,
+    START,
+    TASKS,
+    is_control,
+    is_snapshot,
+    target,
+)
+from ckpt_cli.history.learning import Tally
+from ckpt_cli.history.reducers import ABSENT, Step
+from ckpt_cli.model import NULL_TASK, Ref
+from ckpt_cli.plans.superstep import is_deferred
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.known import items, overwrite, send
+from ckpt_cli.values.state import State, TaskWrite
+
+Route = tuple[tuple[str, str], ...]
+"""Where a task sent the run: its writes to the graph's own channels, each with what it wrote or whom a Send calls."""
+
+_OTHER_THREADS = 20  # looked at where a thread is too young
+
+
+@dataclass(slots=True)
+class Past:
+    """What the recorded steps of a graph tell.
+
+    Attributes:
+        tallies: of the user's channels.
+        routes: node to the ways it went on, and how often.
+        deferred: nodes seen to wait until all others have finished.
+        deltas: delta channels, and after how many updates each was seen to be stored whole.
+        nodes: who ran.
+        of_state_graph: nothing says that it is a graph of another kind.
+    """
+
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    routes: dict[str, Counter[Route]] = field(default_factory=dict)
+    deferred: set[str] = field(default_factory=set)
+    deltas: dict[str, int] = field(default_factory=dict)
+    nodes: set[str] = field(default_factory=set)
+    of_state_graph: bool = True
+
+    def look(self, state: State) -> None:
+        """Take in what one checkpoint tells by itself."""
+        self.nodes.update(node for node in state.seen if node not in NOT_NODES)
+        takers = {node for node, at in state.seen.items() if START in at}
+        if PREVIOUS in state.versions or END in state.versions or takers - NOT_NODES - {START}:
+            self.of_state_graph = False
+        for channel in delta.marked(state):
+            self.deltas.setdefault(channel, 0)
+        for channel, value in state.values.items():
+            if (node := target(channel)) is not None and is_deferred(value):
+                self.deferred.add(node)
+
+    def learn(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
+        """Take in a recorded step; `writes` are those of its tasks in order, each with its node."""
+        by_channel: dict[str, list[Any]] = {}
+        by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
+        for node, write in writes:
+            if write.channel not in CONTROL_WRITES | {RETURN}:
+                route = by_task.setdefault(write.task_id, (node, []))[1]
+                by_channel.setdefault(write.channel, []).append(write)
+                if write.channel not in (NO_WRITES, RETURN) and is_control(write.channel, parent):
+                    route.append(_way(write))
+        for node, route in by_task.values():
+            if node is not None:
+                self.routes.setdefault(node, Counter())[tuple(route)] += 1
+        self._tally(parent, child, by_channel)
+
+    def _tally(self, parent: State, child: State, written: dict[str, list[TaskWrite]]) -> None:
+        for channel in {*parent.values, *child.values, *written}:
+            if is_control(channel, parent):
+                continue
+            if channel in self.deltas:
+                if not any(overwrite(write.value) for write in written.get(channel, ())):
+                    self._cadence(channel, parent, child)
+            else:
+                before, after = (s.values.get(channel, ABSENT) for s in (parent, child))
+                values = [write.value for write in written.get(channel, ())]
+                self.tallies.setdefault(channel, Tally()).add(Step(before, values, after))
+
+    def _cadence(self, channel: str, parent: State, child: State) -> None:
+        counters = parent.metadata.get(delta.COUNTERS) or {}
+        if is_snapshot(child.values.get(channel)) and channel in counters:
+            known = self.deltas[channel]
+            self.deltas[channel] = min(known or 1 << 30, counters[channel][0] + 1)
+
+
+def _way(write: TaskWrite) -> tuple[str, str]:
+    if write.channel == TASKS:
+        sent = send(write.value)
+        return TASKS, sent.node if sent else ""
+    return write.channel, write.value if isinstance(write.value, str) else ""
+
+
+def past(reader: Reader, thread_id: str, ns: str) -> Past:
+    """What one namespace of a thread tells."""
+    found = Past()
+    lineage = reader.lineage(thread_id, ns)
+    for checkpoint_id in lineage.rows:
+        with suppress(PayloadCorrupt):
+            found.look(child := reader.state(Ref(thread_id, ns, checkpoint_id)))
+            if child.source == "loop" and child.parent_id is not None and Around(reader, child.ref).grown(child):
+                parent = reader.state(Ref(thread_id, ns, child.parent_id))
+                written = acted(reader, parent.ref)
+                if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
+                    found.learn(parent, child, written)
+    return found
+
+
+def acted(reader: Reader, ref: Ref) -> list[tuple[str | None, TaskWrite]]:
+    """The writes of a checkpoint's own tasks in the order the library applies them, each with its node."""
+    names = reader.names(ref)
+    writes = [w for w in reader.writes(ref) if w.task_id == NULL_TASK or names.of_this_step(w.task_id)]
+    if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
+        return [(names.node(write.task_id), write) for write in writes]
+    snapshot = reader.snapshot(ref)
+    sent = sends_in(reader.state(ref))
+    places = {task.id: path_of(place, task.node, sent) for place, task in enumerate(snapshot.tasks)}
+    nodes = {task.id: task.node for task in snapshot.tasks}
+    told = [(nodes.get(w.task_id) or names.node(w.task_id), w) for w in writes]
+    return sorted(told, key=lambda pair: places.get(pair[1].task_id, ""))
+
+
+def sends_in(state: State) -> int:
+    """How many Sends a step starts with; their tasks stand first."""
+    return len(state.sends) + len(items(state.values.get(TASKS)) or [])
+
+
+def path_of(place: int, node: str | None, sends: int) -> str:
+    """The path of the task at a place among those of its step, Sends first, as the library makes it."""
+    return f"~__pregel_push, {place:010d}" if place < sends else f"~__pregel_pull, {node}"
+
+
+def others(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[Past]:
+    """What other threads of the same graph tell, the newest first: those whose nodes are partly the same."""
+    for thread in islice(reader.saver.threads(), _OTHER_THREADS):
+        if thread.thread_id != thread_id and ns == thread.head.ns:
+            found = past(reader, thread.thread_id, ns)
+            if found.nodes & (nodes - {"__start__"}):
+                yield found

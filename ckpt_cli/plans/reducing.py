@@ -1,0 +1,142 @@
+"""Which reducer a channel has: as a person says, or as the history of its thread or of its kin proves."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.history import learning
+from ckpt_cli.history.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.messages import shaped
+from ckpt_cli.plans.past import Past, others, past
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.known import message, messages
+from ckpt_cli.values.node import Node
+
+_LINE = 50  # checkpoints whose delta channels are asked for evidence
+
+
+class Reducers:
+    """The reducers of one graph, learned when they are needed.
+
+    Attributes:
+        used: channel to the words that tell which was used, and why.
+    """
+
+    def __init__(self, reader: Reader, ref: Ref, said: Mapping[str, Reducer], new_id: Callable[[], str]) -> None:
+        self._new_id = new_id
+        self._reader = reader
+        self._ref = ref
+        self._said = said
+        self.used: dict[str, str] = {}
+
+    @cached_property
+    def past(self) -> Past:
+        """What this thread's namespace tells."""
+        return past(self._reader, self._ref.thread_id, self._ref.ns)
+
+    @cached_property
+    def kin(self) -> list[Past]:
+        """What other threads tell; looked at only where this one can't say."""
+        return list(others(self._reader, self._ref.thread_id, self._ref.ns, self.past.nodes))
+
+    @property
+    def fading(self) -> frozenset[str]:
+        """The user's channels that a step without writes was seen to empty."""
+        return frozenset(c for c, tally in self.past.tallies.items() if tally.faded and not tally.kept)
+
+    def known(self, channel: str) -> bool:
+        """Whether there is such a channel of the user's."""
+        return channel in self._said or any(channel in p.tallies or channel in p.deltas for p in (self.past, *self.kin))
+
+    def channels(self) -> list[str]:
+        """The channels that this thread has."""
+        return sorted({*self.past.tallies, *self.past.deltas})
+
+    def of_messages(self, channel: str, before: Any, given: Any) -> bool:
+        """Whether what is written to a channel are messages."""
+        if channel in self._said:
+            return self._said[channel] is MESSAGES
+        if isinstance(before, list) and before:
+            return isinstance(before[-1], Node) and messages(before[-1:]) is not None
+        told = next((past for past in (self.past, *self.kin) if self._candidates(channel, past)), self.past)
+        fitting = {one.reducer for one in self._candidates(channel, told)}
+        is_said = any(message(one) is not None for one in (given if isinstance(given, list) else [given]))
+        return MESSAGES in fitting and (is_said or GATHER not in fitting)
+
+    def fold(self, channel: str, before: Any, writes: Sequence[Any]) -> Any:
+        """What a channel holds after some writes.
+
+        Raises:
+            Refused: no reducer is proven, or several are that differ here.
+            UsageError: the writes aren't of the kind that the channel takes.
+        """
+        new_id = self._new_id
+        writes = [shaped(w, before, new_id) if self.of_messages(channel, before, w) else w for w in writes]
+        if not writes:
+            return [] if isinstance(before, list) and TOPIC in self._alive(channel) else ABSENT
+        if channel in self._said:
+            return self._by(channel, self._said[channel], before, writes)
+        found = self._candidates(channel, self.past)
+        made = learning.outcomes(found, before, writes)
+        if len(made) != 1:
+            made = self._by_kin(channel, found, before, writes) or made
+        if len(made) != 1:
+            raise self._unproven(channel, found, made)
+        evidence, value = made[0]
+        self.used[channel] = f"{evidence.reducer.name} ({evidence.explained} of {evidence.steps} steps)"
+        return value
+
+    def _by_kin(
+        self, channel: str, found: Sequence[Evidence], before: Any, writes: Sequence[Any]
+    ) -> list[tuple[Evidence, Any]]:
+        """What other threads settle that this one leaves open; they never speak against it."""
+        tally = self.past.tallies.get(channel)
+        for kin in self.kin if found or tally is None or not tally.steps else ():
+            theirs = self._candidates(channel, kin)
+            agreed = [one for one in theirs if not found or one.reducer in {own.reducer for own in found}]
+            if len(made := learning.outcomes(agreed, before, writes)) == 1:
+                return made
+        return []
+
+    def _by(self, channel: str, reducer: Reducer, before: Any, writes: Sequence[Any]) -> Any:
+        try:
+            value = reducer.step(before, writes)
+        except Unfit as error:
+            raise UsageError(f"channel {channel!r} can't take that by {reducer.name}: {error}") from error
+        self.used[channel] = f"{reducer.name} (as you say)"
+        return value
+
+    def _alive(self, channel: str) -> list[Reducer]:
+        return [one.reducer for one in self._candidates(channel, self.past)]
+
+    def _candidates(self, channel: str, told: Past) -> list[Evidence]:
+        if channel in told.deltas and told is self.past:
+            return list(islice(self._of_delta(channel), 1))
+        tally = told.tallies.get(channel)
+        return tally.candidates if tally else []
+
+    def _of_delta(self, channel: str) -> Iterator[Evidence]:
+        line = self._reader.lineage(self._ref.thread_id, self._ref.ns).line(self._ref.checkpoint_id)
+        for checkpoint_id in islice(line, _LINE):
+            rebuilt = self._reader.deltas(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)).get(channel)
+            if rebuilt is not None and rebuilt.evidence is not None:
+                yield rebuilt.evidence
+        for checkpoint_id in islice(line, _LINE):  # nothing stored whole yet: by the kind of its values
+            rebuilt = self._reader.deltas(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)).get(channel)
+            if rebuilt is not None and rebuilt.writes and not rebuilt.spans and rebuilt.reducer is not None:
+                yield Evidence(rebuilt.reducer, len(rebuilt.writes), len(rebuilt.writes))
+
+    def _unproven(self, channel: str, found: Sequence[Evidence], made: Sequence[tuple[Evidence, Any]]) -> Exception:
+        hint = f"--reducer {channel}=NAME says it: {', '.join(learning.names())}"
+        if not found:
+            tally = self.past.tallies.get(channel)
+            steps = tally.steps if tally else 0
+            return Refused(f"no reducer explains the {steps} recorded steps of channel {channel!r}", hint=hint)
+        if not made:
+            kinds = ", ".join(one.reducer.name for one in found)
+            return UsageError(f"channel {channel!r} doesn't take that: its reducer is {kinds}")
+        told = ", ".join(one.reducer.name for one, _ in made)
+        return Refused(f"what is recorded of channel {channel!r} fits reducers that differ here: {told}", hint=hint)

@@ -1,0 +1,118 @@
+"""The checkpoint that a step makes of a stored one: langgraph 1.2's ``create_checkpoint`` on stored data."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.history import delta
+from ckpt_cli.history.channels import START, order
+from ckpt_cli.history.naming import is_javascript
+from ckpt_cli.layouts import must_be_mapping, named
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import Origin
+from ckpt_cli.plans.seeds import as_snapshot, bumped_seen
+from ckpt_cli.plans.superstep import Board
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.same import same
+from ckpt_cli.values.state import Version
+
+_MOST_STEPS = 5000  # ``DELTA_MAX_SUPERSTEPS_SINCE_SNAPSHOT``
+_CADENCE = 100  # ``DeltaChannel(snapshot_frequency=100)``
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a new checkpoint says of itself.
+
+    Attributes:
+        source: ``update`` or ``input``.
+        number: its step.
+        sequence: the step its id carries.
+        updated: the channels that were written.
+        forced: delta channels to store whole.
+    """
+
+    source: str
+    number: int
+    sequence: int
+    updated: Collection[str]
+    forced: Collection[str] = ()
+
+
+def must_be_known(of: Origin, *, of_state_graph: bool) -> None:
+    """Hold that steps of this thread can be made here.
+
+    Raises:
+        NotSupported: saying which kind it is.
+    """
+    state = of.state
+    if state.v < 4:
+        raise NotSupported(f"a step can't be made in checkpoints of format {state.v}", hint="langgraph 0.5 made 4")
+    if is_javascript(state):
+        raise NotSupported("a step can't be made in a thread of LangGraph.js")
+    if not of_state_graph or START not in state.versions:
+        raise NotSupported("a step can only be made in threads of a StateGraph")
+
+
+def successor(
+    reader: Reader, mint: Mint, of: Origin, board: Board, step: Step, deltas: Mapping[str, int], head_id: str
+) -> Checkpoint:
+    """The child of a checkpoint with the channels of a board; `deltas` tells when each is stored whole."""
+    counters = _counted(of, step.updated, deltas)
+    whole = {c for c, count in counters.items() if c in board.versions and _is_due(count, deltas[c])} | {*step.forced}
+    like = max(board.versions.values(), key=order, default=None)
+    bumped: dict[str, tuple[Version | None, Version]] = {}
+    for channel in sorted(whole):
+        if (old := board.versions.get(channel)) == of.state.versions.get(channel):
+            bumped[channel] = (old, mint.version(old, like))
+    stored = {c: v for c, v in board.values.items() if c not in deltas}
+    stored |= {c: as_snapshot(c, board.values.get(c, [])) for c in whole}
+    stamp = mint.stamp(head_id, of.state.ts, step.sequence)
+    edits = {
+        "id": stamp.id,
+        "ts": stamp.ts,
+        "updated_channels": None,
+        "channel_versions": {**board.versions, **{c: new for c, (_, new) in bumped.items()}},
+        "versions_seen": bumped_seen(board.seen, bumped) if bumped else board.seen,
+    }
+    body = {**of.body, **{key: value for key, value in edits.items() if key in of.body}}
+    counted = {c: [*count] for c, count in counters.items() if c not in whole}
+    metadata = {"source": step.source, "step": step.number, "parents": of.metadata.get("parents", {})}
+    metadata |= {delta.COUNTERS: counted} if counted else {}
+    row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, of.ref.checkpoint_id)
+    return _encoded(reader, of, row, {**body, "channel_values": stored}, metadata)
+
+
+def _counted(of: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:
+    before = of.metadata.get(delta.COUNTERS) or {}
+    told = {channel: before.get(channel, (0, 0)) for channel in deltas}
+    return {c: (updates + (c in updated), steps + 1) for c, (updates, steps) in told.items()}
+
+
+def _is_due(count: tuple[int, int], cadence: int) -> bool:
+    return count[0] >= (cadence or _CADENCE) or count[1] >= _MOST_STEPS
+
+
+def _encoded(
+    reader: Reader, of: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> Checkpoint:
+    encode, apart = reader.codec.encode, None
+    if of.stored.channels is not None:
+        values = body["channel_values"]
+        apart = {c: _apart(reader, of, of.stored.channels.get(c), value) for c, value in values.items()}
+        body = {**body, "channel_values": {}}
+    return Checkpoint(row, encode(body, like=of.stored.body), encode(metadata, like=of.stored.metadata), apart)
+
+
+def _apart(reader: Reader, of: Origin, old: Payload | None, value: Any) -> Payload:
+    if old is not None and same(reader.value(old), value):
+        return old
+    return reader.codec.encode(value, like=old or of.stored.body)
+
+
+def taken_apart(reader: Reader, made: Checkpoint) -> Origin:
+    """A new checkpoint, not stored yet, to make others of."""
+    body = must_be_mapping(reader.value(made.body), "the new checkpoint")
+    return Origin(made, reader.decode(made), body, named(reader.value(made.metadata)))

@@ -1,0 +1,183 @@
+"""One superstep on stored data: what the writes of tasks make of a checkpoint's channels, without the graph.
+
+The meaning of langgraph 1.2 ``pregel/_algo.py: apply_writes`` and of its channels. Which channels there are and of what
+kind is told by their names (`history.channels`), by what was stored of them, and by learned reducers.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
+from ckpt_cli.history.due import ready
+from ckpt_cli.history.reducers import ABSENT
+from ckpt_cli.values.known import items
+from ckpt_cli.values.node import Form, Node, Opened
+from ckpt_cli.values.state import Version
+
+_NO_CHANNELS = CONTROL_WRITES | {NO_WRITES, RETURN, "__pregel_push"}
+
+Fold = Callable[[str, Any, Sequence[Any]], Any]
+"""What a user's channel holds after some writes; called without writes for one that may fade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """A task, or who stands for one, with what it wrote.
+
+    Attributes:
+        path: what the library orders tasks by.
+        node: whose ``versions_seen`` it moves on.
+        triggers: without any it is input: the step doesn't count as one.
+    """
+
+    path: str
+    node: str
+    writes: Sequence[tuple[str, Any]]
+    triggers: Sequence[str] = ()
+
+
+@dataclass
+class Board:
+    """The channels of a checkpoint while a step changes them.
+
+    Attributes:
+        values: as stored, delta channels rebuilt; what is empty is absent.
+        deferred: nodes that wait until all others have finished.
+        fold: the user's channels.
+        fading: those of them that a step without writes empties.
+    """
+
+    values: dict[str, Any]
+    versions: dict[str, Version]
+    seen: dict[str, dict[str, Version]]
+    deferred: frozenset[str]
+    fold: Fold
+    fading: frozenset[str] = frozenset()
+    unknown: set[str] = field(default_factory=set)
+
+    def apply(self, tasks: Iterable[Acting], after: Callable[[Version | None], Version]) -> set[str]:
+        """Let tasks finish a step; gives the channels that were updated. `after` is the version after the highest."""
+        acting = sorted(tasks, key=lambda task: task.path)
+        counts = any(task.triggers for task in acting)
+        for task in acting:
+            moved = {c: self.versions[c] for c in task.triggers if c in self.versions}
+            self.seen.setdefault(task.node, {}).update(moved)
+        version = after(max(self.versions.values(), key=order, default=None))
+        for channel in {c for task in acting for c in task.triggers}:
+            if self._consume(channel):
+                self.versions[channel] = version
+        updated = self._write(acting, version)
+        if counts:
+            self._notify(updated, version)
+        return updated
+
+    def _write(self, acting: Sequence[Acting], version: Version) -> set[str]:
+        written: dict[str, list[Any]] = {}
+        for task in acting:
+            for channel, value in task.writes:
+                if channel not in _NO_CHANNELS:
+                    written.setdefault(channel, []).append(value)
+        return {channel for channel, values in written.items() if self._moved(channel, values, version)}
+
+    def _notify(self, updated: set[str], version: Version) -> None:
+        """Tell the other channels that a step is over, and where nothing is triggered that the run is."""
+        for channel in [c for c in self.values if c not in updated and self.available(c)]:
+            if self._moved(channel, [], version):
+                updated.add(channel)
+        if not any(channel == START or target(channel) is not None for channel in updated):
+            for channel in [c for c in self.values if self._finish(c)]:
+                self.versions[channel] = version
+                updated.add(channel)
+
+    def _moved(self, channel: str, writes: Sequence[Any], version: Version) -> bool:
+        """Give a channel the writes of a step; whether it then holds something new."""
+        before = self.values.get(channel, ABSENT)
+        changed, value = self._updated(channel, before, writes)
+        if not changed:
+            return False
+        self.versions[channel] = version
+        if value is ABSENT:
+            self.values.pop(channel, None)
+        else:
+            self.values[channel] = value
+        return self.available(channel)
+
+    def _updated(self, channel: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:
+        if channel == TASKS:
+            return bool(writes) or bool(items(before)), _sends(writes)
+        if channel.startswith("join:"):
+            return _reached(before, writes, deferred=target(channel) in self.deferred)
+        if target(channel) in self.deferred:
+            return (True, [writes[-1], False]) if writes else (False, before)
+        if channel == START or target(channel) is not None:
+            return (True, writes[-1]) if writes else (before is not ABSENT, ABSENT)
+        if writes or channel in self.fading:
+            return True, self.fold(channel, before, writes)
+        return False, before
+
+    def available(self, channel: str) -> bool:
+        """Whether a channel holds something that a node could read."""
+        value = self.values.get(channel, ABSENT)
+        if channel == TASKS:
+            return bool(items(value))
+        return value is not ABSENT and (target(channel) is None or ready(channel, value))
+
+    def _consume(self, channel: str) -> bool:
+        value = self.values.get(channel, ABSENT)
+        if value is ABSENT or target(channel) is None or not ready(channel, value):
+            return False
+        if channel.startswith("join:"):
+            seen = value[0] if isinstance(value, list) and _is_pair(value) else value
+            empty = _with_members(seen, [])
+            self.values[channel] = [empty, False] if seen is not value else empty
+            return True
+        if target(channel) in self.deferred:
+            del self.values[channel]
+            return True
+        return False
+
+    def _finish(self, channel: str) -> bool:
+        value = self.values[channel]
+        if target(channel) not in self.deferred or not _is_pair(value) or value[1]:
+            return False
+        if channel.startswith("join:") and not ready(channel, value[0]):
+            return False
+        self.values[channel] = [value[0], True]
+        return True
+
+
+def acting_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
+    """Those triggers of a node that were ever written; the others leave no trace."""
+    return [channel for channel in versions if channel == node == START or target(channel) == node]
+
+
+def is_deferred(value: Any) -> bool:
+    """Whether a trigger's value is that of a node which runs last (1.2 ``channels/last_value.py``)."""
+    return _is_pair(value)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool)
+
+
+def _sends(writes: Sequence[Any]) -> list[Any]:
+    return [item for write in writes for item in (write if isinstance(write, list) else [write])]
+
+
+def _reached(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[bool, Any]:
+    """A join after some of those that it waits for (1.2 ``channels/named_barrier_value.py``)."""
+    pair = _is_pair(before)
+    seen = before[0] if pair else before
+    members = [] if seen is ABSENT else list(items(seen) or [])
+    new = [write for write in dict.fromkeys(writes) if write not in members]
+    if not new:
+        return False, before
+    made = _with_members(seen, [*members, *new])
+    return True, [made, before[1] if pair else False] if deferred else made
+
+
+def _with_members(seen: Any, members: list[Any]) -> Any:
+    if isinstance(seen, list):  # JavaScript's sets are arrays
+        return members
+    return Node(Opened("builtins", "set", Form.VALUE, members))

@@ -1,0 +1,225 @@
+"""The plan of ``ckpt update``: what ``graph.update_state`` of langgraph 1.2 writes, without the graph."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+from ckpt_cli.around import Around
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.channels import END, INTERRUPT, START
+from ckpt_cli.history.reducers import ABSENT, Reducer
+from ckpt_cli.history.snapshot import Snapshot, Status, snapshot
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Ref, Write
+from ckpt_cli.operations.apply import seen
+from ckpt_cli.plans.acting import Hop, branch, inferred
+from ckpt_cli.plans.board import Standing, standing
+from ckpt_cli.plans.messages import shaped
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import origin
+from ckpt_cli.plans.reducing import Reducers
+from ckpt_cli.plans.replay import ended
+from ckpt_cli.plans.saying import called, upcoming
+from ckpt_cli.plans.successor import Step, must_be_known, successor, taken_apart
+from ckpt_cli.plans.superstep import Acting
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.known import overwrite
+
+INPUT = "__input__"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One update of a superstep.
+
+    Attributes:
+        values: channel to what is written to it; None writes nothing.
+        as_node: who is said to have written; None infers it; ``__input__`` and ``__end__`` as in the library.
+        next: where the node sends the run on; None as it always did.
+    """
+
+    values: Mapping[str, Any] | None
+    as_node: str | None = None
+    next: Sequence[Hop] | None = None
+
+
+@dataclass
+class _Writer:
+    """Makes one superstep after another, each on the one before."""
+
+    reader: Reader
+    mint: Mint
+    reducers: Reducers
+    at: Standing
+    head_id: str
+    superseded: bool
+    new_id: Callable[[], str]
+    records: list[Record]
+    said: list[str]
+    first: bool = True
+
+    def run(self, updates: Sequence[Update]) -> None:
+        """One superstep.
+
+        Raises:
+            UsageError, Refused.
+        """
+        only = updates[0]
+        if only.values is None and only.as_node == END:
+            self._alone(updates)
+            self._put(*ended(self.reader, self.reducers, self.at, self.mint))
+        elif only.as_node == INPUT:
+            self._alone(updates)
+            self._input(only)
+        else:
+            self._nodes(updates)
+        self.first = False
+
+    def _alone(self, updates: Sequence[Update]) -> None:
+        if len(updates) > 1:
+            raise UsageError("an update as END or as input stands alone in its superstep")
+
+    def _input(self, update: Update) -> None:
+        if not update.values:
+            raise UsageError("an input has values")
+        values = {c: self._given(c, value, None) for c, value in update.values.items()}
+        self._store(str(uuid5(UUID(self.at.of.ref.checkpoint_id), INPUT)), "", [(START, values)])
+        board = self.at.board
+        updated = board.apply([Acting("", INPUT, [(START, values)])], self._after)
+        step = self.at.of.step + 1
+        self.said.append("as input")
+        self._put(updated, Step("input", step, step, updated, self.at.touched if self.first else ()))
+
+    def _nodes(self, updates: Sequence[Update]) -> None:
+        free = [(task.node, task.id) for task in self.at.tasks.tasks]
+        acting: list[tuple[str, Acting]] = []
+        for place, update in enumerate(updates):
+            node = self._who(update, alone=len(updates) == 1)
+            task_id = next((i for name, i in free if name == node and i), None)
+            if task_id is not None:
+                free.remove((node, task_id))
+            writes = [(c, self._given(c, value, self.new_id)) for c, value in (update.values or {}).items()]
+            route, why = branch(self.reducers, node, update.next)
+            self.said.append(f"as {node}: {why}")
+            task = Acting(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
+            acting.append((task_id or self._task_id(place), task))
+        written = {channel for _, task in acting for channel, _ in task.writes}
+        forced = set(self.at.touched) if self.first else set()
+        deltas = written & self.reducers.past.deltas.keys()
+        forced |= {c for _, t in acting for c, v in t.writes if c in deltas and overwrite(v) is not None}
+        if self.first and self.superseded:
+            forced |= deltas
+        for task_id, task in acting:
+            self._store(task_id, task.path, task.writes)
+        self.at.board.apply([task for _, task in acting], self._after)
+        step = self.at.of.step + 1
+        self._put(written, Step("update", step, step, written, forced))
+
+    def _who(self, update: Update, *, alone: bool) -> str:
+        if update.as_node is None and not alone:
+            raise UsageError("where a superstep has several updates, each needs its node")
+        node = update.as_node or inferred(self.at.board.seen, self.reducers.past.nodes)
+        known = {*self.reducers.past.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
+        if node not in known and node not in {n for kin in self.reducers.kin for n in kin.nodes}:
+            raise UsageError(f"no node {node!r} is known of this thread", candidates=sorted(known))
+        return node
+
+    def _given(self, channel: str, value: Any, new_id: Callable[[], str] | None) -> Any:
+        if not self.reducers.known(channel):
+            raise UsageError(
+                f"no channel {channel!r} is known of this thread",
+                hint=f"--reducer {channel}=NAME writes to it anyway",
+                candidates=self.reducers.channels(),
+            )
+        before = self.at.board.values.get(channel, ABSENT)
+        return shaped(value, before, new_id) if self.reducers.of_messages(channel, before, value) else value
+
+    def _task_id(self, place: int) -> str:
+        name = INTERRUPT if place == 0 else f"{INTERRUPT}:{place}"
+        return str(uuid5(UUID(self.at.of.ref.checkpoint_id), name))
+
+    def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
+        """Record what was written on the checkpoint that is updated, as far as the task left no writes there before."""
+        if self.first and self.superseded:
+            return
+        ref, like = self.at.of.ref, self.at.of.stored.body
+        for idx, (channel, value) in enumerate(writes):
+            if (task_id, idx) not in self.at.taken:
+                payload = Payload("null", b"") if value is None else self.reader.codec.encode(value, like=like)
+                self.records.append(
+                    Write(ref.thread_id, ref.ns, ref.checkpoint_id, task_id, idx, channel, path, payload)
+                )
+
+    def _after(self, highest: Any) -> Any:
+        return self.mint.version(highest, highest)
+
+    def _put(self, _updated: Any, step: Step) -> None:
+        deltas = self.reducers.past.deltas
+        made = successor(self.reader, self.mint, self.at.of, self.at.board, step, deltas, self.head_id)
+        self.records.append(made)
+        self.head_id = made.row.checkpoint_id
+        of = taken_apart(self.reader, made)
+        self.at = Standing(of, self.at.board, _ahead(self.reader, made), frozenset(), frozenset())
+
+
+def plan(
+    reader: Reader,
+    row: CheckpointRow,
+    mint: Mint,
+    supersteps: Sequence[Sequence[Update]],
+    *,
+    reducers: Mapping[str, Reducer] | None = None,
+    new_id: Callable[[], str] = lambda: str(uuid4()),
+) -> Plan:
+    """What the real call would write, one checkpoint a superstep.
+
+    Raises:
+        UsageError, Refused: saying what a person must tell.
+        NotSupported: threads of other kinds of graphs.
+    """
+    if not supersteps or not all(supersteps):
+        raise UsageError("there is nothing to update")
+    of = origin(reader, row.ref)
+    learned = Reducers(reader, row.ref, reducers or {}, new_id)
+    must_be_known(of, of_state_graph=learned.past.of_state_graph)
+    at, head = standing(reader, of, learned), reader.head(row.thread_id, row.ns)
+    superseded = head.checkpoint_id != row.checkpoint_id
+    writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [])
+    for updates in supersteps:
+        writer.run(updates)
+    made = [record for record in writer.records if isinstance(record, Checkpoint)]
+    short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
+    ends = len(supersteps) == 1 and supersteps[0][0].as_node == END
+    return Plan(
+        reason="",
+        add=tuple(writer.records),
+        basis=(seen(reader.saver, row.ref), seen(reader.saver, Ref(row.thread_id, row.ns, ""))),
+        verb="update",
+        summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
+        f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "
+        f"{upcoming(writer.at.tasks)}",
+        notes=(*writer.said, *_reduced(learned), *(() if ends else dropped(at.tasks, writer.at.tasks, supersteps))),
+        result=made[-1].row.ref,
+    )
+
+
+def _reduced(reducers: Reducers) -> list[str]:
+    told = [f"{channel} {words}" for channel, words in reducers.used.items()]
+    return [f"reducers: {', '.join(told)}"] if told else []
+
+
+def dropped(before: Snapshot, after: Snapshot, supersteps: Sequence[Sequence[Update]]) -> list[str]:
+    """Which tasks of the updated checkpoint are no more, in words."""
+    if supersteps[0][0].as_node == INPUT:
+        return []
+    still = [task.node for task in after.tasks]
+    gone = [task for task in before.tasks if task.node not in still and not before.consumed]
+    open_ = [f"{t.node} ({t.status})" for t in gone if t.status is not Status.FINISHED]
+    done = [str(t.node) for t in gone if t.status is Status.FINISHED]
+    lines = [f"cleared: {', '.join(open_)}"] if open_ else []
+    return [*lines, *([f"what {', '.join(done)} had finished is not taken over"] if done else [])]
+
+
+def _ahead(reader: Reader, made: Checkpoint) -> Snapshot:
+    state = reader.decode(made)
+    return snapshot(state, (), history=Around(reader, reader.head(state.ref.thread_id, state.ref.ns).ref).others)
