@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.drafting import in_editor
 from ckpt_cli.commands.given import file_or_stdin, given
 from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
@@ -75,6 +74,8 @@ def edit(
     ]
     make = _Maker(session, rerun=rerun, create=create)
     if not edits and patch is None:
+        from ckpt_cli.commands.drafting import in_editor
+
         return in_editor(session, make, thread, rev, ns)
     operations = None if patch is None else _operations(patch)
 
