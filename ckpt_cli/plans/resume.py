@@ -28,7 +28,7 @@ class Question:
 
     Attributes:
         id: None before langgraph 0.2.60.
-        node: who asks, in the subgraph that asks; None where it can't be known.
+        node: who asks, in the subgraph that asks where its task's path tells, else in the root; None where unknown.
         source: the task that asked; None where the question has no id.
     """
 
@@ -83,7 +83,7 @@ def _asked_by(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
             yield Question(None, task.node, one.value, None)
         else:
             source = asked(reader.writes(head), one.id, lambda: spaces, newest)
-            node = pulled(source.write.row.task_path) if source and source.write.row.ns else task.node
+            node = (pulled(source.write.row.task_path) if source else None) or task.node
             yield Question(one.id, node, one.value, source)
 
 
