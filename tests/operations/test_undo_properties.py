@@ -24,7 +24,7 @@ from tests.operations.databases import dump, make
 from tests.savers.conformance import everything
 
 LAYOUTS = ("memory", "C", "D", "E", "H")
-SETTINGS = settings(max_examples=100, deadline=None)
+SETTINGS = settings(max_examples=30, deadline=None)
 
 _names = st.sampled_from(["t", "u", 7, "it's 中"])
 _spaces = st.sampled_from(["", "", "sub:1"])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.model import NULL, Checkpoint, Payload, Plan, Ref, Thread, Write
+from ckpt_cli.model import NULL, Checkpoint, Payload, Plan, Ref, Thread, Write, WriteKey
 from ckpt_cli.savers.contract import Ability, Saver, Totals
 from tests.savers.records import checkpoint, write
 
@@ -270,6 +270,75 @@ class Conformance:
             assert everything(saver) == before
         saver.apply(Plan("once", fresh))
         assert saver.totals() == Totals(2, 3, 2, "1", "5")
+
+    def test_a_plan_replaces_and_removes(self, make: Make) -> None:
+        """Records become others or go, each alone; one that doesn't exist refuses the whole plan."""
+        saver = make(
+            [checkpoint("t", "1"), checkpoint("t", "2", parent_id="1"), write("t", "1"), write("t", "1", idx=1)]
+        )
+        if Ability.WRITE not in saver.abilities:
+            return
+        other = checkpoint("t", "1", parent_id="0", body=Payload("bytes", b"other"), metadata=Payload("json", b"{}"))
+        told = write("t", "1", channel="told", payload=Payload("bytes", b"told"))
+        gone = (Ref("t", "", "2"), WriteKey(Ref("t", "", "1"), "task", 1))
+        before = everything(saver)
+        for missing in (
+            Plan("", replace=(other, checkpoint("t", "9"))),
+            Plan("", replace=(told, write("t", "9"))),
+            Plan("", remove=(*gone, Ref("t", "sub", "2"))),
+            Plan("", remove=(*gone, WriteKey(Ref("t", "", "1"), "task", 7))),
+        ):
+            with pytest.raises(Refused):
+                saver.apply(missing)
+            assert everything(saver) == before
+        saver.apply(Plan("", replace=(other, told), remove=gone))
+        _, [found], writes = everything(saver)
+        assert (found.row.parent_id, found.body, found.metadata) == ("0", other.body, other.metadata)
+        assert [(w.idx, w.channel, w.payload) for w in writes] == [(0, "told", told.payload)]
+
+    def test_rows_of_a_plan(self, make: Make) -> None:
+        """Expanded, a plan tells each row before and after, and what it is; taken back, the rows are what they were."""
+        saver = make([checkpoint("t", "1"), write("t", "1"), checkpoint("t", "2")])
+        if Ability.WRITE not in saver.abilities:
+            return
+        before, changed = everything(saver), checkpoint("t", "2", body=Payload("bytes", b"other"))
+        key = WriteKey(Ref("t", "", "1"), "task", 0)
+        plan = Plan("", (write("t", "2", path="a path"),), (changed,), (Ref("t", "", "1"), key))
+        rows = saver.moment(lambda: list(saver.expand(plan)))
+        assert everything(saver) == before
+        named = {saver.record_of(row.relation, row.key): (row.before is None, row.after is None) for row in rows}
+        assert named == {
+            Ref("t", "", "1"): (False, True),
+            key: (False, True),
+            Ref("t", "", "2"): (False, False),
+            WriteKey(Ref("t", "", "2"), "task", 0): (True, False),
+        }
+        saver.apply(plan)
+        assert saver.moment(lambda: [saver.current(row.relation, row.key) for row in rows]) == [r.after for r in rows]
+        saver.transaction(lambda: saver.change(row.inverse for row in reversed(rows)))
+        assert everything(saver) == before
+
+    def test_a_transaction_is_kept_only_if_it_returns(self, make: Make) -> None:
+        """What was changed inside is seen inside, and gone after an error; rows that don't fit are refused."""
+        saver = make([checkpoint("t", "1")])
+        if Ability.WRITE not in saver.abilities:
+            return
+        added = saver.moment(lambda: list(saver.expand(Plan("", (checkpoint("t", "2"),)))))
+
+        def work() -> None:
+            saver.change(added)
+            assert [row.checkpoint_id for row in saver.rows("t")] == ["1", "2"]
+            raise ArithmeticError
+
+        with pytest.raises(ArithmeticError):
+            saver.transaction(work)
+        assert [row.checkpoint_id for row in saver.rows("t")] == ["1"]
+        with pytest.raises(Refused):
+            saver.transaction(lambda: saver.change(row.inverse for row in added))
+        saver.transaction(lambda: saver.change(added))
+        with pytest.raises(Refused):
+            saver.transaction(lambda: saver.change(added))
+        assert [row.checkpoint_id for row in saver.rows("t")] == ["1", "2"]
 
     def test_close_twice(self, make: Make) -> None:
         """A saver may be closed again."""
