@@ -4,11 +4,14 @@ import fcntl
 import os
 import pty
 import re
+import sqlite3
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +29,16 @@ INSTALLS = ("pip install . && ckpt demo", "pip install -e '.[test]' && pytest")
 
 COLUMNS = 100
 
-_CHANCE = (
+QUESTION = "Apply? [y/N] "
+
+_IDS = (
     (r"1f[0-9a-f]{6}-[0-9a-f]{4}-6[0-9a-f]{3}-", "TIME-"),  # the time in a checkpoint id; its last groups are fixed
     (r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "TASK"),
     (r"\b[0-9a-f]{32}\b", "INTERRUPT"),
+)
+
+_CHANCE = (
+    (r"(rows?, )[\d.]+ k?B", r"\1SIZE"),  # packed, so that chance and the clock tell on the size
     (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)?", "DATE"),
     (r"\d{4},\s+\d{1,2},\s+\d{1,2}\b", "DATE"),
     (r"\b\d\d:\d\d(:\d\d)?\b", "DATE"),
@@ -47,6 +56,11 @@ class Step:
     command: str
     shown: str
     exported: dict[str, str]
+
+    @property
+    def answer(self) -> str:
+        """What somebody types at the question, if it is asked."""
+        return self.shown.partition(QUESTION)[2].partition("\n")[0]
 
 
 def blocks(kind: str) -> Iterator[tuple[int, str]]:
@@ -69,29 +83,55 @@ def steps() -> Iterator[Step]:
             position += part.count("\n")
 
 
-def settled(text: str) -> str:
-    """Text without what chance and the clock put in it."""
+def settled(text: str, demo: AbstractSet[str]) -> str:
+    """Text without what chance and the clock put in it.
+
+    The ids of the demo's checkpoints end as they always do; one that a command made is called by its place in the text.
+    """
+    made: dict[str, str] = {}
+
+    def called(found: re.Match[str]) -> str:
+        return found[0] if found[1] in demo else made.setdefault(found[1], f"MADE-{len(made) + 1}")
+
+    for pattern, name in _IDS:
+        text = re.sub(pattern, name, text)
+    text = re.sub(r"(?<![.\w])([0-9a-f]{6})(?:[0-9a-f]{6})?\b", called, text)
     for pattern, name in _CHANCE:
         text = re.sub(pattern, name, text)
     return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
-def printed(command: str, folder: Path, exported: Mapping[str, str]) -> str:
-    """What a shell shows for a command line on a terminal of 100 columns, and its exit code where it isn't 0."""
+def printed(command: str, folder: Path, exported: Mapping[str, str], answer: str = "") -> str:
+    """What a shell shows for a command line on a terminal of 100 columns, and its exit code where it isn't 0.
+
+    Somebody sits there only if there is an answer, which is typed when the question is there.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     zone = f"DAY{datetime.now(UTC).hour - 14:+}"  # two in the afternoon, so that no day begins in the story
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TERM": "xterm", "NO_COLOR": "1", "TZ": zone, "PAGER": "cat", **exported}
+    environment["XDG_STATE_HOME"] = str(folder / "state")
+    stdin = theirs if answer else subprocess.DEVNULL
     process = subprocess.Popen(
-        ["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+        ["bash", "-c", command], cwd=folder, env=environment, stdin=stdin, stdout=theirs, stderr=theirs
     )
     os.close(theirs)
-    shown = b"".join(iter(lambda: _read(ours), b""))
+    shown = _conversation(ours, answer)
     os.close(ours)
     code = process.wait()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.decode())
     return text + (f"(exit {code})\n" if code else "")
+
+
+def _conversation(terminal: int, answer: str) -> bytes:
+    shown = b""
+    while part := _read(terminal):
+        shown += part
+        if answer and shown.endswith(QUESTION.encode()):
+            os.write(terminal, f"{answer}\n".encode())
+            answer = ""
+    return shown
 
 
 def _read(terminal: int) -> bytes:
@@ -110,6 +150,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> set[str]:
+    """How the ids of the demo's own checkpoints end, shortened, before anything is changed."""
+    with closing(sqlite3.connect(folder / "ckpt-demo.sqlite")) as database:
+        return {name.rpartition("-")[2][:6] for (name,) in database.execute("SELECT checkpoint_id FROM checkpoints")}
+
+
 def test_the_installs_are_those_that_ci_runs() -> None:
     """The two start commands stand in the README, and .ci/run runs what they say."""
     ci = (ROOT / ".ci/run").read_text()
@@ -119,18 +166,20 @@ def test_the_installs_are_those_that_ci_runs() -> None:
 
 
 @pytest.mark.parametrize("step", list(steps()), ids=lambda step: f"line {step.line}: {step.command}")
-def test_it_prints_what_the_readme_shows(step: Step, folder: Path) -> None:
-    """A command line of the README prints what stands under it, ids and times aside.
+def test_it_prints_what_the_readme_shows(step: Step, folder: Path, demo: set[str]) -> None:
+    """A command line of the README prints what stands under it, ids and times aside, in the order of the page.
 
     ``CKPT_GOLDEN=write`` writes what it prints into the README; the difference is then read in version control.
     """
-    real = printed(step.command, folder, step.exported)
-    if os.environ.get("CKPT_GOLDEN") == "write" and settled(real) != settled(step.shown):
-        before = f"$ {step.command}\n"
-        text = PAGE.read_text("utf-8").replace(before + step.shown, before + real, 1)
-        PAGE.write_text(text, "utf-8")
+    real = printed(step.command, folder, step.exported, step.answer)
+    if os.environ.get("CKPT_GOLDEN") == "write" and settled(real, demo) != settled(step.shown, demo):
+        line = f"$ {step.command}\n"
+        place = README.splitlines(keepends=True)[: step.line].count(line)
+        parts = PAGE.read_text("utf-8").split(line)
+        after = line.join(parts[place:]).removeprefix(step.shown)
+        PAGE.write_text(line.join([*parts[:place], real + after]), "utf-8")
     else:
-        assert settled(real) == settled(step.shown)
+        assert settled(real, demo) == settled(step.shown, demo)
 
 
 def test_every_command_is_shown() -> None:
