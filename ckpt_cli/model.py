@@ -6,7 +6,6 @@ Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
@@ -108,8 +107,7 @@ class Write(NamedTuple):
         return (self.task_path, self.task_id, self.idx)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A change to a database as logical records, computed before anything is touched.
 
     Attributes:
@@ -118,4 +116,4 @@ class Plan:
     """
 
     reason: str
-    add: tuple[Checkpoint | Write, ...] = field(default=())
+    add: tuple[Checkpoint | Write, ...] = ()

@@ -18,8 +18,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State
+from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
-from ckpt_cli.views.steps import InterruptView
 
 if TYPE_CHECKING:
     from ckpt_cli.history.delta import Rebuilt

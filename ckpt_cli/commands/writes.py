@@ -15,7 +15,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values import known
 from ckpt_cli.values.state import State, TaskWrite
-from ckpt_cli.views.steps import InterruptView
+from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _KINDS = {

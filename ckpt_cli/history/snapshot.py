@@ -6,7 +6,6 @@ Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, n
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -38,8 +37,7 @@ class Status(StrEnum):
     """A thread of v 1 or 2 whose next node can't be known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One task of the step that begins at a checkpoint.
 
     Attributes:
@@ -56,8 +54,8 @@ class Task:
     status: Status
     path: str = ""
     error: Any = None
-    interrupts: list[Interrupt] = field(default_factory=list)
-    writes: list[TaskWrite] = field(default_factory=list)
+    interrupts: Sequence[Interrupt] = ()
+    writes: Sequence[TaskWrite] = ()
 
 
 class Snapshot(NamedTuple):

@@ -9,7 +9,6 @@ keeps its bytes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,8 +35,7 @@ class _Room(NamedTuple):
     copies: int
 
 
-@dataclass(slots=True)
-class _Unsettled:
+class _Unsettled(NamedTuple):
     """An object that is not shallow, before it is known how deep it stands."""
 
     code: int

@@ -1,11 +1,10 @@
 """`View`: what every command returns. Its fields, by name, are the ``--json`` contract and only ever grow."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 
 class View:
-    """The base of every view, which is a dataclass of plain fields, other dataclasses, and decoded values.
+    """The base of every view, which is a dataclass of plain fields, named tuples or dataclasses, and decoded values.
 
     Attributes:
         verb: names the text renderer, ``output/text/VERB.py``.
@@ -21,8 +20,7 @@ class View:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Json:
+class Json(NamedTuple):
     """Data that is JSON already and is printed as it is, as a patch whose values were encoded before.
 
     Attributes:
