@@ -16,6 +16,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar
@@ -43,12 +44,8 @@ def connect(path: Path, options: str = "") -> sqlite3.Connection:
     """A connection in autocommit; text that isn't UTF-8 is carried, not refused."""
     address = f"file:{_quoted(path)}?{options}"
     connection = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
-    connection.text_factory = _text
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return connection
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _quoted(path: Path) -> str:
