@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.savers.sqlite.files import Survey, Way, survey
+from ckpt_cli.savers.sqlite.locks import WITHOUT_LOCKS
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -145,7 +146,7 @@ class ReadOnlyFile:
             connection.execute("SELECT count(*) FROM sqlite_schema")
 
 
-_OPTIONS = {Way.LIVE: "mode=ro", Way.LEFT: "mode=ro&vfs=unix-none", Way.STILL: "mode=ro&immutable=1"}
+_OPTIONS = {Way.LIVE: "mode=ro", Way.LEFT: f"mode=ro&vfs={WITHOUT_LOCKS}", Way.STILL: "mode=ro&immutable=1"}
 
 
 def explained(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:
