@@ -64,6 +64,7 @@ def run(
     raw: bool = False,
 ) -> ShowView:
     """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
+    ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
     snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)

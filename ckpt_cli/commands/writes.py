@@ -54,6 +54,7 @@ def writes(
 
 def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView:
     """The writes of the checkpoint that a revision names, by task in canonical order."""
+    ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, names = reader.state(row.ref), reader.names(row.ref)
     by_task: dict[str, list[TaskWrite]] = {}

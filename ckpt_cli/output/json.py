@@ -44,7 +44,9 @@ def _first_line(error: Exception) -> str:
 def document(view: View, query: Query | None, *, reveal: bool) -> str:
     """A whole view, indented by two wherever it goes, so that one form is all there is."""
     data = form(view, reveal)
-    return text(query(data) if query else data, indent=2)
+    if query is None:
+        return text(data, indent=2)
+    return text(query(data[view.query_field] if view.query_field else data), indent=2)
 
 
 def rows(view: View, query: Query | None, *, reveal: bool) -> Iterator[str]:

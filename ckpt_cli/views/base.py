@@ -9,10 +9,12 @@ class View:
     Attributes:
         verb: names the text renderer, ``output/text/VERB.py``.
         rows_field: in a list, the field that ``--jsonl`` streams, one JSON object a line; "" where there is no list.
+        query_field: what ``--query`` looks into, where that is not the whole view.
     """
 
     verb: ClassVar[str]
     rows_field: ClassVar[str] = ""
+    query_field: ClassVar[str] = ""
 
     @property
     def exit_code(self) -> int:
