@@ -41,6 +41,7 @@ VERBS = {
     "fork": Verb(TRAVEL, "Start a branch at any checkpoint, or a thread of its own."),
     "rollback": Verb(TRAVEL, "Make an earlier state current again; nothing is lost."),
     "resume": Verb(TRAVEL, "Answer what an agent waits for; the application's next run goes on with it."),
+    "replay": Verb(TRAVEL, "Apply pending writes: what finished, what would run again; keep it."),
     "update": Verb(TRAVEL, "Write to the state as a node would, as update_state does."),
     "edit": Verb(TRAVEL, "Change a state exactly, in your editor or by paths; no reducers."),
     "tag": Verb(TRAVEL, "Name a checkpoint, to be used as a revision: tag:NAME."),

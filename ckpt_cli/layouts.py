@@ -1,6 +1,6 @@
 """Both layouts of a stored checkpoint, one whole body or a header with a payload per channel, become one `State`."""
 
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -67,7 +67,7 @@ def _sends(
     v, own = body.get("v"), body.get("pending_sends")
     if isinstance(own, list) and len(own) == 2 and all(isinstance(part, str) for part in own):
         with suppress(ValueError):
-            own = decode(Payload(own[0], b64decode(own[1], validate=True)))
+            own = decode(Payload(own[0], a2b_base64(own[1], strict_mode=True)))
     if isinstance(own, list) and (own or checkpoint.channels is None):
         return own
     row = checkpoint.row

@@ -6,7 +6,6 @@ Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
@@ -108,8 +107,7 @@ class Write(NamedTuple):
         return (self.task_path, self.task_id, self.idx)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WriteKey:
+class WriteKey(NamedTuple):
     """The full name of a write."""
 
     ref: Ref
@@ -120,8 +118,7 @@ class WriteKey:
 Record = Checkpoint | Write
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """What a plan was computed from: a hash of it, which must still be the same when the plan is applied.
 
     Attributes:
@@ -135,8 +132,7 @@ class Seen:
     writes: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A change to a database as logical records, computed before anything is touched.
 
     Attributes:
@@ -166,8 +162,7 @@ Scalar = None | int | float | str | bytes
 Row = Mapping[str, Scalar]
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(NamedTuple):
     """One physical row (an SQL row, a Redis key, a document) before and after; the log keeps these and undo swaps them.
 
     Attributes:

@@ -74,7 +74,7 @@ class Reader:
 
             known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
             near = get_close_matches(thread_id, known, n=3, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else "`ckpt threads` lists what there is"
+            hint = f"did you mean {_visible(near[0])}?" if near else "`ckpt threads` lists what there is"
             raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
         return found
 
@@ -103,6 +103,19 @@ class Reader:
                 f"thread {thread_id!r} has no checkpoint in namespace {ns!r}", hint=hint, candidates=near[:_LISTED]
             )
         return rows[0]
+
+    def namespace(self, thread_id: str, text: str) -> str:
+        """The namespace of this name, else the only one that begins so, else the name as it is.
+
+        Raises:
+            UsageError: there are several.
+        """
+        if not text or self.saver.newest(thread_id, text, 1):
+            return text
+        from ckpt_cli.history.nesting import named
+
+        known = self.saver.namespaces(thread_id)
+        return named(known, text) if any(ns.startswith(text.rstrip("…")) for ns in known) else text
 
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
         """The checkpoint that a revision names in a namespace of a thread; see `history.revisions`."""
@@ -275,3 +288,7 @@ class _Namespace:
 
     def short(self) -> ShortIds:
         return self._reader.short(self._thread_id)
+
+
+def _visible(name: str) -> str:
+    return name if name == name.strip() else repr(name)

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from ckpt_cli.errors import Refused, UsageError
@@ -98,7 +98,7 @@ class Session:
         from ckpt_cli.operations.apply import apply
         from ckpt_cli.views.plan import PlanView
 
-        plan = replace(plan, reason=self.will.reason or plan.reason)
+        plan = plan._replace(reason=self.will.reason or plan.reason)
         config = None if plan.result is None else {"configurable": _configurable(plan.result)}
         view = PlanView(plan.verb, plan.summary, plan.reason, list(plan.notes), list(changes), config=config)
         saver = self.reader.saver

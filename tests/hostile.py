@@ -20,7 +20,7 @@ CANARY = "ckpt_canary"
 IDS = ("1f1e5786-50cb-6000-bfff-000000000001", "1f1e5786-50cb-6001-8000-000000000002")
 TASK = "0f0f0f0f-0000-0000-0000-000000000001"
 
-_TABLES = """
+TABLES = """
 CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
   parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
   PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id));
@@ -138,7 +138,7 @@ def payloads(mark: Path) -> dict[str, tuple[str, bytes]]:
 def write(path: Path, mark: Path) -> int:
     """Make the database: a thread a payload, which stands in the state, in writes and, as JSON, in metadata."""
     db = sqlite3.connect(path)
-    db.executescript(_TABLES)
+    db.executescript(TABLES)
     found = payloads(mark)
     for name, (tag, data) in found.items():
         for step, checkpoint_id in enumerate(IDS, -1):

@@ -62,7 +62,7 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
     [
         (["thread"], 2, "hint: did you mean 'threads', 'tree'?"),
         (["xyzzy"], 2, "ckpt: no such command 'xyzzy'"),
-        (["--db", "x", "threads"], 2, "hint: options come after the verb: ckpt VERB --db …"),
+        (["--db", "x", "threads"], 2, "hint: options come after the command: ckpt COMMAND --db …"),
         (["info", "--jsn"], 2, "hint: did you mean --json?"),
         (["info", "extra"], 2, "hint: ckpt info --help"),
         (["info", "--color", "pink"], 2, "'pink' is not"),

@@ -134,7 +134,8 @@ def test_every_verb_that_reads_is_watched() -> None:
 def watched(folder: Path, database: str, verb: str, threads: list[str]) -> tuple[list[str], list[tuple[int, str, str]]]:
     """What an audit hook saw while a verb read every thread, and how each command line ended."""
     question = json.dumps([str(folder / database), COMMANDS[verb], threads])
-    env = {**os.environ, "PYTHONPATH": f"{folder}:{Path(__file__).parent.parent}"}
+    quiet = {"PYTHONDONTWRITEBYTECODE": "1"}  # what Python itself compiles is no file of the attack's
+    env = {**os.environ, **quiet, "PYTHONPATH": f"{folder}:{Path(__file__).parent.parent}"}
     command = [sys.executable, "-c", WATCHED]
     done = subprocess.run(command, input=question, capture_output=True, encoding="utf-8", env=env, check=False)
     assert done.returncode == 0, done.stderr

@@ -38,6 +38,7 @@ CHANGING = {
     "fork": ["fork", "subgraphs", "@", "--dry-run"],
     "rollback": ["rollback", "subgraphs", "@^", "--dry-run"],
     "resume": ["resume", "interrupt-multi"],
+    "replay": ["replay", "interrupt-multi"],
     "update": ["update", "subgraphs", "--as-node", "__end__", "--dry-run"],
     "edit": ["edit", "subgraphs", "--unset", "path", "--dry-run"],
     "tag": ["tag", "--list"],

@@ -19,7 +19,8 @@ from ckpt_cli.output.text.changes import UNCUT, one
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
-from ckpt_cli.views.steps import ChangeView, HaltView, InterruptView, StepView, TaskView
+from ckpt_cli.views.interrupts import InterruptView
+from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 
 VALUE = 4096
 """A longer write isn't read to tell what it changed: its size is told."""
@@ -176,7 +177,7 @@ class Describer:
             return TaskView(task_id, node, str(Status.WAITING), None, [InterruptView(i.id, i.value) for i in asked])
         return TaskView(task_id, node, str(Status.FAILED if ERROR in channels else Status.DUE), error)
 
-    def _written(self, writes: list[TaskWrite]) -> list[ChangeView]:
+    def _written(self, writes: Sequence[TaskWrite]) -> list[ChangeView]:
         return [change_view(change) for change in self.steps.written(writes)]
 
     def _halts(self, checkpoint_id: str) -> list[HaltView]:

@@ -85,7 +85,8 @@ def run(
     meta: bool = False,
 ) -> DiffView:
     """Compare two checkpoints, or one with its parent."""
-    older, newer = _sides(reader, thread, a, b, ns, ns_b)
+    ns = reader.namespace(thread, ns)
+    older, newer = _sides(reader, thread, a, b, ns, ns_b and reader.namespace(thread, ns_b))
     before, after = _state(reader, older, channels), _state(reader, newer, channels)
     _known(channels, before, after)
     found = differences(before, after)

@@ -1,7 +1,6 @@
 """``ckpt edit``: exact surgery on a state, without reducers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -102,7 +101,7 @@ class _Maker:
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create)
-        plan = replace(plan, notes=(*plan.notes, *_declassed(found)))
+        plan = plan._replace(notes=(*plan.notes, *_declassed(found)))
         return lambda: self._session.change(plan, found)
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:

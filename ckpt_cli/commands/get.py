@@ -40,6 +40,7 @@ def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "")
 
 def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:
     """What stands at a path at the checkpoint that a revision names."""
+    ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, at, ns)
     state = channels(reader, row.ref)
     steps = [path] if path in state else parse(path)
@@ -49,7 +50,7 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
         if value.needs_key:
             raise KeyMissing(problem, hint="--key-env NAME names the key's variable")
         raise PayloadCorrupt(problem, hint="`ckpt show --raw` shows its bytes")
-    return GetView(thread, ns, row.checkpoint_id, spell(steps), value)
+    return GetView(thread, row.ns, row.checkpoint_id, spell(steps), value)
 
 
 def channels(reader: Reader, ref: Ref) -> dict[str, Any]:

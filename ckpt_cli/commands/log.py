@@ -59,6 +59,7 @@ def run(
         ThreadNotFound, CheckpointNotFound, AmbiguousRevision, UsageError.
     """
     reader.thread(thread_id)
+    ns = reader.namespace(thread_id, ns)
     describer = Describer(reader, thread_id, ns)
     candidates = _candidates(reader, describer, wanted)
     steps = list(islice(_matching(describer, candidates, wanted), wanted.limit or None))

@@ -3,7 +3,7 @@
 from ckpt_cli.history import ids
 from ckpt_cli.history.credit import note
 from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.steps import Steps
+from ckpt_cli.history.makers import Makers
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
@@ -20,7 +20,7 @@ class Neighbours:
         self._short = reader.short(row.thread_id)
         self._children = lineage.children.get(row.checkpoint_id, [])
         parent = lineage.parent(row.checkpoint_id)
-        self._steps = Steps(lineage, row.ns)
+        self._steps = Makers(lineage, row.ns)
         near = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
         refs = [Ref(row.thread_id, row.ns, one) for one in self._steps.relatives(near)]
         notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}

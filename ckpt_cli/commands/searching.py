@@ -1,5 +1,6 @@
 """The search of one thread: what `ckpt grep` does for each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
@@ -129,5 +130,5 @@ class _Namespace:
         return Sighted(checkpoint_id, self._reader.short(self._thread)(checkpoint_id), ids.step(checkpoint_id))
 
 
-def _sends(sends: list[object]) -> dict[str, object]:
+def _sends(sends: Sequence[object]) -> dict[str, object]:
     return {"pending_sends": sends} if sends else {}

@@ -18,8 +18,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State
+from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
-from ckpt_cli.views.steps import InterruptView
 
 if TYPE_CHECKING:
     from ckpt_cli.history.delta import Rebuilt
@@ -64,6 +64,7 @@ def run(
     raw: bool = False,
 ) -> ShowView:
     """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
+    ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
     snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)

@@ -1,6 +1,6 @@
 """``ckpt tree``: a whole thread drawn, branches, forks and subgraphs, long runs folded."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,7 +8,6 @@ import typer
 
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Ns, Thread
-from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history import nesting
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.nesting import Call
@@ -40,7 +39,7 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     head = reader.thread(thread_id).head
     ns = head.ns if ns is None else ns
     members = _members(reader.rows(thread_id))
-    ns = _namespace(members, ns)
+    ns = nesting.named(members, ns)
     drawing = _Drawing(reader, thread_id, ns, members, full)
     below = nesting.inside(members, ns)
     lineage = drawing.describer.lineage
@@ -57,23 +56,6 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         problem=drawing.describer.problem.message if drawing.describer.problem else None,
         form=form,
     )
-
-
-def _namespace(members: Collection[str], text: str) -> str:
-    """The namespace of this name, or the only one that begins so.
-
-    Raises:
-        NotFound: there is none; UsageError: there are several.
-    """
-    if text in members:
-        return text
-    found = [ns for ns in members if ns.startswith(text.rstrip("…"))]
-    outer = [ns for ns in found if not any(ns.startswith(f"{other}|") for other in found)]
-    if len(outer) == 1:
-        return outer[0]
-    if found:
-        raise UsageError(f"{text!r} begins {len(outer)} namespaces", candidates=outer[:_LISTED])
-    raise NotFound(f"no namespace {text!r}", candidates=[ns for ns in members if ns][:_LISTED])
 
 
 def _members(found: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:

@@ -62,7 +62,7 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    said = dict(_reducer(one) for one in reducer or ())
+    said = dict(reducer_of(one) for one in reducer or ())
     plan = session.look(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), steps, reducers=said))
     return session.change(plan)
 
@@ -113,7 +113,12 @@ def _hops(texts: Sequence[str]) -> list[Hop]:
     return hops
 
 
-def _reducer(text: str) -> tuple[str, Reducer]:
+def reducer_of(text: str) -> tuple[str, Reducer]:
+    """What ``--reducer CHANNEL=NAME`` says.
+
+    Raises:
+        UsageError: there is no such reducer.
+    """
     channel, _, name = text.partition("=")
     found = learning.named(name)
     if found is None:

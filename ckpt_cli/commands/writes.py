@@ -15,7 +15,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values import known
 from ckpt_cli.values.state import State, TaskWrite
-from ckpt_cli.views.steps import InterruptView
+from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _KINDS = {
@@ -54,6 +54,7 @@ def writes(
 
 def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView:
     """The writes of the checkpoint that a revision names, by task in canonical order."""
+    ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, names = reader.state(row.ref), reader.names(row.ref)
     by_task: dict[str, list[TaskWrite]] = {}

@@ -6,9 +6,9 @@ proved, what was written is told and no more.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ckpt_cli.history import channels
 from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
@@ -21,6 +21,7 @@ UNKNOWN = object()
 """Stands for a value before the step that was not read."""
 
 _REMOVE_ALL = "__remove_all__"
+_NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 class Kind(StrEnum):
@@ -44,8 +45,7 @@ class Kind(StrEnum):
     """The value is too long to be read for this; `Change.size` tells its bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
@@ -61,7 +61,7 @@ class Change:
     before: Any = None
     added: int = 0
     removed: int = 0
-    to: Mapping[str, int] = field(default_factory=dict)
+    to: Mapping[str, int] = _NOBODY
     size: int = 0
 
 

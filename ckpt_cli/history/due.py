@@ -6,8 +6,7 @@ and in graphs built of bare Pregel nodes, who listens to a channel is learned fr
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckpt_cli.history import channels
 from ckpt_cli.history.channels import NOT_NODES, START, TASKS, newer, target
@@ -19,21 +18,20 @@ History = Callable[[], Iterable[State]]
 """The other checkpoints of the same graph in any order, asked for only where one checkpoint can't tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """One task of the next step.
 
     Attributes:
         node: None where it isn't recorded: an entrypoint of the functional API that never finished.
         fired: the channels that triggered it.
         triggers: every channel known to trigger the node.
-        index: the place of its Send; None for tasks that edges start.
+        packet: the place of its Send; None for tasks that edges start.
     """
 
     node: str | None
     fired: tuple[str, ...]
     triggers: frozenset[str] = frozenset()
-    index: int | None = None
+    packet: int | None = None
 
 
 class Wiring:
@@ -187,7 +185,7 @@ def _sends(state: State) -> Iterator[Due]:
     for index, packet in enumerate([*state.sends, *packets]):
         known = js_send(packet)
         if known is not None:
-            yield Due(known.node, (PUSH,), index=index)
+            yield Due(known.node, (PUSH,), packet=index)
 
 
 def _entrypoint(state: State, known: Wiring) -> list[Due]:

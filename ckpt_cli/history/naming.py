@@ -53,12 +53,12 @@ class Names:
     def unmatched(self, due: Iterable[Due]) -> bool:
         """Whether a node is due under no recorded id beside a task without a node: triggers of its aren't known yet."""
         known = {self.node(i) for i in self._writes if self.of_this_step(i)}
-        return None in known and any(one.index is None and one.node not in known for one in due if one.node)
+        return None in known and any(one.packet is None and one.node not in known for one in due if one.node)
 
     def task_of(self, due: Due) -> str | None:
         """The id of the task that is due: the recorded one, else the one it will have; None where that is unknown."""
-        if due.index is not None:
-            return self._sent(due.node or "", due.index)
+        if due.packet is not None:
+            return self._sent(due.node or "", due.packet)
         if due.node is None:
             return self._entrypoint()
         mine = [i for i in self._writes if self.of_this_step(i) and self.node(i) == due.node]

@@ -5,8 +5,12 @@ A namespace is the path of calls that led to it: ``node:TASK`` or, for a subgrap
 namespace above; metadata's ``parents`` says which checkpoint that is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+
+from ckpt_cli.errors import NotFound, UsageError
+
+_LISTED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,23 @@ def task(ns: str) -> str | None:
 def inside(namespaces: Iterable[str], ns: str) -> list[str]:
     """The namespaces of the subgraphs below one, direct or not."""
     return [other for other in namespaces if other != ns and (not ns or other.startswith(f"{ns}|"))]
+
+
+def named(namespaces: Collection[str], text: str) -> str:
+    """The namespace of this name, or the only one that begins so.
+
+    Raises:
+        NotFound: there is none; UsageError: there are several.
+    """
+    if text in namespaces:
+        return text
+    found = [ns for ns in namespaces if ns.startswith(text.rstrip("…"))]
+    outer = [ns for ns in found if not any(ns.startswith(f"{other}|") for other in found)]
+    if len(outer) == 1:
+        return outer[0]
+    if found:
+        raise UsageError(f"{text!r} begins {len(outer)} namespaces", candidates=outer[:_LISTED])
+    raise NotFound(f"no namespace {text!r}", candidates=[ns for ns in namespaces if ns][:_LISTED])
 
 
 def calls(

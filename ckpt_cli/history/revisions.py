@@ -11,9 +11,9 @@ from ckpt_cli.history.shortids import EMPTY
 
 _HEADS = ("", "@", "HEAD")
 FORMS = "@, HEAD, an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}, @{2026-11-01T10:00}"
-_UPS = re.compile(r"(?:\^|~\d{0,9})*$")
-_NUMBERED = re.compile(r"(step|branch):(-?\d{1,9})")
-_ID = re.compile(r"[0-9A-Za-z.:+_\-]+")
+_UPS = r"(?:\^|~\d{0,9})*$"
+_NUMBERED = r"(step|branch):(-?\d{1,9})"
+_ID = r"[0-9A-Za-z.:+_\-]+"
 
 
 class Kind(StrEnum):
@@ -41,18 +41,20 @@ def parse(text: str) -> Revision:
     Raises:
         UsageError: it is none.
     """
-    base = _UPS.sub("", text)
+    if text in _HEADS and text:
+        return Revision(Kind.HEAD)
+    base = re.sub(_UPS, "", text)
     up = sum(int(n or 1) for n in re.findall(r"\^|~(\d*)", text[len(base) :]))
     if base in _HEADS and text:
         return Revision(Kind.HEAD, up=up)
     if base.startswith("@{") and base.endswith("}") and len(base) > 3:
         return Revision(Kind.TIME, base[2:-1], up)
-    if found := _NUMBERED.fullmatch(base):
+    if found := re.fullmatch(_NUMBERED, base):
         return Revision(Kind(found[1]), str(int(found[2])), up)
     head, colon, name = base.partition(":")
     if head == "tag" and name:
         return Revision(Kind.TAG, name, up)
-    if base != EMPTY and (not _ID.fullmatch(base) or (colon and head in ("step", "branch", "tag"))):
+    if base != EMPTY and (not re.fullmatch(_ID, base) or (colon and head in ("step", "branch", "tag"))):
         raise UsageError(f"{text!r} is no revision", hint=f"one of: {FORMS}")
     return Revision(Kind.ID, "" if base == EMPTY else base, up)
 

@@ -6,7 +6,6 @@ Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, n
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -39,8 +38,7 @@ class Status(StrEnum):
     """A thread of v 1 or 2 whose next node can't be known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One task of the step that begins at a checkpoint.
 
     Attributes:
@@ -58,8 +56,8 @@ class Task:
     status: Status
     path: str = ""
     error: Any = None
-    interrupts: list[Interrupt] = field(default_factory=list)
-    writes: list[TaskWrite] = field(default_factory=list)
+    interrupts: Sequence[Interrupt] = ()
+    writes: Sequence[TaskWrite] = ()
     answered: frozenset[str] = frozenset()
 
     @property
@@ -153,7 +151,7 @@ def _weighed(
     found = {i: asked(writes, i, namespaces, below) for i in sorted(ids)}
     told = frozenset(i for i, one in found.items() if one is not None and answered(one, i))
     status = Status.DUE if told and told == {i.id for i in task.interrupts} else task.status
-    return replace(task, status=status, answered=told) if told else task
+    return task._replace(status=status, answered=told) if told else task
 
 
 def _all_told(tasks: list[Task]) -> bool:

@@ -18,7 +18,7 @@ from ckpt_cli.values.known import Interrupt
 PULL = "__pregel_pull"
 PUSH = "__pregel_push"
 
-_SEND_PATH = re.compile(rf"~{PUSH}, (\d{{10}})(?:, .*)?")
+_SEND_PATH = rf"~{PUSH}, (\d{{10}})(?:, .*)?"
 _MANY = 5  # triggers of one node above which only the likely sets are tried
 _SIBLINGS = 8  # places in the list of tasks tried for langgraph 0.1 and 0.2.3, which hashed it
 
@@ -33,13 +33,14 @@ def pulled(task_path: str) -> str | None:
 
 def sent(task_path: str) -> int | None:
     """The place among the Sends of the task that a Send started; None for all others."""
-    found = _SEND_PATH.fullmatch(task_path)
+    found = re.fullmatch(_SEND_PATH, task_path) if task_path.startswith(f"~{PUSH}, ") else None
     return int(found[1]) if found else None
 
 
 def caller(task_path: str) -> str | None:
     """The entrypoint that called this task (functional API), None for tasks of other kinds."""
-    found = re.match(rf"~{PUSH}, ~{PULL}, (.+?), \d{{10}}(?:, \d{{10}})?$", task_path)
+    head = f"~{PUSH}, ~{PULL}, "
+    found = re.match(rf"{head}(.+?), \d{{10}}(?:, \d{{10}})?$", task_path) if task_path.startswith(head) else None
     return found[1] if found else None
 
 

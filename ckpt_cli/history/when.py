@@ -6,8 +6,8 @@ from datetime import datetime
 from ckpt_cli.errors import UsageError
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_AGO = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?[smhdw])+")
-_PART = re.compile(r"([\d.]+)([smhdw])")
+_AGO = r"(?:\d{1,9}(?:\.\d{1,9})?[smhdw])+"
+_PART = r"([\d.]+)([smhdw])"
 _HINT = "write 2h, 3d, 1d12h, 2026-11-01 or 2026-11-01T10:00"
 
 
@@ -18,8 +18,8 @@ def moment(text: str, now: float) -> float:
         UsageError: it is no moment.
     """
     words = text.strip().removesuffix("ago").strip()
-    if _AGO.fullmatch(words):
-        return now - sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(words))
+    if re.fullmatch(_AGO, words):
+        return now - sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, words))
     try:
         return datetime.fromisoformat(words).timestamp()
     except (ValueError, OverflowError, OSError) as error:

@@ -17,6 +17,8 @@ _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 def cell_len(text: str) -> int:
     """How many cells a text takes."""
+    if _is_plain(text):
+        return len(text)
     text = clean(text)
     if text.isascii() or _NARROW.fullmatch(text):
         return len(text)
@@ -25,8 +27,14 @@ def cell_len(text: str) -> int:
     return measure(text)
 
 
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
 def truncate(text: str, cells: int) -> str:
     """The text in at most so many cells; where something is left out it ends in …."""
+    if len(text) <= cells and _is_plain(text):
+        return text
     text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more characters in a cell
     if cell_len(text) > cells:
         text = text[: _fitting(text, cells - 1)] + _MORE if cells > 0 else ""

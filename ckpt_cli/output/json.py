@@ -1,7 +1,7 @@
 """Views as JSON: fields go by their names, values out of the state take the typed form of `values.jsonform`."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -44,7 +44,9 @@ def _first_line(error: Exception) -> str:
 def document(view: View, query: Query | None, *, reveal: bool) -> str:
     """A whole view, indented by two wherever it goes, so that one form is all there is."""
     data = form(view, reveal)
-    return text(query(data) if query else data, indent=2)
+    if query is None:
+        return text(data, indent=2)
+    return text(query(data[view.query_field] if view.query_field else data), indent=2)
 
 
 def rows(view: View, query: Query | None, *, reveal: bool) -> Iterator[str]:
@@ -71,8 +73,8 @@ def form(value: Any, reveal: bool) -> Any:
         return value.data(reveal) if callable(value.data) else value.data
     if isinstance(value, Enum):
         return value.value
-    if _is_part(value):
-        return {field.name: form(getattr(value, field.name), reveal) for field in fields(value)}
+    if names := _part_names(value):
+        return {name: form(getattr(value, name), reveal) for name in names}
     if isinstance(value, tuple | set | frozenset | Iterator):
         return [form(item, reveal) for item in value]
     if _holds_parts(value, _LOOK):
@@ -82,8 +84,11 @@ def form(value: Any, reveal: bool) -> Any:
     return to_json(value, reveal=reveal)
 
 
-def _is_part(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, type)
+def _part_names(value: Any) -> Sequence[str]:
+    """The fields of a view or of a part of one; decoded values are neither dataclasses nor named tuples."""
+    if isinstance(value, tuple):
+        return getattr(value, "_fields", ())
+    return [field.name for field in fields(value)] if is_dataclass(value) and not isinstance(value, type) else ()
 
 
 def _holds_parts(value: Any, depth: int) -> bool:
@@ -91,7 +96,7 @@ def _holds_parts(value: Any, depth: int) -> bool:
     if not isinstance(value, list | Mapping) or depth == 0:
         return False
     items = value.values() if isinstance(value, Mapping) else value
-    return any(_is_part(i) or isinstance(i, Enum | tuple | frozenset) or _holds_parts(i, depth - 1) for i in items)
+    return any(_part_names(i) or isinstance(i, Enum | tuple | frozenset) or _holds_parts(i, depth - 1) for i in items)
 
 
 def _deep(data: Any) -> Iterator[str]:

@@ -88,6 +88,9 @@ def render(view: View, page: Page) -> Iterator[Line]:
 
 def plain_text(line: Line) -> str:
     """A line without styles, safe to print but for what scripts ask for to the letter."""
+    text = "".join([words for _, words in line])
+    if text.isprintable():
+        return text
     return "".join(span[1] if span == TAB or span[0] == "exact" else clean(span[1]) for span in line)
 
 

@@ -52,10 +52,10 @@ def _usage(error: Exception) -> int:
     path = ctx.command_path if ctx is not None else "ckpt"
     said = error.format_message().rstrip(".")  # type: ignore[attr-defined]
     message, _, meant = said.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
-    message = message.rstrip(" .")
+    message = message.rstrip(" .").replace("Value error, ", "")
     hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
     if path == "ckpt" and hasattr(error, "option_name"):
-        hint = f"options come after the verb: ckpt VERB {error.option_name} …"
+        hint = f"options come after the command: ckpt COMMAND {error.option_name} …"
     _explain(message[:1].lower() + message[1:], (), hint)
     return int(getattr(error, "exit_code", 2))
 

@@ -1,7 +1,7 @@
 """The plans of ``ckpt delete``: whole threads, a branch, a run, or what came after a checkpoint."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
@@ -88,7 +88,7 @@ def after(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan
             f"the head is {short(kept)} then, on another branch: a run goes on from there unless told a checkpoint"
         )
     result = row.ref if kept != row.checkpoint_id else row.ref._replace(checkpoint_id="")
-    return replace(plan, notes=(*notes, *plan.notes), result=result)
+    return plan._replace(notes=(*notes, *plan.notes), result=result)
 
 
 def branch(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan:
@@ -109,7 +109,7 @@ def branch(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Pla
     plan = _part(reader, row.thread_id, {row.ns: set(own)}, mend, what)
     left = lineage.parent(own[-1])
     notes = [f"it leaves {short(left)}, which stays"] if left else []
-    return replace(plan, notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
+    return plan._replace(notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
 
 
 def run(reader: Reader, thread_id: str, run_ids: Sequence[str], mend: Mend = Mend.NOTHING) -> Plan:
@@ -131,8 +131,8 @@ def run(reader: Reader, thread_id: str, run_ids: Sequence[str], mend: Mend = Men
         raise NotFound(f"no checkpoint of thread {thread_id!r} is of run {missing[0]!r}", candidates=[*known][:_NAMED])
     what = f"of run {run_ids[0]}" if len(run_ids) == 1 else f"of {len(run_ids)} runs"
     if len(chosen.get("", ())) == len(reader.lineage(thread_id)):
-        return replace(threads(reader, [thread_id]), notes=("all of the thread is of these runs",))
-    return replace(_part(reader, thread_id, chosen, mend, what), result=Ref(thread_id, "", ""))
+        return threads(reader, [thread_id])._replace(notes=("all of the thread is of these runs",))
+    return _part(reader, thread_id, chosen, mend, what)._replace(result=Ref(thread_id, "", ""))
 
 
 def _own(lineage: Lineage, tip: str) -> Iterator[str]:

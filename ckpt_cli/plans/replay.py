@@ -4,24 +4,29 @@
 and failed tasks are abandoned.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from ckpt_cli.around import Around
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.history.channels import CONTROL_WRITES
-from ckpt_cli.history.snapshot import Status
-from ckpt_cli.model import NULL_TASK
-from ckpt_cli.plans.board import Standing
+from ckpt_cli.history.channels import CONTROL_WRITES, is_control
+from ckpt_cli.history.reducers import Reducer
+from ckpt_cli.history.snapshot import Snapshot, Status, snapshot
+from ckpt_cli.model import NULL_TASK, CheckpointRow
+from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.offspring import origin
 from ckpt_cli.plans.past import path_of, sends_in
 from ckpt_cli.plans.reducing import Reducers
-from ckpt_cli.plans.successor import Step
+from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting, acting_triggers
 from ckpt_cli.reading import Reader
 
 _PUSHED = ("__pregel_push",)
 
 
-def ended(reader: Reader, _reducers: Reducers, at: Standing, mint: Mint) -> tuple[set[str], Step]:
+def ended(reader: Reader, at: Standing, mint: Mint) -> tuple[set[str], Step]:
     """Let the tasks of a checkpoint end as they stand: changes the board, and tells the step that does so.
 
     Raises:
@@ -53,3 +58,47 @@ def _acting(at: Standing) -> list[Acting]:
         path = task.path or path_of(place, task.node, sends)
         found.append(Acting(path, task.node or "", writes, triggers))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the pending writes of a checkpoint come to, nothing written.
+
+    Attributes:
+        before: the user's channels as they are.
+        after: as they would be.
+        evidence: reducer by reducer, what it rests on.
+        next: who would run then; None where that can't be known.
+    """
+
+    tasks: Snapshot
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    evidence: Sequence[str]
+    next: Sequence[str] | None
+
+
+def outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> Outcome:
+    """Apply the pending writes of a checkpoint to its state.
+
+    Raises:
+        Refused: a reducer isn't proven, or a delta channel's value isn't known.
+        NotSupported: threads of other kinds of graphs.
+    """
+    mint, of = Mint(), origin(reader, row.ref)
+    learned = Reducers(reader, row.ref, said, lambda: "(new id)")
+    must_be_known(of, of_state_graph=learned.past.of_state_graph)
+    at = standing(reader, of, learned)
+    before = dict(at.board.values)
+    _, step = ended(reader, at, mint)
+    made = successor(reader, mint, of, at.board, step, learned.past.deltas, row.checkpoint_id)
+    state = reader.decode(made)
+    then = snapshot(state, (), history=Around(reader, row.ref).others)
+    own = [channel for channel in {**before, **at.board.values} if not is_control(channel, state)]
+    return Outcome(
+        at.tasks,
+        {c: before[c] for c in own if c in before},
+        {c: at.board.values[c] for c in own if c in at.board.values},
+        [f"{channel} {words}" for channel, words in learned.used.items()],
+        then.next,
+    )

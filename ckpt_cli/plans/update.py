@@ -67,7 +67,7 @@ class _Writer:
         only = updates[0]
         if only.values is None and only.as_node == END:
             self._alone(updates)
-            self._put(*ended(self.reader, self.reducers, self.at, self.mint))
+            self._put(*ended(self.reader, self.at, self.mint))
         elif only.as_node == INPUT:
             self._alone(updates)
             self._input(only)
@@ -170,6 +170,7 @@ def plan(
     *,
     reducers: Mapping[str, Reducer] | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
+    verb: str = "update",
 ) -> Plan:
     """What the real call would write, one checkpoint a superstep.
 
@@ -190,15 +191,20 @@ def plan(
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
     short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
     ends = len(supersteps) == 1 and supersteps[0][0].as_node == END
+    gone = abandoned(at.tasks) if ends else dropped(at.tasks, writer.at.tasks, supersteps)
     return Plan(
         reason="",
         add=tuple(writer.records),
         basis=(seen(reader.saver, row.ref), seen(reader.saver, Ref(row.thread_id, row.ns, ""))),
-        verb="update",
+        verb=verb,
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "
         f"{upcoming(writer.at.tasks)}",
-        notes=(*writer.said, *_reduced(learned), *(() if ends else dropped(at.tasks, writer.at.tasks, supersteps))),
+        notes=(
+            *writer.said,
+            *_reduced(learned),
+            *gone,
+        ),
         result=made[-1].row.ref,
     )
 
@@ -206,6 +212,16 @@ def plan(
 def _reduced(reducers: Reducers) -> list[str]:
     told = [f"{channel} {words}" for channel, words in reducers.used.items()]
     return [f"reducers: {', '.join(told)}"] if told else []
+
+
+def abandoned(tasks: Snapshot) -> list[str]:
+    """What becomes of the tasks of a checkpoint that is ended, in words."""
+    if tasks.consumed:
+        return []
+    kept = [str(task.node) for task in tasks.tasks if task.status is Status.FINISHED]
+    gone = [f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED]
+    lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
+    return [*lines, *([f"abandoned: {', '.join(gone)}"] if gone else [])]
 
 
 def dropped(before: Snapshot, after: Snapshot, supersteps: Sequence[Sequence[Update]]) -> list[str]:

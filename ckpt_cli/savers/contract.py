@@ -5,8 +5,7 @@ inside `Saver.moment`, so that what one command prints is of one moment.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -37,8 +36,7 @@ class Ability(StrEnum):
     """Its writes name the task's path, and so the node."""
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(NamedTuple):
     """What a database is, told from its schema alone.
 
     Attributes:
@@ -53,7 +51,7 @@ class About:
     location: str
     generation: str
     layout: str
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str]
     size: int | None = None
 
 

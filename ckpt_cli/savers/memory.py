@@ -39,7 +39,7 @@ class MemorySaver(Saver):
 
     def about(self) -> About:
         """Says so."""
-        return About("memory", "memory", "this version's records", "memory")
+        return About("memory", "memory", "this version's records", "memory", {})
 
     def totals(self) -> Totals:
         """Count everything."""

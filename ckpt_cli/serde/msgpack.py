@@ -9,12 +9,10 @@ keeps its bytes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
-from ckpt_cli.serde.rescue import Rescue
 from ckpt_cli.values.node import Form, Node, Opened, opaque
 
 LEVELS = 400
@@ -36,8 +34,7 @@ class _Room(NamedTuple):
     copies: int
 
 
-@dataclass(slots=True)
-class _Unsettled:
+class _Unsettled(NamedTuple):
     """An object that is not shallow, before it is known how deep it stands."""
 
     code: int
@@ -88,12 +85,12 @@ class Unpacker:
         try:
             value = ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=hook)
         except ValueError:
-            value = Rescue(data, room.levels if room else LEVELS, hook, skip).value()
+            value = _rescued(data, room.levels if room else LEVELS, hook, skip)
         if room is None:
             return value
         box = [value]
         if not _is_within(box, room.levels):
-            box = [Rescue(data, room.levels, hook, skip).value()]
+            box = [_rescued(data, room.levels, hook, skip)]
         if unsettled:
             self._settle(box, room)
         return box[0]
@@ -149,6 +146,13 @@ class Unpacker:
 
 _UNTRACKED = -1  # the level under which shallow objects are remembered
 _EACH = 500  # bytes a remembered node takes beside its payload
+
+
+def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], skip: str) -> Any:
+    """What can be read of a payload that ormsgpack refuses."""
+    from ckpt_cli.serde.rescue import Rescue
+
+    return Rescue(data, levels, hook, skip).value()
 
 
 def _broken(code: int, data: bytes, problem: str) -> Node:

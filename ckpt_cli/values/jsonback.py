@@ -1,6 +1,6 @@
 """The JSON form of values read back: the inverse of `jsonform.to_json`."""
 
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +67,7 @@ def _map(data: dict[str, Any], done: Done) -> dict[Any, Any]:
 
 
 def _bytes(data: dict[str, Any]) -> bytes:
-    return b64decode(data["$bytes"], validate=True)
+    return a2b_base64(data["$bytes"], strict_mode=True)
 
 
 def _tuple(data: dict[str, Any], done: Done) -> tuple[Any, ...]:

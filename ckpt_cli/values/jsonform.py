@@ -15,7 +15,7 @@ that begin with ``$`` get one more. Where class and fields don't tell how an obj
 - ``$snapshot``, ``$undefined``, ``$opaque``, ``$broken``, ``$tuple`` (as a key): what they say
 """
 
-from base64 import b64encode
+from binascii import b2a_base64
 from math import isfinite
 from typing import Any
 
@@ -68,7 +68,7 @@ class _Writer:
         if isinstance(value, Node):
             return self._node(value)
         if isinstance(value, bytes | bytearray):
-            return {"$bytes": b64encode(value).decode()}
+            return {"$bytes": b2a_base64(value, newline=False).decode()}
         if isinstance(value, float):
             return {"$float": str(value)}
         if isinstance(value, tuple):
@@ -162,4 +162,4 @@ def _class(node: Node, shell: dict[str, Any]) -> None:
 def _bytes(node: Node, shell: dict[str, Any]) -> dict[str, Any]:
     if node.encoding and shell.get("$opaque") != node.encoding:
         shell["$encoding"] = node.encoding
-    return {**shell, "$bytes": b64encode(node.raw or b"").decode()}
+    return {**shell, "$bytes": b2a_base64(node.raw or b"", newline=False).decode()}

@@ -1,6 +1,6 @@
 """Values that mean something to LangGraph: messages, interrupts, Sends, overwrites; of every era, Python and JS."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.values.natural import arguments, is_secret, items, text
@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A chat message.
 
     Attributes:
@@ -37,7 +36,7 @@ class Message:
     role: str
     id: str | None
     text: str
-    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    tool_calls: Sequence[dict[str, Any]] = ()
     tool_call_id: str | None = None
     name: str | None = None
 
@@ -93,7 +92,7 @@ def message(value: Any) -> Message | None:
         role,
         _str(fields.get("id")),
         _content(fields.get("content")),
-        _calls(fields.get("tool_calls"), extra if isinstance(extra, dict) else {}),
+        _calls(fields.get("tool_calls"), extra if isinstance(extra, dict) else {}) or (),
         _str(fields.get("tool_call_id")),
         _str(fields.get("name")),
     )

@@ -139,7 +139,7 @@ class Node:
             state = state.get("state")
         elif opened.form not in _NAMED:
             return None
-        return state if isinstance(state, dict) and all(isinstance(k, str) for k in state) else None
+        return state if isinstance(state, dict) and _TEXT.issuperset(map(type, state)) else None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
@@ -165,6 +165,7 @@ def _sketch(state: Any) -> str:
     return f"<{state.type}>" if isinstance(state, Node) else repr(state)[:60]
 
 
+_TEXT = frozenset({str})
 _NAMED = frozenset({Form.KWARGS, Form.PYDANTIC_V1, Form.PYDANTIC, Form.LC1})
 
 

@@ -1,8 +1,7 @@
 """A checkpoint and its writes, decoded: what the pure logic of `history` works on."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ckpt_cli.model import Payload, Ref, Write
 
@@ -10,8 +9,7 @@ Version = int | str | float
 """A channel version: a plain int (JS, Mongo, langgraph 0.0), ``%032d.<md5>`` or ``%032d.<random>`` text."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """One checkpoint, decoded.
 
     Attributes:
@@ -33,7 +31,7 @@ class State:
     seen: Mapping[str, Mapping[str, Version]]
     metadata: Mapping[str, Any]
     updated: list[str] | None = None
-    sends: list[Any] = field(default_factory=list)
+    sends: Sequence[Any] = ()
 
     @property
     def source(self) -> str:

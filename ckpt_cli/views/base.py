@@ -1,19 +1,20 @@
 """`View`: what every command returns. Its fields, by name, are the ``--json`` contract and only ever grow."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 
 class View:
-    """The base of every view, which is a dataclass of plain fields, other dataclasses, and decoded values.
+    """The base of every view, which is a dataclass of plain fields, named tuples or dataclasses, and decoded values.
 
     Attributes:
         verb: names the text renderer, ``output/text/VERB.py``.
         rows_field: in a list, the field that ``--jsonl`` streams, one JSON object a line; "" where there is no list.
+        query_field: what ``--query`` looks into, where that is not the whole view.
     """
 
     verb: ClassVar[str]
     rows_field: ClassVar[str] = ""
+    query_field: ClassVar[str] = ""
 
     @property
     def exit_code(self) -> int:
@@ -21,8 +22,7 @@ class View:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Json:
+class Json(NamedTuple):
     """Data that is JSON already and is printed as it is, as a patch whose values were encoded before.
 
     Attributes:

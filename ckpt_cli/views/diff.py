@@ -1,14 +1,13 @@
 """What ``ckpt diff`` tells: what two checkpoints differ in."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import Json, View
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """One side of a comparison; `checkpoint_id` is null for the nothing before a first checkpoint."""
 
     thread_id: str

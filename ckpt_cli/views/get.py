@@ -15,6 +15,7 @@ class GetView(View):
     """
 
     verb: ClassVar[str] = "get"
+    query_field: ClassVar[str] = "value"
 
     thread_id: str
     ns: str

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
-from ckpt_cli.views.steps import InterruptView
+from ckpt_cli.views.interrupts import InterruptView
 
 
-@dataclass(slots=True)
-class Link:
+class Link(NamedTuple):
     """Another checkpoint of the same namespace.
 
     Attributes:
@@ -22,8 +21,7 @@ class Link:
     stored: bool = True
 
 
-@dataclass(slots=True)
-class Channel:
+class Channel(NamedTuple):
     """One channel of a checkpoint.
 
     Attributes:
@@ -45,8 +43,7 @@ class Channel:
     note: str | None = None
 
 
-@dataclass(slots=True)
-class TaskLine:
+class TaskLine(NamedTuple):
     """A task of the step that begins here.
 
     Attributes:
@@ -64,8 +61,7 @@ class TaskLine:
     namespaces: list[str]
 
 
-@dataclass(slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A payload as it is in the database.
 
     Attributes:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ckpt_cli.views.interrupts import InterruptView
+
 
 @dataclass(slots=True)
 class ChangeView:
@@ -30,14 +32,6 @@ class ChangeView:
     to: Mapping[str, int]
     size: int
     text: str = ""
-
-
-@dataclass(slots=True)
-class InterruptView:
-    """A question that waits for an answer; `id` is what ``Command(resume={id: …})`` takes, null where there is none."""
-
-    id: str | None
-    value: Any
 
 
 @dataclass(slots=True)

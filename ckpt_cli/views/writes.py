@@ -1,14 +1,13 @@
 """What ``ckpt writes`` tells: the writes stored on a checkpoint, by task."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ckpt_cli.views.base import View
-from ckpt_cli.views.steps import InterruptView
+from ckpt_cli.views.interrupts import InterruptView
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """One write.
 
     Attributes:
@@ -30,8 +29,7 @@ class Written:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class TaskWrites:
+class TaskWrites(NamedTuple):
     """What one task wrote.
 
     Attributes:

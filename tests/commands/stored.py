@@ -7,22 +7,13 @@ from typing import Any
 
 import ormsgpack
 
-from tests.hostile import IDS
-
-_TABLES = """
-CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-  parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
-  PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id));
-CREATE TABLE writes (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-  task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
-  task_path TEXT NOT NULL DEFAULT '', PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));
-"""
+from tests.hostile import IDS, TABLES
 
 
 def database(path: Path, *threads: str, **values: Any) -> Path:
     """A database whose threads (``t`` unless named) have one checkpoint each, with these channels."""
     connection = sqlite3.connect(path)
-    connection.executescript(_TABLES)
+    connection.executescript(TABLES)
     for thread in threads or ("t",):
         body = {
             "v": 4,

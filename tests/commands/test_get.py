@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.get import get
 from ckpt_cli.errors import ChannelNotFound, PathNotFound, PayloadCorrupt, UsageError
 from ckpt_cli.output.line import Page
@@ -103,3 +104,18 @@ def test_a_whole_process_prints_nothing_but_the_value(database: Database) -> Non
     command = [sys.executable, "-m", "ckpt_cli", "get", "-d", str(database("real")), "chat-linear", "messages"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", env=os.environ, check=True)
     assert (len(json.loads(done.stdout)), done.stderr) == (31, "")
+
+
+def test_a_query_is_of_the_value(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--query`` looks into what ``get`` prints, not into what stands around it in ``--json``."""
+    words = ["get", "chat-linear", "messages", "-d", str(database("real"))]
+    assert run([*words, "--query", "[0].content"]) == 0
+    assert json.loads(capsys.readouterr().out) == "You are a scripted bot."
+
+
+def test_a_namespace_by_its_beginning(database: Database) -> None:
+    """A beginning that only one namespace has is enough, and one that several have is told apart."""
+    path = database("real")
+    assert at(path, get, "subgraphs", "n", ns="child:afe").ns == "child:afeff8d5-25fd-4d3e-c929-9e5e8fc15d04"
+    with pytest.raises(UsageError, match="begins 2 namespaces"):
+        at(path, get, "subgraphs", "n", ns="child")

@@ -11,7 +11,7 @@ from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.views.log import LogView
 from tests import golden
-from tests.commands.looking import look
+from tests.commands.asking import look
 
 Database = Callable[[str], Path]
 

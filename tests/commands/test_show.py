@@ -130,9 +130,9 @@ def test_what_is_not_there_is_exit_code_4(
 
 
 def test_a_namespace_that_is_not_there_names_those_that_are(database: Database) -> None:
-    """The beginning of one narrows them down."""
+    """Also where the name is wrong from its first letter on."""
     with pytest.raises(CheckpointNotFound) as caught:
-        at(database("real"), show, "subgraph-interrupted", ns="child")
+        at(database("real"), show, "subgraph-interrupted", ns="kind")
     assert [name.partition(":")[0] for name in caught.value.candidates] == ["child", "child"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from ckpt_cli.commands.threads import Asked, Order, threads
 from ckpt_cli.errors import UsageError
 from tests import golden
-from tests.commands.looking import look
+from tests.commands.asking import look
 from tests.databases import DATABASES, KEYS
 
 Database = Callable[[str], Path]

@@ -12,7 +12,7 @@ from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.views.tree import TreeRow, TreeView
 from tests import golden
-from tests.commands.looking import look
+from tests.commands.asking import look
 from tests.databases import DATABASES, KEYS
 
 Database = Callable[[str], Path]

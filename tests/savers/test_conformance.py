@@ -1,7 +1,6 @@
 """The conformance class catches savers that are broken on purpose."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -20,7 +19,7 @@ class LosesAWrite(MemorySaver):
 
     def apply(self, plan: Plan) -> None:
         kept = (record for record in plan.add if not (isinstance(record, Write) and record.idx == 10))
-        super().apply(replace(plan, add=tuple(kept)))
+        super().apply(plan._replace(add=tuple(kept)))
 
 
 class SortsIndexesAsText(MemorySaver):
@@ -171,7 +170,7 @@ class ReplacesWhatIsNotThere(MemorySaver):
         held = {*self._checkpoints}
         added = tuple(r for r in plan.replace if isinstance(r, Checkpoint) and r.row.ref not in held)
         kept = tuple(r for r in plan.replace if r not in added)
-        yield from super().expand(replace(plan, add=(*plan.add, *added), replace=kept))
+        yield from super().expand(plan._replace(add=(*plan.add, *added), replace=kept))
 
 
 class ForgetsBeforeImages(MemorySaver):

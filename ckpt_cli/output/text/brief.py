@@ -4,9 +4,9 @@ Text stands in “quotes”; plain lists and dicts look like JSON; objects like 
 of a value is looked at as there is room for.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from json.encoder import encode_basestring
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, truncate
@@ -163,12 +163,12 @@ class _Brief:
         return f"“{self._truncated(text, cells - 2)}”"
 
     def _json_text(self, text: str, cells: int) -> str:
-        shown = json.dumps(text[: max(cells, 0) + 8], ensure_ascii=False)[1:-1]
+        shown = encode_basestring(text[: max(cells, 0) + 8])[1:-1]
         return f'"{self._truncated(shown, cells - 2)}"'
 
     def _truncated(self, text: str, cells: int) -> str:
         shown = truncate(text, max(cells, 1))
-        self.cut |= shown != clean(text)
+        self.cut |= shown is not text and shown != clean(text)
         return shown
 
 

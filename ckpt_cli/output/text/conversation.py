@@ -69,13 +69,14 @@ class Conversation:
 
     def _words(self, said: known.Message, room: int) -> Iterator[Line]:
         mark = (said.id or "") if self._full else short_id(said.id or "")
-        room -= cell_len(mark) + 2 if mark else 0
+        piped = self._page.width is None
+        room -= cell_len(mark) + 2 if mark and not piped else 0
         name: Line = [("node", f"{said.name}  ")] if said.name and said.role == "tool" else []
         lines = [[line] for line in self._paragraphs(said, room - line_len(name))]
         lines += [self._call(call, room) for call in said.tool_calls]
         for at, spans in enumerate(lines):
             first = [*name, *spans] if at == 0 else spans
-            gap = 2 if self._page.width is None else max(room - line_len(first), 0) + 2
+            gap = 2 if piped else max(room - line_len(first), 0) + 2
             yield [*first, ("", " " * gap), ("muted", mark)] if mark and at == 0 else first
 
     def _paragraphs(self, said: known.Message, room: int) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.text.values import brief
+from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
-from ckpt_cli.views.steps import InterruptView
 
 
 def render(view: QuestionsView, page: Page) -> Iterator[Line]:

@@ -6,8 +6,8 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.values import behind, brief
+from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
-from ckpt_cli.views.steps import InterruptView
 
 STATUS = {
     "finished": ("good", "✓ finished"),

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from shlex import quote
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.shell import command, visible
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import error, joined, padded, question, split
 from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
@@ -24,7 +24,7 @@ def render(view: ThreadsView, page: Page) -> Iterator[Line]:
     if page.width is None:
         yield from map(_plain, view.threads)
     elif not view.threads:
-        yield [("muted", "no such thread" if not view.asked else f"no thread is {' or '.join(view.asked)}")]
+        yield [("muted", "no threads" if not view.asked else f"no thread is {' or '.join(view.asked)}")]
     elif view.asked in (["waiting"], ["failed"]):
         yield from _blocks(view, page, page.width)
     else:
@@ -46,7 +46,7 @@ class _Table:
         narrow = width < _NARROW
         self._count = "ckpts" if narrow else "checkpoints"
         self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
-        self._id = min(max(cell_len(one.thread_id) for one in view.threads), _ID[not narrow])
+        self._id = min(max(cell_len(visible(one.thread_id)) for one in view.threads), _ID[not narrow])
 
     def lines(self) -> Iterator[Line]:
         columns = [self._columns(one) for one in self._view.threads]
@@ -75,7 +75,7 @@ class _Table:
     def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
         branches = any(thread.branches > 1 for thread in self._view.threads)
         found: list[tuple[str, Line]] = [
-            ("thread", [("title", truncate(one.thread_id, self._id))]),
+            ("thread", [("title", truncate(visible(one.thread_id), self._id))]),
             ("active", [("muted", _ago(one.updated, self._page))]),
             ("step", [("", "" if one.step is None else str(one.step))]),
             (self._count, [("", f"{one.checkpoints:,}")]),
@@ -122,7 +122,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
     yield [("title", f"{count:,} thread{'s' if count > 1 else ''} {many if count > 1 else one_word} {end}")]
     for one in view.threads:
         yield []
-        head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", one.thread_id)]]
+        head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", visible(one.thread_id))]]
         head.append([("muted", _ago(one.updated, page))])
         quoted = one.title if one.title.startswith(("{", "[")) else f"“{one.title}”"
         head.append([("muted", quoted)] if one.title else [])
@@ -133,7 +133,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         for failed in one.errors:
             lines = _lines(error(failed.error, None), width - column - 6, 6)
             yield from _labelled(failed.node, column, [[("bad", line)] for line in lines])
-        yield [("muted", f"    ckpt show {quote(one.thread_id)}")]
+        yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
     if view.more:
         yield []
         yield [("muted", "… and more: --limit 0 shows all")]

@@ -16,6 +16,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import Any, Protocol, TypeVar
@@ -23,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.savers.contract import HalfWrittenError
 from ckpt_cli.savers.sqlite.files import Survey, Way, survey
+from ckpt_cli.savers.sqlite.locks import WITHOUT_LOCKS
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -44,12 +46,8 @@ def connect(path: Path, options: str = "") -> sqlite3.Connection:
     """A connection in autocommit; text that isn't UTF-8 is carried, not refused."""
     address = f"file:{_quoted(path)}?{options}"
     connection = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
-    connection.text_factory = _text
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return connection
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _quoted(path: Path) -> str:
@@ -181,7 +179,7 @@ class ReadOnlyFile:
             connection.execute("SELECT count(*) FROM sqlite_schema")
 
 
-_OPTIONS = {Way.LIVE: "mode=ro", Way.LEFT: "mode=ro&vfs=unix-none", Way.STILL: "mode=ro&immutable=1"}
+_OPTIONS = {Way.LIVE: "mode=ro", Way.LEFT: f"mode=ro&vfs={WITHOUT_LOCKS}", Way.STILL: "mode=ro&immutable=1"}
 
 
 def explained(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:

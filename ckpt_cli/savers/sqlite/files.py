@@ -1,17 +1,15 @@
 """What stands on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
 
-import os
 from enum import Enum
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from struct import pack, unpack
 from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.sqlite.locks import held
 from ckpt_cli.savers.sqlite.wal import committed
 
 _MAGIC = b"SQLite format 3\x00"
-_ALIVE = 128  # the byte of a -shm that every connection keeps locked (sqlite 3.40, ``os_unix.c: UNIX_SHM_DMS``)
 
 
 class Way(Enum):
@@ -58,7 +56,7 @@ def _survey(path: Path, header: bytes) -> Survey:
     log, shared = _beside(path, "-wal"), _beside(path, "-shm")
     file, log_mark = _mark(path), _mark(log)
     way = Way.STILL
-    if wal_mode and _exists(shared) and _exists(log) and _held(shared):
+    if wal_mode and _exists(shared) and _exists(log) and held(shared):
         way = Way.LIVE
     elif wal_mode and committed(log, log_mark):
         way = Way.LEFT
@@ -108,32 +106,3 @@ def _mark(path: Path) -> tuple[int, int, int]:
     except FileNotFoundError:
         return _ABSENT
     return (status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-def _held(shared: Path) -> bool:
-    """Whether some process has the database open, by asking, not by taking a lock.
-
-    Locks of this very process are seen only where the system has F_OFD_GETLK; where nobody is seen the file is read as
-    LEFT or STILL, which notices a writer afterwards.
-    """
-    try:
-        import fcntl
-
-        question = getattr(fcntl, "F_OFD_GETLK", fcntl.F_GETLK)
-        with shared.open("rb") as file:
-            answer = fcntl.fcntl(file, question, _flock(fcntl.F_WRLCK))
-    except (ImportError, FileNotFoundError, PermissionError):
-        return False
-    kind: int = unpack(_FLOCK, answer)[_KIND]
-    return kind != fcntl.F_UNLCK
-
-
-_LINUX = os.uname().sysname == "Linux"
-_FLOCK = "hhqqi4x" if _LINUX else "qqihh"
-_KIND = 0 if _LINUX else 3
-
-
-def _flock(kind: int) -> bytes:
-    if _LINUX:
-        return pack(_FLOCK, kind, os.SEEK_SET, _ALIVE, 1, 0)
-    return pack(_FLOCK, _ALIVE, 1, 0, kind, os.SEEK_SET)
