@@ -1,0 +1,85 @@
+"""``ckpt replay``: what a checkpoint's pending writes come to, and keeping them."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from ckpt_cli.commands.options import Ns, Rev, Thread
+from ckpt_cli.commands.update import reducer_of
+from ckpt_cli.history.channels import CONTROL_WRITES, END, is_control
+from ckpt_cli.history.diff import differences
+from ckpt_cli.history.reducers import Reducer
+from ckpt_cli.history.snapshot import Status, Task
+from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.plans import replay as plans
+from ckpt_cli.plans import update
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.reading import Reader
+from ckpt_cli.session import Session
+from ckpt_cli.values.state import State
+from ckpt_cli.views.plan import PlanView
+from ckpt_cli.views.replay import ReplayedTask, ReplayView, WriteLine
+
+
+def replay(
+    session: Session,
+    thread: Thread,
+    rev: Rev = "@",
+    commit: Annotated[
+        bool, typer.Option("--commit", help="Keep what finished tasks wrote, and abandon the others.")
+    ] = False,
+    reducer: Annotated[
+        list[str] | None,
+        typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
+    ] = None,
+    ns: Ns = "",
+) -> PlanView | ReplayView:
+    """Apply a checkpoint's pending writes to its state, and tell what would run again.
+
+    Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: what finished
+    tasks wrote is kept, waiting and failed tasks are abandoned.
+
+    Examples:
+      ckpt replay support-42
+      ckpt replay support-42 --commit --reason "the crm is down for good"
+    """
+    said = dict(reducer_of(one) for one in reducer or ())
+    if not commit:
+        return session.look(lambda r: run(r, r.resolve(thread, rev, ns), said))
+    ends = [[update.Update(None, END)]]
+
+    def planned(reader: Reader) -> Plan:
+        row = reader.resolve(thread, rev, ns)
+        return update.plan(reader, row, Mint(session.clock), ends, reducers=said, verb="replay")
+
+    return session.change(session.look(planned))
+
+
+def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:
+    """A checkpoint with its pending writes applied."""
+    found, state = plans.outcome(reader, row, said), reader.state(row.ref)
+    return ReplayView(
+        row.thread_id,
+        row.checkpoint_id,
+        reader.short(row.thread_id)(row.checkpoint_id),
+        state.step,
+        found.tasks.consumed,
+        [_task(task, state) for task in found.tasks.tasks],
+        differences(found.before, found.after),
+        list(found.evidence),
+        None if found.next is None else list(found.next),
+    )
+
+
+def _task(task: Task, state: State) -> ReplayedTask:
+    finished = task.status is Status.FINISHED
+    writes = [WriteLine(w.channel, w.value) for w in task.writes if not is_control(w.channel, state)]
+    return ReplayedTask(
+        task.node,
+        str(task.status),
+        not finished,
+        task.error,
+        [asked.value for asked in task.interrupts] if task.status is Status.WAITING else [],
+        [write for write in writes if write.channel not in CONTROL_WRITES],
+    )

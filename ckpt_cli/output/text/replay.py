@@ -1,0 +1,60 @@
+"""A replayed checkpoint as text: its tasks, what their writes make of the state, and what would run again."""
+
+from collections.abc import Iterator
+
+from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.text.diff import changed
+from ckpt_cli.output.text.tasks import STATUS
+from ckpt_cli.views.replay import ReplayedTask, ReplayView
+
+
+def render(view: ReplayView, page: Page) -> Iterator[Line]:
+    """Tasks, state and words on a screen; a row a task in a pipe."""
+    if page.width is None:
+        for task in view.tasks:
+            told = (task.node or "", task.status, "again" if task.again else "kept", _said(task, None, page))
+            yield row([("", cell)] for cell in told)
+        return
+    yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"  step {view.step}")]
+    if not view.tasks:
+        yield [("muted", "nothing runs there")]
+        return
+    column = max(cell_len(task.node or "unknown node") for task in view.tasks)
+    for task in view.tasks:
+        yield _task(task, column, page)
+    yield from _state(view, page)
+
+
+def _task(task: ReplayedTask, column: int, page: Page) -> Line:
+    kept = "would run again" if task.again else "kept, not run again"
+    room = max(page.width - column - len(kept) - 18, 8) if page.width else None
+    style, word = STATUS.get(task.status, ("muted", task.status))
+    node = pad(task.node or "unknown node", column)
+    line: Line = [("node", node), ("", "  "), (style, word), ("", "  "), ("", _said(task, room, page))]
+    return [*line, ("muted", f"  {kept}")]
+
+
+def _said(task: ReplayedTask, room: int | None, page: Page) -> str:
+    if task.asks:
+        return brief(task.asks[0], room, reveal=page.reveal)
+    if task.error is not None and task.again:
+        return task.error if isinstance(task.error, str) else brief(task.error, room, reveal=page.reveal)
+    return ", ".join(f"{write.channel} {brief(write.value, room, reveal=page.reveal)}" for write in task.writes)
+
+
+def _state(view: ReplayView, page: Page) -> Iterator[Line]:
+    if view.changes:
+        yield [("muted", "the state would be")]
+        yield from changed(view.changes, page, 2)
+    if view.reducers:
+        yield [("muted", f"Reducers: {', '.join(view.reducers)}")]
+    again = [task.node or "an unknown node" for task in view.tasks if task.again]
+    if view.consumed:
+        yield [("muted", "A child continues it: nothing of it is pending.")]
+        return
+    yield [("", f"If resumed now: {', '.join(again) or 'nothing'} would run{'' if again else '; all have finished'}.")]
+    after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
+    gone = f" and abandons {', '.join(again)}" if again else ""
+    yield [("muted", f"Nothing written. --commit keeps what has finished{gone}: next {after}.")]

@@ -1,0 +1,111 @@
+"""``ckpt replay`` tells what the real END makes of pending writes, and says in words what would run again."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END
+
+from ckpt_cli.app import run as ckpt
+from ckpt_cli.commands import replay
+from ckpt_cli.history.reducers import APPEND, LAST
+from ckpt_cli.plans.replay import outcome
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.serde.codec import Codec
+from tests.real_graphs import asking, on
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Path:
+    """A thread where one task has finished and two wait for answers."""
+    path = tmp_path / "agent.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        asking(SqliteSaver(connection), many=True).invoke({"log": ["in"], "n": 1}, on("t"))
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+def test_the_state_told_is_the_one_that_end_leaves(waiting: Path) -> None:
+    """What replay says of state and next is what the library has after its own END; nothing was written."""
+    with closing(open_file(waiting)) as saver:
+        reader = Reader(saver, Codec())
+        found = reader.moment(lambda: outcome(reader, reader.resolve("t"), {"log": APPEND, "n": LAST}))
+        assert saver.count("t") == 3
+    with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
+        graph = asking(SqliteSaver(connection), many=True)
+        graph.update_state(on("t"), None, as_node=END)
+        state = graph.get_state(on("t"))
+    assert dict(found.after) == state.values
+    assert tuple(found.next or ()) == state.next
+
+
+def test_the_tasks_told(waiting: Path) -> None:
+    """Finished tasks are kept with their writes, the others would run again."""
+    with closing(open_file(waiting)) as saver:
+        reader = Reader(saver, Codec())
+        view = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
+    assert [(task.node, task.status, task.again) for task in view.tasks] == [
+        ("fine", "finished", False),
+        ("legal", "waiting", True),
+        ("review", "waiting", True),
+    ]
+    assert [(write.channel, write.value) for write in view.tasks[0].writes] == [("log", ["fine"])]
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command line says, piped."""
+    capsys.readouterr()
+    assert ckpt(list(words)) == 0
+    return capsys.readouterr().out
+
+
+def test_committed_and_taken_back(
+    waiting: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """--commit writes the checkpoint that END would, names what is abandoned, and undo takes it away again."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    told = asked(capsys, "replay", "t", "--db", str(waiting), "--commit", "--yes")
+    assert "abandoned: legal (waiting), review (waiting)" in told
+    assert "kept: what fine wrote" in told
+    with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
+        graph = asking(SqliteSaver(connection), many=True)
+        assert graph.get_state(on("t")).values["log"][-1] == "fine"
+    asked(capsys, "undo", "--db", str(waiting), "--yes")
+    view: dict[str, Any] = json.loads(asked(capsys, "replay", "t", "--db", str(waiting), "--json"))
+    assert view["step"] == 1
+
+
+def test_updated_by_command_line(
+    waiting: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Values, node and way on are given as options; a bulk update makes a checkpoint a line."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    words = [
+        "--values",
+        '{"log": ["me"], "n": 5}',
+        "--as-node",
+        "review",
+        "--next",
+        "END",
+        "--reducer",
+        "n=last",
+        "--yes",
+    ]
+    told = asked(capsys, "update", "t", "--db", str(waiting), *words)
+    assert "as review: then END, as you say" in told
+    lines = tmp_path / "bulk.jsonl"
+    lines.write_text(
+        '{"values": {"log": ["x"]}, "as_node": "write", "next": ["fine"]}\n'
+        '{"values": {"n": 7}, "as_node": "fine", "next": []}\n'
+    )
+    asked(capsys, "update", "t", "--db", str(waiting), "--bulk", str(lines), "--reducer", "n=last", "--yes")
+    with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
+        states = list(asking(SqliteSaver(connection), many=True).get_state_history(on("t")))
+    assert [state.metadata["step"] for state in states[:3]] == [4, 3, 2]
+    assert states[0].values == {"log": ["in", "write", "me", "x"], "n": 7}
+    assert states[1].next == ("fine",)
