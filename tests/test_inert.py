@@ -23,6 +23,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "grep": [["grep", "touch"]],
     "info": [["info"]],
     "fork": [["fork", "{thread}", "@", "--dry-run"], ["fork", "{thread}", "@", "--to", "elsewhere", "--dry-run"]],
+    "replay": [["replay", "{thread}"], ["replay", "{thread}", "--commit", "--dry-run"]],
     "rollback": [["rollback", "{thread}", "@^", "--dry-run"]],
     "resume": [["resume", "{thread}"], ["resume", "{thread}", "--value", "true", "--dry-run"]],
     "edit": [["edit", "{thread}", "--set", "bad=1", "--dry-run"], ["edit", "{thread}", "--unset", "bad", "--dry-run"]],
@@ -113,7 +114,7 @@ READ_WITH = {
 CHANGE_WITH = {"random", "_random", "math", "_sha512", "tempfile"}
 """What a plan needs beside: chance for its ids, and a place for rows that are more than memory should hold."""
 
-CHANGING = {"fork", "rollback", "resume", "edit", "update", "delete", "undo"}
+CHANGING = {"fork", "replay", "rollback", "resume", "edit", "update", "delete", "undo"}
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ckpt_cli.model import NULL_TASK, Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
-from tests.real_graphs import SCENARIOS, Graph
+from tests.graphs import SCENARIOS, Graph
 from tests.truth_deviations import differences
 from tests.truth_rendering import canonical, rendered
 

@@ -1,9 +1,9 @@
 """The memory saver: what the contract means, in dicts. Every other saver must do what this one does."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.errors import Refused
 from ckpt_cli.model import (
     Checkpoint,
     CheckpointRow,
@@ -171,6 +171,9 @@ class MemorySaver(Saver):
         return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
 
 
+_APART = "channel "
+
+
 def _name(record: Record) -> Ref | WriteKey:
     return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
 
@@ -190,11 +193,11 @@ def _from_key(relation: str, key: Row) -> Ref | WriteKey:
 def _row(record: Record) -> Row:
     """A record as the columns that the log keeps."""
     if isinstance(record, Checkpoint):
-        if record.channels is not None:
-            raise NotSupported("the memory saver keeps a checkpoint whole")
         row, body, metadata = record.row, record.body, record.metadata
         own = {"parent": row.parent_id, "tag": body.tag, "data": body.data}
-        return {**_key(row.ref)[1], **own, "metadata_tag": metadata.tag, "metadata": metadata.data}
+        told = {**_key(row.ref)[1], **own, "metadata_tag": metadata.tag, "metadata": metadata.data}
+        apart = {f"{_APART}{name}": f"{p.tag}:".encode() + p.data for name, p in (record.channels or {}).items()}
+        return {**told, "apart": record.channels is not None, **apart}
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
     said = {"channel": record.channel, "task_path": record.task_path}
@@ -209,4 +212,11 @@ def _record(relation: str, row: Row) -> Record:
         told = (words["task_id"], words["idx"], words["channel"], words["task_path"])
         return Write(*place, *told, payload, len(payload.data))
     skeleton = CheckpointRow(*place, words["parent"], len(payload.data))
-    return Checkpoint(skeleton, payload, Payload(words["metadata_tag"], words["metadata"]))
+    metadata = Payload(words["metadata_tag"], words["metadata"])
+    return Checkpoint(skeleton, payload, metadata, _channels(words) if words["apart"] else None)
+
+
+def _channels(words: Mapping[str, Any]) -> dict[str, Payload]:
+    """The payloads of the channels that are kept apart from the body."""
+    parts = {name.removeprefix(_APART): data.partition(b":") for name, data in words.items() if name.startswith(_APART)}
+    return {name: Payload(tag.decode(), data) for name, (tag, _, data) in parts.items()}

@@ -17,7 +17,10 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Send
 
 from ckpt_cli.app import run
-from tests.real_graphs import SCENARIOS, Deltas, Graph, chat_graph, line, nested, on, says
+from tests.graphs import SCENARIOS, Graph
+from tests.graphs.building import line, on, says
+from tests.graphs.kinds import Deltas
+from tests.graphs.lines import chat_graph, nested
 
 _KEYS = {"checkpoints": 3, "writes": 5}
 

@@ -24,7 +24,10 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
-from tests.real_graphs import SCENARIOS, Bag, Deltas, Graph, asking, chat_graph, failing, line, nested, on, says
+from tests.graphs import SCENARIOS, Graph
+from tests.graphs.building import Bag, line, on, says
+from tests.graphs.kinds import Deltas, failing
+from tests.graphs.lines import asking, chat_graph, nested
 
 Build = Callable[[Any], Graph]
 THREAD = "t"

@@ -17,7 +17,8 @@ from ckpt_cli.plans.replay import outcome
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
-from tests.real_graphs import asking, on
+from tests.graphs.building import on
+from tests.graphs.lines import asking
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
-from tests.real_graphs import Bag, Graph, asking, line, nested, on, says
+from tests.graphs import Graph
+from tests.graphs.building import Bag, line, on, says
+from tests.graphs.lines import asking, nested
 
 Build = Callable[[Any], Graph]
 THREAD = "t"

@@ -24,7 +24,8 @@ from ckpt_cli.plans.update import Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
-from tests.real_graphs import SCENARIOS, on
+from tests.graphs import SCENARIOS
+from tests.graphs.building import on
 
 Config = dict[str, Any]
 
