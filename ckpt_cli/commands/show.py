@@ -17,6 +17,7 @@ from ckpt_cli.output.quantities import iso
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
@@ -97,7 +98,7 @@ def run(
 
 
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
-    before = _versions_before(reader, state, lineage)
+    before = _parent(reader, state, lineage)
     values = state.values if raw else {**state.values, **reader.values(state.ref)}
     deltas = reader.deltas(state.ref)
     found = {}
@@ -109,7 +110,7 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
             value=value,
             empty=name not in values,
             version=version,
-            changed=name in state.updated if before is None and state.updated else version != (before or {}).get(name),
+            changed=_changed(name, state, before),
             control=is_control(name, state),
             problem=value.problem if broken and isinstance(value, Node) else None,
             note=_delta(deltas[name]) if name in deltas else None,
@@ -127,15 +128,24 @@ def _delta(rebuilt: "Rebuilt") -> str:
     return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{f' {how}' if count else ''}"
 
 
-def _versions_before(reader: Reader, state: State, lineage: Lineage) -> dict[str, Any] | None:
-    """The parent's versions; none where the checkpoint is a first one, None where the parent can't be read."""
+def _parent(reader: Reader, state: State, lineage: Lineage) -> State | None:
+    """The parent; None where the checkpoint is a first one, or the parent can't be read."""
     parent = lineage.parent(state.ref.checkpoint_id)
-    if parent is None:
-        return {}
     try:
-        return dict(reader.state(Ref(state.ref.thread_id, state.ref.ns, parent)).versions)
+        return None if parent is None else reader.state(Ref(state.ref.thread_id, state.ref.ns, parent))
     except PayloadCorrupt:
         return None
+
+
+def _changed(name: str, state: State, parent: State | None) -> bool:
+    """Whether a channel holds another value than at the parent; a new version alone may hold the same."""
+    if parent is None:
+        return name in state.updated if state.updated else name in state.versions
+    if state.versions.get(name) == parent.versions.get(name):
+        return False
+    if name not in state.values or name not in parent.values:
+        return True
+    return not same(state.values[name], parent.values[name])
 
 
 def _wanted(found: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:

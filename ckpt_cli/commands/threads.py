@@ -55,10 +55,11 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     candidates: Iterator[Thread] = _candidates(reader, wanted)
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
-    found = (one for thread in candidates if _fits(one := Standing(reader, thread), wanted))
+    unread: list[str] = []
+    found = (one for thread in candidates if _fits(one := Standing(reader, thread), wanted, unread))
     some = [one.view() for one in islice(found, wanted.limit or None)]
     more = bool(wanted.limit) and next(found, None) is not None
-    return ThreadsView(some, more, list(wanted.statuses), wide)
+    return ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
 
 
 def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
@@ -95,10 +96,13 @@ def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thr
     return sorted(threads, key=keys[order], reverse=True)
 
 
-def _fits(one: Standing, wanted: Wanted) -> bool:
-    if wanted.statuses and one.status not in wanted.statuses:
-        return False
-    return wanted.where is None or wanted.where.matches(one.name)
+def _fits(one: Standing, wanted: Wanted, unread: list[str]) -> bool:
+    """Whether a thread is asked for; a head that can't be read is told, for nobody knows whether it would fit."""
+    fits = not wanted.statuses or one.status in wanted.statuses
+    fits = fits and (wanted.where is None or wanted.where.matches(one.name))
+    if one.problem:
+        unread.append(one.problem)
+    return fits
 
 
 def threads(
@@ -142,10 +146,13 @@ def threads(
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
     view = session.look(lambda reader: run(reader, wanted, wide=wide))
-    if wanted.where is not None and wanted.where.complaint:
+    if wanted.where is not None and wanted.where.complaint and not view.unreadable:
         session.say(wanted.where.complaint)
-    unread = [one for one in view.threads if one.problem]
+    unread = max(view.unreadable, sum(one.problem is not None for one in view.threads))
     if unread:
-        count = "1 thread" if len(unread) == 1 else f"{len(unread):,} threads"
-        session.say(f"{count} can't be read: {unread[0].problem}")
+        problem = view.problem or next(one.problem for one in view.threads if one.problem)
+        least = "at least " if view.more else ""
+        session.say(
+            f"{least}{unread:,} thread{'' if unread == 1 else 's'} can't be read: {problem.removesuffix(' @ $')}"
+        )
     return view

@@ -7,7 +7,7 @@ import typer
 from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.history import channels
 from ckpt_cli.history.changes import is_output
-from ckpt_cli.history.naming import Names, place
+from ckpt_cli.history.naming import place
 from ckpt_cli.history.snapshot import status_of
 from ckpt_cli.history.tasks import caller, identified
 from ckpt_cli.model import NULL_TASK
@@ -57,6 +57,7 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, names = reader.state(row.ref), reader.names(row.ref)
+    due = {task.id: task.node for task in reader.snapshot(row.ref).tasks}
     by_task: dict[str, list[TaskWrite]] = {}
     for write in reader.writes(row.ref):
         by_task.setdefault(write.task_id, []).append(write)
@@ -67,12 +68,14 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
         short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
-        tasks=[_task(task_id, kept, names, state) for task_id, kept in by_task.items()],
+        tasks=[
+            _task(task_id, names.node(task_id) or due.get(task_id), kept, state) for task_id, kept in by_task.items()
+        ],
     )
 
 
-def _task(task_id: str, kept: list[TaskWrite], names: Names, state: State) -> TaskWrites:
-    node, path = names.node(task_id), next((write.row.task_path for write in kept), "")
+def _task(task_id: str, node: str | None, kept: list[TaskWrite], state: State) -> TaskWrites:
+    path = next((write.row.task_path for write in kept), "")
     by = _by(task_id, path, state)
     status = str(status_of(kept)) if by in ("task", "call") else ""
     return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in kept])

@@ -28,7 +28,7 @@ class Channel(NamedTuple):
         value: null where the channel is empty.
         empty: it has a version and holds nothing.
         version: as stored, null where there is none.
-        changed: its version is not the parent's.
+        changed: its value is not the parent's.
         control: the graph's own, no part of the user's state.
         problem: why it can't be decoded, null where it can.
         note: how a value that is not stored here was found (a delta channel), null for others.

@@ -74,6 +74,8 @@ class ThreadsView(View):
         more: whether there are more than were asked for.
         asked: the statuses that were asked for.
         wide: whether every column is wanted.
+        unreadable: threads looked at whose head can't be decoded; a filter can't tell whether it wants them.
+        problem: why, of the first of them.
     """
 
     verb: ClassVar[str] = "threads"
@@ -83,3 +85,10 @@ class ThreadsView(View):
     more: bool = False
     asked: list[str] = field(default_factory=list)
     wide: bool = False
+    unreadable: int = 0
+    problem: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """5 where nothing was found and something couldn't be read."""
+        return 5 if self.unreadable and not self.threads else 0

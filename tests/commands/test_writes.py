@@ -56,3 +56,9 @@ def test_a_send_names_the_node_it_calls(database: Database) -> None:
     view = at(database("real"), writes, "mapreduce", "step:0")
     sent = [write for task in view.tasks for write in task.writes if write.kind == "send"]
     assert [(write.to, write.value) for write in sent] == [("work", {"i": n, "tag": f"t{n}"}) for n in range(12)]
+
+
+def test_sent_tasks_are_named(database: Database) -> None:
+    """A node that only Sends start is named, also while its task waits."""
+    view = at(database("real"), writes, "mapreduce-interrupted")
+    assert {task.node for task in view.tasks} == {"work"}
