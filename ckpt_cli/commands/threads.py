@@ -148,11 +148,14 @@ def threads(
     view = session.look(lambda reader: run(reader, wanted, wide=wide))
     if wanted.where is not None and wanted.where.complaint and not view.unreadable:
         session.say(wanted.where.complaint)
-    unread = max(view.unreadable, sum(one.problem is not None for one in view.threads))
-    if unread:
-        problem = view.problem or next(one.problem for one in view.threads if one.problem)
-        least = "at least " if view.more else ""
-        session.say(
-            f"{least}{unread:,} thread{'' if unread == 1 else 's'} can't be read: {problem.removesuffix(' @ $')}"
-        )
+    _tell_unread(view, session.say)
     return view
+
+
+def _tell_unread(view: ThreadsView, say: Callable[[str], None]) -> None:
+    unread = max(view.unreadable, sum(one.problem is not None for one in view.threads))
+    if not unread:
+        return
+    problem = view.problem or next(one.problem for one in view.threads if one.problem)
+    some = f"{'at least ' if view.more else ''}{unread:,} thread{'' if unread == 1 else 's'}"
+    say(f"{some} can't be read: {problem.removesuffix(' @ $')}")
