@@ -8,6 +8,8 @@ import pytest
 
 from tests.databases import unpacked
 
+pytest_plugins: list[str] = []
+
 _OUTSIDE = (
     "CKPT_DB",
     "NO_COLOR",
@@ -20,6 +22,11 @@ _OUTSIDE = (
     "LESS",
     "LANGGRAPH_AES_KEY",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--require`` is for machines that must have everything."""
+    parser.addoption("--require", action="store_true", help="what would be skipped for want of something fails")
 
 
 @pytest.fixture(autouse=True)
