@@ -1,17 +1,31 @@
-"""Both layouts of a stored checkpoint, one whole body or a header with a payload per channel, become one `State`."""
+"""Both layouts of a stored checkpoint, one whole body or a header with a payload per channel, become one `State`.
+
+And back: `whole` gives the checkpoint object with every value in it, `placed` puts an edited one where the database
+keeps its parts.
+"""
 
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
-from ckpt_cli.model import Checkpoint, Payload, Ref
+from ckpt_cli.history.channels import is_snapshot
+from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.values.known import text
 from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, Version
 
 Decode = Callable[[Payload], Any]
+
+
+class Encode(Protocol):
+    """`serde.codec.Codec.encode`."""
+
+    def __call__(self, value: Any, like: Payload) -> Payload:
+        """A value in the encoding of `like`."""
+
 
 _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 
@@ -74,6 +88,64 @@ def _sends(
     if row.parent_id is None or not isinstance(v, int) or v >= 4:
         return []
     return written_on(Ref(row.thread_id, row.ns, row.parent_id))
+
+
+def whole(checkpoint: Checkpoint, decode: Decode) -> dict[str, Any]:
+    """The checkpoint object with the values of all its channels in it, wherever they are kept.
+
+    Raises:
+        PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
+    """
+    body = must_be_mapping(decode(checkpoint.body), f"checkpoint {checkpoint.row.checkpoint_id}")
+    if checkpoint.channels is None:
+        return body
+    return {**body, "channel_values": _values(body, checkpoint.channels, decode)}
+
+
+def placed(
+    row: CheckpointRow,
+    body: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    like: Checkpoint,
+    decode: Decode,
+    encode: Encode,
+    *,
+    marked: bool = False,
+) -> Checkpoint:
+    """A checkpoint object with its parts where `like` has them; what is the same as there keeps its very bytes.
+
+    Where channels are kept apart, simple values stand in the header if that has a place for them; `marked` is whether
+    a delta snapshot leaves ``true`` there (checkpoint-postgres 3.2, ``__init__.py: put``).
+    """
+    told = encode(metadata, like=like.metadata)
+    if like.channels is None:
+        return Checkpoint(row, encode(body, like=like.body), told, None)
+    values, versions = named(body.get("channel_values")), named(body.get("channel_versions"))
+    old = must_be_mapping(decode(like.body), "the header")
+    has_place, before = "channel_values" in old, _versions(old.get("channel_versions"))
+    inline = {c: value for c, value in values.items() if has_place and isinstance(value, None | str | int | float)}
+    apart = {c: _payload(v, like.channels.get(c), like, decode, encode) for c, v in values.items() if c not in inline}
+    apart |= {
+        c: payload
+        for c, payload in like.channels.items()
+        if payload.tag == "empty" and c not in values and versions.get(c, before) == before.get(c)
+    }
+    inline |= {c: True for c, value in values.items() if has_place and marked and is_snapshot(value)}
+    header = {key: value for key, value in body.items() if key != "channel_values"}
+    header |= {"channel_values": inline} if has_place else {}
+    return Checkpoint(row, encode(header, like=like.body), told, apart)
+
+
+def _payload(value: Any, old: Payload | None, like: Checkpoint, decode: Decode, encode: Encode) -> Payload:
+    """A channel's value as the others of its checkpoint are stored."""
+    if old is not None and old.tag != "empty":
+        return old if same(decode(old), value) else encode(value, like=old)
+    tags = {payload.tag: payload for payload in (like.channels or {}).values()}
+    locked = next((payload for tag, payload in tags.items() if "+" in tag), None)
+    plain = Payload("json", b"null") if "json" in tags and "msgpack" not in tags else Payload("msgpack", b"\xc0")
+    if value is None and locked is None:
+        return NULL if plain.tag == "msgpack" else plain
+    return encode(value, like=locked or plain)
 
 
 def must_be_mapping(value: Any, what: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Seen
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.contract import Ability, Saver
 
 ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""
@@ -40,16 +40,21 @@ def write(saver: Saver, log: OperationLog, heading: Heading, expand: Callable[[]
         saver.change(log.changes(logged[0]))
 
     try:
-        saver.transaction(work)
+        with log.alone(needed=Ability.ATOMIC not in saver.abilities):
+            saver.transaction(work)
+            _finish(log, logged[0])
     except Exception:
         with suppress(CkptError):  # else the next change finds out
             settle(saver, log)
         raise
-    try:
-        log.finish(logged[0])
-    except CkptError as error:
-        raise Failed(f"operation {logged[0]} was applied, but the log can't say so yet: {error.message}") from error
     return logged[0]
+
+
+def _finish(log: OperationLog, number: int) -> None:
+    try:
+        log.finish(number)
+    except CkptError as error:
+        raise Failed(f"operation {number} was applied, but the log can't say so yet: {error.message}") from error
 
 
 def seen(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:

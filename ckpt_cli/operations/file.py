@@ -95,6 +95,23 @@ class LogFile:
             if self._opened.in_transaction:
                 self._opened.execute("ROLLBACK")
 
+    @contextmanager
+    def alone(self, *, needed: bool) -> Iterator[None]:
+        """Hold that no other ckpt of this machine is between its log and its end, where the database can't do that.
+
+        Raises:
+            Refused: another one is.
+        """
+        if not needed:
+            yield
+            return
+        from ckpt_cli.operations.lock import locked
+
+        with self._explained("write"):
+            self._make()
+        with locked(self.path.with_name("lock")):
+            yield
+
     def compact(self) -> None:
         """Give the room of what was removed back to the disk."""
         with self._explained("write"):

@@ -1,8 +1,11 @@
-"""Finds out how an operation ended that a crash interrupted: the rows themselves tell."""
+"""Finds out how an operation ended that a crash interrupted: the rows themselves tell.
+
+Where the engine has transactions all rows were written or none. Elsewhere some may have been, and they are taken back.
+"""
 
 from ckpt_cli.operations.images import digest
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
-from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.contract import Ability, Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
@@ -13,7 +16,8 @@ def settle(saver: Saver, log: OperationLog) -> list[Operation]:
     """
     if not _planned(log):
         return []
-    return saver.transaction(lambda: _settle(saver, log))
+    with log.alone(needed=Ability.ATOMIC not in saver.abilities):
+        return saver.transaction(lambda: _settle(saver, log))
 
 
 def _planned(log: OperationLog) -> list[Operation]:
@@ -23,7 +27,11 @@ def _planned(log: OperationLog) -> list[Operation]:
 def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
     found = _planned(log)
     for operation in reversed(found):
-        if _happened(saver, log, operation.number):
+        if Ability.ATOMIC in saver.abilities:
+            happened = _happened(saver, log, operation.number)
+        else:
+            happened = _completed(saver, log, operation.number)
+        if happened:
             log.finish(operation.number)
         else:
             log.mark(operation.number, Phase.ABANDONED)
@@ -44,3 +52,19 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool:
             return now == after
         likely = now == after if likely is None else likely
     return bool(likely)
+
+
+def _completed(saver: Saver, log: OperationLog, number: int) -> bool:
+    """Whether the last row was written, as rows are written in order; what was written of the others is taken back."""
+    last = True
+    for change in log.changes(number, backwards=True):
+        before, after = digest(change.before), digest(change.after)
+        if before == after:
+            continue
+        now = digest(saver.current(change.relation, change.key))
+        if last and now == after:
+            return True
+        last = False
+        if now == after:
+            saver.change([change.inverse])
+    return False

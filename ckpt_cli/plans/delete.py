@@ -10,7 +10,7 @@ from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, seen
-from ckpt_cli.plans.offspring import origin
+from ckpt_cli.plans.offspring import origin, recorded
 from ckpt_cli.plans.saying import called, upcoming
 from ckpt_cli.plans.seeds import stored_values
 from ckpt_cli.plans.victims import Ids, Victims, descendants, victims
@@ -204,8 +204,7 @@ def _reparented(reader: Reader, found: Victims, row: CheckpointRow) -> Checkpoin
         return moved
     body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
     metadata = {key: value for key, value in of.metadata.items() if key != COUNTERS}
-    encode = reader.codec.encode
-    return moved._replace(body=encode(body, like=moved.body), metadata=encode(metadata, like=moved.metadata))
+    return recorded(reader, of, moved.row, body, metadata)
 
 
 def _notes(found: Victims, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:

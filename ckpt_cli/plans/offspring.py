@@ -6,7 +6,7 @@ from typing import Any
 
 from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.delta import COUNTERS
-from ckpt_cli.layouts import must_be_mapping, named
+from ckpt_cli.layouts import named, placed, whole
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
@@ -15,7 +15,11 @@ from ckpt_cli.values.state import State
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A stored checkpoint that others are made of: as stored, and taken apart."""
+    """A stored checkpoint that others are made of: as stored, and taken apart.
+
+    Attributes:
+        body: the checkpoint object with all values in it, wherever the database keeps them.
+    """
 
     stored: Checkpoint
     state: State
@@ -42,8 +46,20 @@ def origin(reader: Reader, ref: Ref) -> Origin:
     stored = next(reader.saver.checkpoints([ref]), None)
     if stored is None:
         raise CheckpointNotFound(f"no checkpoint {ref.checkpoint_id} in thread {ref.thread_id!r}")
-    body = must_be_mapping(reader.value(stored.body), f"checkpoint {ref.checkpoint_id}")
-    return Origin(stored, reader.state(ref), body, named(reader.value(stored.metadata)))
+    return taken_apart(stored, reader.state(ref), reader)
+
+
+def taken_apart(stored: Checkpoint, state: State, reader: Reader) -> Origin:
+    """A checkpoint, stored or about to be, to make others of."""
+    return Origin(stored, state, whole(stored, reader.value), named(reader.value(stored.metadata)))
+
+
+def recorded(
+    reader: Reader, of: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> Checkpoint:
+    """A checkpoint object as this database keeps it, in the encodings of the one it is made of."""
+    marked = reader.saver.form.marks_snapshots
+    return placed(row, body, metadata, of.stored, reader.value, reader.codec.encode, marked=marked)
 
 
 def offspring(
@@ -67,13 +83,8 @@ def offspring(
     stamp = mint.stamp(head.checkpoint_id, of.state.ts, sequence)
     own = {"id": stamp.id, "ts": stamp.ts, "updated_channels": None}
     body = {**of.body, **{key: value for key, value in own.items() if key in of.body}, **(edits or {})}
-    encode = reader.codec.encode
-    return Checkpoint(
-        CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id),
-        encode(body, like=of.stored.body),
-        encode(_metadata(of, source, counters), like=of.stored.metadata),
-        of.stored.channels,
-    )
+    row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id)
+    return recorded(reader, of, row, body, _metadata(of, source, counters))
 
 
 def _metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -2,20 +2,17 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history import delta
 from ckpt_cli.history.channels import START, order
 from ckpt_cli.history.naming import is_javascript
-from ckpt_cli.layouts import must_be_mapping, named
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
+from ckpt_cli.model import Checkpoint, CheckpointRow
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import Origin
+from ckpt_cli.plans.offspring import Origin, recorded
 from ckpt_cli.plans.seeds import as_snapshot, bumped_seen
 from ckpt_cli.plans.superstep import Board
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.same import same
 from ckpt_cli.values.state import Version
 
 _MOST_STEPS = 5000  # ``DELTA_MAX_SUPERSTEPS_SINCE_SNAPSHOT``
@@ -82,7 +79,7 @@ def successor(
     metadata = {"source": step.source, "step": step.number, "parents": of.metadata.get("parents", {})}
     metadata |= {delta.COUNTERS: counted} if counted else {}
     row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, of.ref.checkpoint_id)
-    return _encoded(reader, of, row, {**body, "channel_values": stored}, metadata)
+    return recorded(reader, of, row, {**body, "channel_values": stored}, metadata)
 
 
 def _counted(of: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:
@@ -93,26 +90,3 @@ def _counted(of: Origin, updated: Collection[str], deltas: Collection[str]) -> d
 
 def _is_due(count: tuple[int, int], cadence: int) -> bool:
     return count[0] >= (cadence or _CADENCE) or count[1] >= _MOST_STEPS
-
-
-def _encoded(
-    reader: Reader, of: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
-) -> Checkpoint:
-    encode, apart = reader.codec.encode, None
-    if of.stored.channels is not None:
-        values = body["channel_values"]
-        apart = {c: _apart(reader, of, of.stored.channels.get(c), value) for c, value in values.items()}
-        body = {**body, "channel_values": {}}
-    return Checkpoint(row, encode(body, like=of.stored.body), encode(metadata, like=of.stored.metadata), apart)
-
-
-def _apart(reader: Reader, of: Origin, old: Payload | None, value: Any) -> Payload:
-    if old is not None and same(reader.value(old), value):
-        return old
-    return reader.codec.encode(value, like=old or of.stored.body)
-
-
-def taken_apart(reader: Reader, made: Checkpoint) -> Origin:
-    """A new checkpoint, not stored yet, to make others of."""
-    body = must_be_mapping(reader.value(made.body), "the new checkpoint")
-    return Origin(made, reader.decode(made), body, named(reader.value(made.metadata)))

@@ -12,7 +12,7 @@ from ckpt_cli.history.delta import COUNTERS
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
-from ckpt_cli.plans.offspring import Origin, origin
+from ckpt_cli.plans.offspring import Origin, origin, recorded
 from ckpt_cli.plans.saying import called, repeated, upcoming
 from ckpt_cli.plans.seeds import stored_values
 from ckpt_cli.reading import Reader
@@ -105,7 +105,7 @@ def _alone(reader: Reader, row: CheckpointRow, to: str) -> Checkpoint:
     _must_hold_its_sends(of)
     values = stored_values(reader, row.ref)
     body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
-    stored = of.stored._replace(body=reader.codec.encode(body if values else dict(of.body), like=of.stored.body))
+    stored = recorded(reader, of, of.stored.row, body, of.metadata) if values else of.stored
     moved = _renamed(reader, stored, to, [COUNTERS] if values else [])
     return moved._replace(row=moved.row._replace(parent_id=None))
 

@@ -16,11 +16,11 @@ from ckpt_cli.plans.acting import Hop, branch, inferred
 from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import origin
+from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
 from ckpt_cli.plans.saying import called, upcoming
-from ckpt_cli.plans.successor import Step, must_be_known, successor, taken_apart
+from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import overwrite
@@ -158,7 +158,7 @@ class _Writer:
         made = successor(self.reader, self.mint, self.at.of, self.at.board, step, deltas, self.head_id)
         self.records.append(made)
         self.head_id = made.row.checkpoint_id
-        of = taken_apart(self.reader, made)
+        of = taken_apart(made, self.reader.decode(made), self.reader)
         self.at = Standing(of, self.at.board, _ahead(self.reader, made), frozenset(), frozenset())
 
 

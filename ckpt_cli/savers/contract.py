@@ -5,7 +5,7 @@ inside `Saver.moment`, so that what one command prints is of one moment.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -29,11 +29,35 @@ class Ability(StrEnum):
     WRITE = "write"
     """`Saver.transaction` works on this database."""
     ATOMIC = "atomic"
-    """A plan is applied in one transaction."""
+    """A plan is applied in one transaction; elsewhere in steps that the operation log finishes or takes back."""
+    MOMENT = "moment"
+    """All that one command reads is of one moment; elsewhere an application may write between two reads."""
+    SKIPS = "skips"
+    """Threads are listed without a scan of all checkpoints."""
     BRANCHES = "branches"
     """It keeps parents; a shallow or headless layout has one checkpoint a thread and no history."""
     TASK_PATHS = "task_paths"
     """Its writes name the task's path, and so the node."""
+
+
+class Form(NamedTuple):
+    """How a database keeps the records that its own LangGraph saver writes now; who adds records follows it.
+
+    Attributes:
+        apart: each channel's value is a payload of its own, but for those that stand in the header (`inline`).
+        inline: None, text and numbers stand in the header.
+        marks_snapshots: a delta channel's snapshot, kept apart, leaves ``true`` in the header.
+        versions: ``text`` (32 digits, a dot and a random fraction) or ``int``.
+        metadata: type tag of metadata payloads.
+        body: type tag of a whole body or of a header; "" is whatever the application's serializer makes.
+    """
+
+    apart: bool = False
+    inline: bool = False
+    marks_snapshots: bool = False
+    versions: str = "text"
+    metadata: str = "json"
+    body: str = ""
 
 
 class About(NamedTuple):
@@ -74,6 +98,7 @@ class Saver(ABC):
     """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless said otherwise."""
 
     name: ClassVar[str]
+    form: Form = Form()
     abilities: frozenset[Ability]
 
     @abstractmethod
@@ -152,7 +177,8 @@ class Saver(ABC):
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work` with the right to write, while nobody else writes; what it did is kept only if it returns.
 
-        All or nothing holds where `Ability.ATOMIC` is declared. Reading inside sees what was written so far.
+        All or nothing holds where `Ability.ATOMIC` is declared; elsewhere what `work` changed before it failed stays,
+        and whoever called takes it back (`operations.settle`). Reading inside sees what was written so far.
 
         Raises:
             NotSupported: this database can't be written.
@@ -180,6 +206,9 @@ class Saver(ABC):
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make every row what its after-image says; only inside `transaction`.
 
+        Without `Ability.ATOMIC` rows are made one after another in this order, each only where it is as its
+        before-image says, so that doing it again or taking it back is safe wherever it stopped.
+
         Raises:
             Refused: a row to add stands already, or one to change or remove is gone.
         """
@@ -191,7 +220,24 @@ class Saver(ABC):
             NotSupported: this database can't be written.
             Refused: a record to add stands already, or one to replace or remove doesn't; nothing was written.
         """
-        self.transaction(lambda: self.change(self.expand(plan)))
+        if Ability.ATOMIC in self.abilities:
+            self.transaction(lambda: self.change(self.expand(plan)))
+            return
+        changes = self.transaction(lambda: list(self.expand(plan)))
+        try:
+            self.transaction(lambda: self.change(changes))
+        except Exception:
+            self.transaction(lambda: self.take_back(changes))
+            raise
+
+    def take_back(self, changes: Sequence[RowChange]) -> None:
+        """Undo as much of some changes as was made, the last first; only inside `transaction`, for want of a real one.
+
+        A row that is neither as before nor as after is somebody else's by now and stays.
+        """
+        for change in reversed(changes):
+            if change.before != change.after and self.current(change.relation, change.key) == change.after:
+                self.change([change.inverse])
 
     @abstractmethod
     def close(self) -> None:

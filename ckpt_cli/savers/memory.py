@@ -26,7 +26,7 @@ class MemorySaver(Saver):
     """Records in this process and nowhere else."""
 
     name: ClassVar[str] = "memory"
-    abilities = frozenset({Ability.WRITE, Ability.ATOMIC, Ability.BRANCHES, Ability.TASK_PATHS})
+    abilities = frozenset(Ability)
 
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
         self._checkpoints: dict[Ref, Checkpoint] = {}

@@ -9,7 +9,13 @@ from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.views.info import InfoView
 
 _LABEL = 14
-_ABILITIES = {"write": "writing", "atomic": "atomic changes", "task_paths": "task paths"}
+_ABILITIES = {
+    "write": "writing",
+    "atomic": "atomic changes",
+    "moment": "consistent reads",
+    "skips": "quick listing",
+    "task_paths": "task paths",
+}
 
 
 def render(view: InfoView, page: Page) -> Iterator[Line]:

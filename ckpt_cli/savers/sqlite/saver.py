@@ -69,6 +69,8 @@ class SqliteSaver(Saver):
         able = {
             Ability.WRITE: layout.parents,
             Ability.ATOMIC: layout.parents,
+            Ability.MOMENT: True,
+            Ability.SKIPS: True,
             Ability.BRANCHES: layout.parents,
             Ability.TASK_PATHS: layout.task_paths,
         }

@@ -1,0 +1,36 @@
+"""One ckpt of this machine at a time, by a lock that ends with its process."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from ckpt_cli.errors import Refused
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of that name, whose file stays when it is let go.
+
+    Raises:
+        Refused: another process holds it.
+    """
+    with path.open("ab") as file:
+        try:
+            _lock(file)
+        except OSError as error:
+            what = "another ckpt is at work on this database; nothing was written"
+            raise Refused(what, hint="try again") from error
+        yield
+
+
+def _lock(file: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
