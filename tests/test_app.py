@@ -71,7 +71,7 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
         (["info", "-d", "no-such.db"], 3, "no-such.db"),
         (["info", "-d", "{text}"], 3, "{text}"),
         (["show", "-d", "{db}", "no such thread"], 4, "no thread 'no such thread'"),
-        (["info", "-d", "redis://localhost"], 6, "not Redis yet"),
+        (["info", "-d", "oracle://localhost"], 2, "unknown kind of database"),
         (["info", "-d", "{db}", "--key-env", "NO_SUCH_KEY"], 2, "NO_SUCH_KEY"),
     ],
 )

@@ -8,25 +8,15 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NoReturn
 
-from ckpt_cli.errors import DatabaseUnreachable, NotSupported, UsageError
+from ckpt_cli.errors import DatabaseUnreachable, UsageError
+from ckpt_cli.savers import kinds
 from ckpt_cli.savers.contract import Saver
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
-_LATER = {
-    "postgresql": "Postgres",
-    "postgres": "Postgres",
-    "mysql": "MySQL",
-    "mariadb": "MariaDB",
-    "redis": "Redis",
-    "rediss": "Redis",
-    "mongodb": "MongoDB",
-    "dynamodb": "DynamoDB",
-    "valkey": "Valkey",
-    "valkeys": "Valkey",
-}
-_LATER_FILES = {".langgraph_api": "what `langgraph dev` leaves", "langgraph.json": "langgraph.json"}
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
 def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
@@ -35,11 +25,12 @@ def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
     Raises:
         UsageError: no database was named and there is not exactly one here, or it is no URL that ckpt knows.
         DatabaseUnreachable: what was named isn't there or can't be opened.
-        NotSupported: a kind of database that this version can't open.
+        MissingExtra: its driver isn't installed.
     """
     if not database:
         return _open_here(say)
-    return _open_url(database) or _open_path(Path(database), database) or _open_name(database)
+    opened = _open_url(database) or _open_path(Path(database), database) or _open_known(database)
+    return opened or _open_attribute(database) or _no_such(database)
 
 
 def names() -> list[str]:
@@ -63,9 +54,7 @@ def _open_url(database: str) -> Saver | None:
     scheme, rest = match[1].lower(), match[2]
     if scheme == "sqlite":
         return _open_sqlite(_sqlite_path(database, rest), database)
-    if scheme in _LATER:
-        raise NotSupported(f"{redact(database)}: this version opens SQLite, not {_LATER[scheme]} yet")
-    raise UsageError(f"{redact(database)}: unknown kind of database", hint=f"known: sqlite, {', '.join(_LATER)}")
+    return kinds.open_url(scheme, database, redact(database))
 
 
 def _sqlite_path(database: str, rest: str) -> Path:
@@ -85,9 +74,7 @@ def _sqlite_path(database: str, rest: str) -> Path:
 def _open_path(path: Path, database: str) -> Saver | None:
     if not _there(path):
         return None
-    if path.name in _LATER_FILES:
-        raise NotSupported(f"{path}: this version opens SQLite, not {_LATER_FILES[path.name]} yet")
-    return _open_sqlite(path, database)
+    return kinds.open_special(path) or _open_sqlite(path, database)
 
 
 def _there(path: Path) -> bool:
@@ -103,17 +90,27 @@ def _open_sqlite(path: Path, database: str) -> Saver:
     return open_file(path, database)
 
 
-def _open_name(name: str) -> Saver:
+def _open_known(name: str) -> Saver | None:
     config, known = _config()
     url = known.get(name)
     if url is None:
-        near = _near(name, known)
-        hint = f"did you mean {near[0]}?" if near else "a path, a URL, or a name under [databases] in " + str(config)
-        raise DatabaseUnreachable(f"no such file or database name: {redact(name)}", hint=hint, candidates=near)
-    saver = _open_url(url) or _open_path(Path(url).expanduser(), url)
+        return None
+    saver = _open_url(url) or _open_path(Path(url).expanduser(), url) or _open_attribute(url)
     if saver is None:
         raise DatabaseUnreachable(f"no such file: {redact(url)}", hint=f"{config} calls it {name}")
     return saver
+
+
+def _open_attribute(name: str) -> Saver | None:
+    """What ``module:attribute`` or ``file.py:attribute`` gives: naming it is the person's word that it may run."""
+    return kinds.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
+
+
+def _no_such(name: str) -> NoReturn:
+    config, known = _config()
+    near = _near(name, known)
+    hint = f"did you mean {near[0]}?" if near else "a path, a URL, or a name under [databases] in " + str(config)
+    raise DatabaseUnreachable(f"no such file or database name: {redact(name)}", hint=hint, candidates=near)
 
 
 def _config() -> tuple[Path, dict[str, str]]:

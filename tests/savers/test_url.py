@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, NotSupported, UsageError
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageError
 from ckpt_cli.model import Plan
+from ckpt_cli.savers import kinds
 from ckpt_cli.savers.sqlite import create
 from ckpt_cli.savers.url import open_saver, redact
 from tests.savers.records import checkpoint
@@ -79,28 +80,6 @@ def test_sqlite_url_that_leads_nowhere(here: Path) -> None:
     assert folder(here) == {}
 
 
-@pytest.mark.parametrize(
-    ("url", "engine"),
-    [
-        ("postgresql://u:secret@h/db", "Postgres"),
-        ("postgres://u:secret@h/db", "Postgres"),
-        ("postgresql+psycopg://u:secret@h/db", "Postgres"),
-        ("mysql://u:secret@h/db", "MySQL"),
-        ("redis://:secret@h:6379/0", "Redis"),
-        ("rediss://h?password=secret", "Redis"),
-        ("valkey://h", "Valkey"),
-        ("mongodb+srv://u:secret@h/db", "MongoDB"),
-        ("dynamodb://table?region=eu-west-1", "DynamoDB"),
-    ],
-)
-def test_kinds_that_come_later(url: str, engine: str) -> None:
-    """Another engine is named in a clear no, without the password."""
-    error = refusal(url)
-    assert isinstance(error, NotSupported)
-    assert engine in error.message
-    assert "secret" not in error.message + error.hint
-
-
 def test_unknown_kind() -> None:
     """A scheme that no backend has is a mistake in the words, with the list of those there are."""
     error = refusal("oracle://u:secret@h")
@@ -109,21 +88,24 @@ def test_unknown_kind() -> None:
     assert "secret" not in error.message
 
 
-@pytest.mark.parametrize("name", [".langgraph_api", "langgraph.json"])
-def test_files_that_come_later(here: Path, name: str) -> None:
-    """What other tools of LangGraph leave is told from a mistake."""
-    (here / name).touch()
-    assert isinstance(refusal(name), NotSupported)
+def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing driver is one line with the install command, and no password in it."""
+    monkeypatch.setitem(sys.modules, "ckpt_cli.savers.postgres", None)
+    monkeypatch.setitem(kinds.SCHEMES, "postgresql", kinds.Kind("postgres", "postgres", ("ckpt_cli",)))
+    error = refusal("postgresql://u:secret@h/db")
+    assert isinstance(error, MissingExtra)
+    assert "secret" not in error.message
+    assert "ckpt-cli[postgres]" in error.hint
 
 
 def test_name_from_the_config_file(here: Path, config: Callable[[str], None]) -> None:
     """A name under ``[databases]`` stands for a URL or a path, a file of that name goes first."""
     made("x.sqlite")
-    config(f'[databases]\nprod = "sqlite:///{here}/x.sqlite"\nlocal = "x.sqlite"\nlater = "redis://:secret@h"\n')
+    config(f'[databases]\nprod = "sqlite:///{here}/x.sqlite"\nlocal = "x.sqlite"\nlater = "oracle://:secret@h"\n')
     assert found("prod") == found("local") == "x.sqlite"
     made("prod")
     assert found("prod") == "prod"
-    assert isinstance(refusal("later"), NotSupported)
+    assert isinstance(refusal("later"), UsageError)
 
 
 def test_home_in_the_config_file(config: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, here: Path) -> None:

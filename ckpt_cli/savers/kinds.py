@@ -1,0 +1,106 @@
+"""Which module opens which kind of database, imported only when one is named.
+
+A package of somebody else's adds a kind through the entry point group ``ckpt_cli.savers``: the entry's name is a URL
+scheme, its object a function from a URL to an open `Saver`.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from ckpt_cli.errors import MissingExtra, UsageError
+from ckpt_cli.savers.contract import Saver
+
+GROUP = "ckpt_cli.savers"
+"""The entry point group."""
+
+
+class Kind(NamedTuple):
+    """A kind of server.
+
+    Attributes:
+        module: has ``open_url(url) -> Saver``.
+        extra: the optional dependencies it wants.
+        drivers: what these import as.
+    """
+
+    module: str
+    extra: str
+    drivers: tuple[str, ...]
+
+
+_POSTGRES = Kind("postgres", "postgres", ("psycopg",))
+_MYSQL = Kind("mysql", "mysql", ("pymysql",))
+_REDIS = Kind("redis", "redis", ("redis",))
+_VALKEY = Kind("valkey", "valkey", ("redis",))
+_MONGODB = Kind("mongodb", "mongodb", ("pymongo", "bson"))
+
+SCHEMES = {
+    "postgresql": _POSTGRES,
+    "postgres": _POSTGRES,
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
+    "redis": _REDIS,
+    "rediss": _REDIS,
+    "valkey": _VALKEY,
+    "valkeys": _VALKEY,
+    "mongodb": _MONGODB,
+    "mongodb+srv": _MONGODB,
+    "dynamodb": Kind("dynamodb", "aws", ("boto3", "botocore")),
+}
+"""URL schemes."""
+
+_SPECIAL = {".langgraph_api": "dev", "langgraph.json": "custom"}
+
+
+def open_url(scheme: str, url: str, shown: str) -> Saver:
+    """Open a server's database; `shown` is the URL without its password.
+
+    Raises:
+        UsageError: nobody knows the scheme; MissingExtra where its driver isn't installed.
+        DatabaseUnreachable: it can't be reached or opened.
+    """
+    kind = SCHEMES.get(scheme)
+    if kind is None:
+        return _foreign(scheme, shown)(url)
+    try:
+        module = import_module(f"ckpt_cli.savers.{kind.module}")
+        opener = cast(Callable[[str], Saver], module.open_url)
+        return opener(url)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in kind.drivers:
+            raise
+        what = f"{shown}: the driver {error.name} isn't installed"
+        raise MissingExtra(what, hint=f"pip install 'ckpt-cli[{kind.extra}]'") from error
+
+
+def open_special(path: Path) -> Saver | None:
+    """Open what isn't SQLite though it is a path: a folder of ``langgraph dev``, langgraph.json, a pickled storage."""
+    if path.name in _SPECIAL or (path.is_file() and _is_pickle(path)):
+        module = import_module(f"ckpt_cli.savers.{_SPECIAL.get(path.name, 'dev')}")
+        return cast(Callable[[Path], Saver], module.open_path)(path)
+    return None
+
+
+def open_attribute(name: str) -> Saver:
+    """Open the saver that ``module:attribute`` names, or ``file.py:attribute``."""
+    module = import_module("ckpt_cli.savers.custom")
+    return cast(Callable[[str], Saver], module.open_attribute)(name)
+
+
+def _is_pickle(path: Path) -> bool:
+    """Whether a file begins as pickles of protocol 2 and later do."""
+    with path.open("rb") as file:
+        start = file.read(2)
+    return start[:1] == b"\x80" and b"\x02" <= start[1:] <= b"\x05"
+
+
+def _foreign(scheme: str, shown: str) -> Callable[[str], Saver]:
+    from importlib.metadata import entry_points
+
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if scheme not in found:
+        known = ", ".join(["sqlite", *SCHEMES, *sorted(found)])
+        raise UsageError(f"{shown}: unknown kind of database", hint=f"known: {known}")
+    return cast(Callable[[str], Saver], found[scheme].load())
