@@ -15,10 +15,10 @@ def chat_graph(saver: Any) -> Graph:
 
     def model(state: Chat) -> dict[str, Any]:
         last, count = state["messages"][-1], len(state["messages"])
-        if isinstance(last, HumanMessage) and "weather" in last.text:
+        if isinstance(last, HumanMessage) and "weather" in last.content:
             call = {"name": "weather", "args": {"city": "Oslo"}, "id": f"call-{count}"}
             return {"messages": [AIMessage("", id=f"ai-{count}", tool_calls=[call])]}
-        return {"messages": [AIMessage(f"so {last.text}", id=f"ai-{count}")], "topic": None}
+        return {"messages": [AIMessage(f"so {last.content}", id=f"ai-{count}")], "topic": None}
 
     def tools(state: Chat) -> dict[str, Any]:
         return {"messages": [ToolMessage("21C", tool_call_id=c["id"]) for c in state["messages"][-1].tool_calls]}

@@ -19,8 +19,8 @@ from langgraph.types import Send
 from ckpt_cli.app import run
 from tests.graphs import SCENARIOS, Graph
 from tests.graphs.building import line, on, says
-from tests.graphs.kinds import Deltas
 from tests.graphs.lines import chat_graph, nested
+from tests.graphs.recent import Deltas
 
 _KEYS = {"checkpoints": 3, "writes": 5}
 

@@ -26,8 +26,9 @@ from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.graphs import SCENARIOS, Graph
 from tests.graphs.building import Bag, line, on, says
-from tests.graphs.kinds import Deltas, failing
+from tests.graphs.kinds import failing
 from tests.graphs.lines import asking, chat_graph, nested
+from tests.graphs.recent import Deltas
 
 Build = Callable[[Any], Graph]
 THREAD = "t"
