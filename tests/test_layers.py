@@ -39,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": _GROUND | _LOGIC | {"reading", "operations", "output"},
     "commands": _BELOW_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
+    "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
     "startup": set(),
     "wiring": _BELOW_COMMANDS | {"startup", "commands"},
     "app": _BELOW_COMMANDS | {"startup", "wiring", "commands"},
@@ -63,6 +64,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "bson": ("savers.mongodb.*",),
     "boto3": ("savers.dynamodb.*",),
     "botocore": ("savers.dynamodb.*",),
+    "pytest": ("conformance.*",),
     "langgraph": ("langgraph.*", "savers.custom.*"),
     "langchain_core": ("langgraph.*",),
     "subprocess": ("output.pager", "output.editor"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.commands.operations import run
+from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Failed, NotFound, Refused, UsageError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
 from ckpt_cli.operations import tags, undo
@@ -16,7 +17,6 @@ from ckpt_cli.operations.apply import apply, seen
 from ckpt_cli.operations.log import Heading, OperationLog, Phase, default_path
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.memory import MemorySaver
-from tests.savers.records import checkpoint, write
 
 DAY = 86400
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ckpt_cli.conformance import everything
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Plan, Ref, RowChange, Write, WriteKey
 from ckpt_cli.operations import undo
@@ -21,7 +22,6 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import SqliteSaver, open_file
 from tests.operations.databases import dump, make
-from tests.savers.conformance import everything
 
 LAYOUTS = ("memory", "C", "D", "E", "H")
 SETTINGS = settings(max_examples=30, deadline=None)

@@ -1,3 +1,3 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.savers.conformance")
+pytest.register_assert_rewrite("ckpt_cli.conformance")

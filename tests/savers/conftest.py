@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.model import Plan
 from ckpt_cli.savers.sqlite import create
-from tests.savers.records import checkpoint, write
 from tests.savers.writer import Writer
 
 

@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import pytest
 
+from ckpt_cli.conformance import Conformance
 from ckpt_cli.errors import CkptError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, RowChange, Thread, Write
 from ckpt_cli.savers.memory import MemorySaver
-from tests.savers.conformance import Conformance
 
 T = TypeVar("T")
 TESTS = [name for name in dir(Conformance) if name.startswith("test_")]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.savers.memory import MemorySaver
-from tests.savers.conformance import Conformance, Make
 
 
 class TestMemory(Conformance):

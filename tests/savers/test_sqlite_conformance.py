@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import create, open_file
-from tests.savers.conformance import Conformance, Make
 
 
 class TestNewFile(Conformance):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.conformance import everything
+from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import create, open_file, statements
 from ckpt_cli.savers.sqlite.schema import Layout, detect
-from tests.savers.conformance import everything
-from tests.savers.records import checkpoint, write
 
 KEYS = {"thread_id", "checkpoint_ns", "checkpoint_id"}
 THREAD = "CAST(? AS TEXT)"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from ckpt_cli.conformance import everything
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.contract import Ability, Totals
 from ckpt_cli.savers.sqlite import SqliteSaver, open_file
 from tests.databases import DATABASES
-from tests.savers.conformance import everything
 
 LAYOUTS = {
     "legacy/py-0.0.26": "A",

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.conformance.records import checkpoint
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageError
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import kinds
 from ckpt_cli.savers.sqlite import create
 from ckpt_cli.savers.url import open_saver, redact
-from tests.savers.records import checkpoint
 from tests.savers.writer import folder
 
 

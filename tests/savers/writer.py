@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from ckpt_cli.conformance import everything
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import open_file
-from tests.savers.conformance import everything
 
 _LOOP = """
 import sqlite3, sys

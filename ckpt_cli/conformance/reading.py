@@ -1,0 +1,198 @@
+"""What reading through `savers.contract.Saver` means, as tests."""
+
+import pytest
+
+from ckpt_cli.conformance.samples import ODD_IDS, Make, Samples, everything
+from ckpt_cli.model import Payload, Ref, Thread
+from ckpt_cli.savers.contract import Ability, Totals
+
+
+class Reading(Samples):
+    """Threads, rows, checkpoints, metadata and writes, each whole and apart from all others."""
+
+    def test_empty(self, make: Make) -> None:
+        """A saver without records has no threads and finds nothing, without raising."""
+        saver = make([])
+        assert saver.totals() == Totals(0, 0, 0)
+        assert everything(saver) == ([], [], [])
+        assert saver.thread("t") is None
+        assert saver.row(Ref("t", "", "1")) is None
+        assert (saver.namespaces("t"), saver.count("t"), saver.newest("t", "", 5)) == ([], 0, [])
+        assert list(saver.metadata([Ref("t", "", "1")])) == []
+        assert list(saver.writes("t", "", ["1"])) == []
+
+    def test_about(self, make: Make) -> None:
+        """A saver says what it is and declares its abilities."""
+        saver = make([])
+        about = saver.about()
+        assert about.backend and about.generation and about.layout
+        assert all(isinstance(ability, Ability) for ability in saver.abilities)
+
+    def test_threads_newest_first(self, make: Make) -> None:
+        """Threads come in the order of their heads, the highest id first, each with its own head."""
+        saver = make(
+            [self.checkpoint("a", "3"), self.checkpoint("b", "5"), self.checkpoint("c", "4"), self.checkpoint("a", "1")]
+        )
+        assert list(saver.threads()) == [Thread(t, Ref(t, "", i)) for t, i in (("b", "5"), ("c", "4"), ("a", "3"))]
+
+    def test_head_is_of_the_root(self, make: Make) -> None:
+        """A subgraph's later checkpoint is not the thread's head; without a root the highest id of any namespace is."""
+        saver = make(
+            [
+                self.checkpoint("rooted", "1"),
+                self.checkpoint("rooted", "9", ns="sub:1"),
+                self.checkpoint("rootless", "2", ns="z"),
+                self.checkpoint("rootless", "8", ns="m"),
+                self.checkpoint("rootless", "4", ns="a"),
+                self.checkpoint("late", "9"),
+                self.checkpoint("old", "0", ns="x"),
+            ]
+        )
+        heads = [Ref("late", "", "9"), Ref("rootless", "m", "8"), Ref("rooted", "", "1"), Ref("old", "x", "0")]
+        assert [thread.head for thread in saver.threads()] == heads
+        assert [saver.thread(head.thread_id) for head in heads] == [Thread(head.thread_id, head) for head in heads]
+
+    def test_odd_thread_ids(self, make: Make) -> None:
+        """A thread id may hold any character, and finds its own records and nobody else's."""
+        records = [
+            r for i in ODD_IDS for r in (self.checkpoint(i, "1"), self.checkpoint(i, "2", ns=i), self.write(i, "1"))
+        ]
+        saver = make(records)
+        assert sorted(thread.thread_id for thread in saver.threads()) == sorted(ODD_IDS)
+        for odd in ODD_IDS:
+            assert saver.thread(odd) == Thread(odd, Ref(odd, "", "1"))
+            assert [row.ref for row in saver.rows(odd)] == [Ref(odd, "", "1"), Ref(odd, odd, "2")]
+            assert saver.namespaces(odd) == ["", odd]
+            (found,) = saver.checkpoints([Ref(odd, odd, "2")])
+            assert self.alike(found, self.checkpoint(odd, "2", ns=odd))
+            assert [w.ref for w in saver.writes(odd)] == [Ref(odd, "", "1")]
+            assert [ref for ref, _ in saver.metadata([Ref(odd, "", "1")])] == [Ref(odd, "", "1")]
+
+    def test_threads_are_apart(self, make: Make) -> None:
+        """Equal namespaces, checkpoint and task ids of two threads stay two records everywhere."""
+        saver = make(
+            [r for t in ("a", "b") for r in (self.checkpoint(t, "1"), self.checkpoint(t, "2"), self.write(t, "1"))]
+        )
+        assert saver.totals() == Totals(2, 4, 2, "1", "2")
+        for thread_id in ("a", "b"):
+            assert saver.count(thread_id) == 2
+            assert {row.thread_id for row in saver.rows(thread_id)} == {thread_id}
+            assert {row.thread_id for row in saver.newest(thread_id, "", 9)} == {thread_id}
+            (value,) = (w.payload for w in saver.writes(thread_id))
+            assert value == Payload("msgpack", f"value of {thread_id}||1|task|0".encode())
+            (found,) = saver.checkpoints([Ref(thread_id, "", "1")])
+            assert self.alike(found, self.checkpoint(thread_id, "1"))
+            assert list(saver.metadata([Ref(thread_id, "", "1")])) == [(found.row.ref, found.metadata)]
+
+    def test_namespaces_are_apart(self, make: Make) -> None:
+        """A namespace, also one that begins like another, has its own rows and writes."""
+        spaces = ["", "s", "s:1", "s:10", "s:1|t:2"]
+        saver = make(
+            [r for ns in reversed(spaces) for r in (self.checkpoint("t", "1", ns=ns), self.write("t", "1", ns=ns))]
+        )
+        assert saver.namespaces("t") == spaces
+        assert [row.ns for row in saver.rows("t")] == spaces
+        assert [w.ns for w in saver.writes("t")] == spaces
+        for ns in spaces:
+            assert [row.ns for row in saver.rows("t", ns)] == [ns]
+            assert [row.ns for row in saver.newest("t", ns, 9)] == [ns]
+            assert [w.ns for w in saver.writes("t", ns)] == [ns]
+            assert [c.row.ns for c in saver.checkpoints([Ref("t", ns, "1")])] == [ns]
+
+    def test_rows_ascend(self, make: Make) -> None:
+        """Rows come in text order of namespace and id, whatever order they were saved in, with parent and size."""
+        ids = ["10", "2", "1", "a", "B", "ä"]
+        saver = make([self.checkpoint("t", i, parent_id=f"before {i}" if i > "2" else None) for i in ids])
+        rows = list(saver.rows("t", ""))
+        assert [row.checkpoint_id for row in rows] == sorted(ids)
+        assert [row.parent_id for row in rows] == [f"before {i}" if i > "2" else None for i in sorted(ids)]
+        assert all(row.size is None or row.size > 0 for row in rows)
+        assert [saver.row(row.ref) for row in rows] == rows
+        assert saver.newest("t", "", 99) == rows[::-1]
+        assert saver.newest("t", "", 2) == rows[:-3:-1]
+
+    def test_checkpoints_in_the_order_asked(self, make: Make) -> None:
+        """Checkpoints come in the order asked, also from several threads; missing ones are left out."""
+        saver = make([self.checkpoint(t, i) for t in ("a", "b") for i in ("1", "2", "3")])
+        asked = [Ref("b", "", "2"), Ref("a", "", "3"), Ref("a", "", "4"), Ref("c", "", "1"), Ref("b", "", "1")]
+        assert [c.row.ref for c in saver.checkpoints(iter(asked))] == [asked[0], asked[1], asked[4]]
+
+    def test_payloads_are_untouched(self, make: Make) -> None:
+        """Type tags and bytes of bodies, metadata and writes come back as they went in."""
+        records = [self.checkpoint("t", str(i), payload=p, metadata=self.metadata) for i, p in enumerate(self.payloads)]
+        writes = [self.write("t", "0", idx=i, payload=p) for i, p in enumerate(self.payloads)]
+        saver = make([*records, *writes])
+        refs = [record.row.ref for record in records]
+        found = list(saver.checkpoints(refs))
+        assert len(found) == len(records)
+        assert all(self.alike(stored, given) for stored, given in zip(found, records, strict=True))
+        assert dict(saver.metadata(refs)) == {checkpoint.row.ref: checkpoint.metadata for checkpoint in found}
+        assert list(saver.writes("t")) == writes
+
+    def test_many_at_once(self, make: Make) -> None:
+        """More names than one statement of any engine takes are found, each once."""
+        ids = [f"{n:04}" for n in range(1203)]
+        saver = make([r for i in ids for r in (self.checkpoint("t", i), self.write("t", i))])
+        refs = [Ref("t", "", i) for i in ids]
+        assert [c.row.ref for c in saver.checkpoints(refs)] == refs
+        assert sorted(ref for ref, _ in saver.metadata(refs)) == refs
+        assert [w.checkpoint_id for w in saver.writes("t", "", ids)] == ids
+        assert saver.newest("t", "", 1)[0].checkpoint_id == ids[-1]
+
+    def test_writes_in_canonical_order(self, make: Make) -> None:
+        """Writes come by checkpoint, then by task path, task id and index, each as its type sorts."""
+        pull, push = "~__pregel_pull, a", "~__pregel_push, 0000000001, 0000000000"
+        order = [
+            ("0", "", "00000000-0000-0000-0000-000000000000", -4),
+            ("0", "", "z", 0),
+            ("1", pull, "b", -3),
+            ("1", pull, "b", 1),
+            ("1", pull, "b", 2),
+            ("1", pull, "b", 10),
+            ("1", pull, "c", 0),
+            ("1", push, "a", 0),
+        ]
+        saver = make(
+            [self.write("t", i, task, idx, path=path) for i, path, task, idx in reversed(order)]
+            + [self.checkpoint("t", "1")]
+        )
+        assert [(w.checkpoint_id, w.task_path, w.task_id, w.idx) for w in saver.writes("t")] == order
+        assert [w.idx for w in saver.writes("t", "", ["1"])] == [-3, 1, 2, 10, 0, 0]
+
+    def test_writes_of_some_checkpoints(self, make: Make) -> None:
+        """Only the writes of the checkpoints asked for come; none are asked for with an empty list."""
+        saver = make(
+            [r for i in "1234" for r in (self.checkpoint("t", i), self.write("t", i), self.write("t", i, ns="s"))]
+        )
+        assert [w.ref for w in saver.writes("t", "", ["4", "2", "9"])] == [Ref("t", "", "2"), Ref("t", "", "4")]
+        assert [w.ref for w in saver.writes("t", "s", {"3"})] == [Ref("t", "s", "3")]
+        assert list(saver.writes("t", "", [])) == []
+        assert list(saver.writes("t", "nowhere", ["1"])) == []
+
+    def test_long_values_stay_where_they_are(self, make: Make) -> None:
+        """Payloads above the limit are not read, and their size is told all the same."""
+        sizes = [0, 1, 10, 11, 5000]
+        saver = make(
+            [
+                self.checkpoint("t", "1"),
+                *(self.write("t", "1", idx=n, payload=Payload("bytes", b"x" * n)) for n in sizes),
+            ]
+        )
+        for limit, read in ((0, [0]), (10, [0, 1, 10]), (None, sizes)):
+            writes = list(saver.writes("t", values=limit))
+            assert [w.size for w in writes] == sizes
+            assert [w.size for w in writes if w.payload is not None] == read
+
+    def test_a_moment_gives_what_was_found(self, make: Make) -> None:
+        """A moment gives its look's value, may hold another, and lets its look's error through."""
+        saver = make([self.checkpoint("t", "1")])
+        assert saver.moment(lambda: saver.moment(lambda: saver.count("t")) + saver.count("t")) == 2
+        with pytest.raises(ZeroDivisionError):
+            saver.moment(lambda: saver.count("t") // 0)
+        assert saver.moment(lambda: saver.count("t")) == 1
+
+    def test_close_twice(self, make: Make) -> None:
+        """A saver may be closed again."""
+        saver = make([self.checkpoint("t", "1")])
+        saver.close()
+        saver.close()
