@@ -35,6 +35,10 @@ class DatabaseUnreachable(CkptError):
     exit_code = 3
 
 
+class DatabaseDamaged(DatabaseUnreachable):
+    """A part of the database can't be read, whatever it held; other parts may be fine."""
+
+
 class NotFound(CkptError):
     """No such thread, checkpoint, channel or path."""
 

@@ -50,7 +50,19 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
         metadata=named(decode(checkpoint.metadata)),
         updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
         sends=_sends(body, checkpoint, decode, sends_written_on),
+        damage=_damage(body),
     )
+
+
+def _damage(body: Mapping[str, Any]) -> str:
+    """The first problem outside the channels; down to a node's versions it goes three dicts deep."""
+    layer = [value for key, value in body.items() if key != "channel_values"]
+    for _ in range(3):
+        broken = next((part for part in layer if type(part) is Node and part.form is Form.BROKEN), None)
+        if broken is not None:
+            return str(broken.problem)
+        layer = [part for value in layer if type(value) is dict for part in value.values()]
+    return ""
 
 
 def _versions(value: Any) -> dict[str, Version]:

@@ -9,13 +9,14 @@ import typer
 from ckpt_cli.commands.completing import complete_namespace
 from ckpt_cli.commands.options import Channels, Since, Threads
 from ckpt_cli.commands.searching import Scope, run
-from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history.needle import Needle
 from ckpt_cli.history.search import Place
 from ckpt_cli.history.when import moment
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
-from ckpt_cli.views.grep import GrepView, Hit, ThreadCount, Unreadable
+from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
+
+_TOLD = 3
 
 
 def grep(
@@ -49,6 +50,9 @@ def grep(
     Each text is told once however many checkpoints hold it. What a task wrote and the state then holds is told as
     state. Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
 
+    What can't be read is told on stderr. A payload whose bytes can't hold the pattern isn't decoded: that it can be
+    read to its end is looked after, damage inside one of its objects isn't.
+
     Examples:
       ckpt grep 1043
       ckpt grep -i refund support-42 --channel messages
@@ -77,16 +81,19 @@ def _hits(
 ) -> Iterator[Hit | ThreadCount]:
     """Thread by thread, each in a moment of its own."""
     for thread in session.look(lambda reader: _threads(reader, threads)):
-        hits, unreadable = session.look(partial(run, thread=thread, needle=needle, scope=scope))
-        view.unreadable += unreadable
+        result = session.look(partial(run, thread=thread, needle=needle, scope=scope))
+        hits = result.hits
+        view.unreadable += result.unreadable
+        view.undecoded += result.undecoded
+        view.damaged = view.damaged or result.damaged
         view.searched += 1
         view.found += len(hits)
         if count and hits:
             yield ThreadCount(thread, len(hits))
         elif hits:
             yield from _ends(hits, first=first, last=last)
-    if view.unreadable and not view.found:
-        raise _nothing_readable(view.unreadable)
+    for line in _unread(view):
+        session.say(line)
 
 
 def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:
@@ -102,8 +109,12 @@ def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
     return list(dict.fromkeys(chosen)) if first or last else hits
 
 
-def _nothing_readable(unreadable: list[Unreadable]) -> PayloadCorrupt:
-    problem = f"nothing was found, but {len(unreadable)} could not be searched: {unreadable[0].problem}"
-    if any(one.locked for one in unreadable):
-        return KeyMissing(problem, hint="--key-env NAME names the key's variable")
-    return PayloadCorrupt(problem)
+def _unread(view: GrepView) -> Iterator[str]:
+    """What the person is told of what couldn't be searched."""
+    for one in view.unreadable[:_TOLD]:
+        where = " ".join(word for word in (one.thread_id, one.ns, one.checkpoint_id) if word)
+        yield f"not searched: {where}: {one.problem}"
+    if len(view.unreadable) > _TOLD:
+        yield f"and {len(view.unreadable) - _TOLD:,} more could not be searched"
+    if any(one.locked for one in view.unreadable):
+        yield "hint: --key-env NAME names the key's variable"

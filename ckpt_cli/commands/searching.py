@@ -1,16 +1,15 @@
 """The search of one thread: what `ckpt grep` does for each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from ckpt_cli.errors import KeyMissing, PayloadCorrupt
+from ckpt_cli.errors import DatabaseDamaged, KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.needle import Needle
 from ckpt_cli.history.paths import spell
 from ckpt_cli.history.search import Place, Search, Sighting, Sightings
-from ckpt_cli.model import Checkpoint, CheckpointRow
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.node import Form, Node
 from ckpt_cli.views.grep import Hit, Sighted, Unreadable
 
 
@@ -30,22 +29,40 @@ class Scope:
     since: float | None = None
 
 
-def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> tuple[list[Hit], list[Unreadable]]:
-    """All that matches in one thread, by namespace and first appearance."""
-    hits: list[Hit] = []
-    unreadable: list[Unreadable] = []
-    search = Search(needle)
-    for ns in [scope.ns] if scope.ns is not None else reader.saver.namespaces(thread):
-        one = _Namespace(reader, search, needle, scope, thread, ns)
-        hits += one.hits()
-        unreadable += one.unreadable
-    return hits, unreadable
+@dataclass(slots=True)
+class Result:
+    """What came of the search of one thread.
+
+    Attributes:
+        hits: by namespace and first appearance.
+        undecoded: payloads that can't hold the pattern, and so were only looked at from outside.
+        damaged: a part of the database itself couldn't be read.
+    """
+
+    hits: list[Hit] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    undecoded: int = 0
+    damaged: bool = False
+
+
+def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> Result:
+    """All that matches in one thread."""
+    result, search = Result(), Search(needle)
+    try:
+        for ns in [scope.ns] if scope.ns is not None else reader.saver.namespaces(thread):
+            _Namespace(reader, search, needle, scope, thread, ns, result).search()
+    except DatabaseDamaged as error:
+        result.damaged = True
+        result.unreadable.append(Unreadable(thread, scope.ns or "", "", error.message))
+    return result
 
 
 class _Namespace:
     """The search of one namespace."""
 
-    def __init__(self, reader: Reader, search: Search, needle: Needle, scope: Scope, thread: str, ns: str) -> None:
+    def __init__(
+        self, reader: Reader, search: Search, needle: Needle, scope: Scope, thread: str, ns: str, result: Result
+    ) -> None:
         self._reader = reader
         self._search = search
         self._needle = needle
@@ -53,18 +70,34 @@ class _Namespace:
         self._thread = thread
         self._ns = ns
         self._seen = Sightings()
-        self.unreadable: list[Unreadable] = []
+        self._result = result
 
-    def hits(self) -> list[Hit]:
+    def search(self) -> None:
         rows = list(self._reader.saver.rows(self._thread, self._ns))
         recent = [row for row in rows if self._recent(row)]
         if Place.STATE in self._scope.places or self._metadata:
-            for checkpoint in self._reader.saver.checkpoints(row.ref for row in recent):
+            for checkpoint in self._checkpoints(recent):
                 self._checkpoint(checkpoint)
         if Place.WRITES in self._scope.places:
-            self._writes({row.checkpoint_id for row in recent})
+            try:
+                self._writes({row.checkpoint_id for row in recent})
+            except DatabaseDamaged as error:
+                self._damaged("", f"writes: {error.message}")
         told = self._seen.told([(row.checkpoint_id, row.parent_id) for row in rows])
-        return [self._hit(one, rows[-1].checkpoint_id) for one in told]
+        self._result.hits += [self._hit(one, rows[-1].checkpoint_id) for one in told]
+
+    def _checkpoints(self, rows: Sequence[CheckpointRow]) -> Iterator[Checkpoint]:
+        """Those that can be fetched, in order."""
+        at = 0
+        while at < len(rows):
+            try:
+                for checkpoint in self._reader.saver.checkpoints(row.ref for row in rows[at:]):
+                    at += 1
+                    yield checkpoint
+                return
+            except DatabaseDamaged as error:
+                self._damaged(rows[at].checkpoint_id, error.message)
+                at += 1
 
     @property
     def _metadata(self) -> bool:
@@ -77,37 +110,51 @@ class _Namespace:
     def _checkpoint(self, checkpoint: Checkpoint) -> None:
         checkpoint_id = checkpoint.row.checkpoint_id
         payloads = [checkpoint.body, *(checkpoint.channels or {}).values()]
-        if Place.STATE in self._scope.places and any(map(self._needle.may_hold, payloads)):
+        if Place.STATE in self._scope.places and not self._passed(*payloads, mapping=True):
             try:
                 state = self._reader.decode(checkpoint)
             except PayloadCorrupt as error:
                 self._failed(checkpoint_id, error.message, isinstance(error, KeyMissing))
             else:
+                if state.damage:
+                    self._failed(checkpoint_id, f"the checkpoint is damaged: {state.damage}")
                 self._values(checkpoint_id, Place.STATE, {**state.values, **_sends(state.sends)})
-        if self._metadata and self._needle.may_hold(checkpoint.metadata):
+        if self._metadata and not self._passed(checkpoint.metadata):
             value = self._reader.value(checkpoint.metadata)
             self._values(checkpoint_id, Place.METADATA, value if isinstance(value, dict) else {"metadata": value})
 
     def _values(self, checkpoint_id: str, place: Place, values: dict[str, object]) -> None:
         for name, value in values.items():
-            if not self._wanted(name):
-                continue
-            if isinstance(value, Node) and value.form is Form.BROKEN:
-                self._failed(checkpoint_id, f"{name}: {value.problem}", value.needs_key)
-            self._seen.add(checkpoint_id, place, self._search.find(value, (name,)))
+            if self._wanted(name):
+                self._seen.add(checkpoint_id, place, self._search.find(value, (name,)))
+        for path, node in self._search.broken():
+            self._failed(checkpoint_id, f"{spell(path)}: {node.problem}", node.needs_key)
 
     def _writes(self, recent: set[str]) -> None:
         for write in self._reader.saver.writes(self._thread, self._ns):
             wanted = write.checkpoint_id in recent and self._wanted(write.channel)
-            if wanted and write.payload is not None and self._needle.may_hold(write.payload):
+            if wanted and write.payload is not None and not self._passed(write.payload):
                 value = self._reader.value(write.payload)
                 self._values(write.checkpoint_id, Place.WRITES, {write.channel: value})
+
+    def _passed(self, first: Payload, *more: Payload, mapping: bool = False) -> bool:
+        """Whether payloads need no decoding: they can't hold the pattern, and nothing is wrong with them outside."""
+        whole = self._reader.codec.is_whole
+        passed = not any(map(self._needle.may_hold, (first, *more))) and whole(first, mapping=mapping)
+        if not passed or not all(map(whole, more)):
+            return False
+        self._result.undecoded += 1 + len(more)
+        return True
 
     def _wanted(self, channel: str) -> bool:
         return not self._scope.channels or channel in self._scope.channels
 
-    def _failed(self, checkpoint_id: str, problem: str, locked: bool) -> None:
-        self.unreadable.append(Unreadable(self._thread, self._ns, checkpoint_id, problem, locked))
+    def _failed(self, checkpoint_id: str, problem: str, locked: bool = False) -> None:
+        self._result.unreadable.append(Unreadable(self._thread, self._ns, checkpoint_id, problem, locked))
+
+    def _damaged(self, checkpoint_id: str, problem: str) -> None:
+        self._result.damaged = True
+        self._failed(checkpoint_id, problem)
 
     def _hit(self, one: Sighting, head: str) -> Hit:
         return Hit(

@@ -158,4 +158,4 @@ def _tell_unread(view: ThreadsView, say: Callable[[str], None]) -> None:
         return
     problem = view.problem or next(one.problem for one in view.threads if one.problem)
     some = f"{'at least ' if view.more else ''}{unread:,} thread{'' if unread == 1 else 's'}"
-    say(f"{some} can't be read: {problem.removesuffix(' @ $')}")
+    say(f"{some} can't be read: {problem}")

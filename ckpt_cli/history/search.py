@@ -44,6 +44,12 @@ class Search:
     def __init__(self, needle: Needle) -> None:
         self._needle = needle
         self._known: dict[tuple[str, int], list[Found]] = {}  # what was found in objects, by their bytes
+        self._broken: list[tuple[Path, Node]] = []
+
+    def broken(self) -> list[tuple[Path, Node]]:
+        """What couldn't be read in the values searched since this was asked last; equal bytes are told once."""
+        found, self._broken = self._broken, []
+        return found
 
     def find(self, value: Any, path: Path = ()) -> Iterator[Found]:
         """Every matching text in a value: strings, keys of dicts, numbers, and what dates and the like read as."""
@@ -75,12 +81,21 @@ class Search:
         key = (node.encoding, hash(raw))
         found = self._known.get(key)
         if found is None:
-            found = []
-            if self._needle.may_hold_raw(node.encoding, raw):
-                found = list(self._open(node, nested + 1))
-            self._known[key] = found
+            found = self._known[key] = self._first(node, path, nested)
         for one in found:
             yield Found((*path, *one.path), one.mark, one.match)
+
+    def _first(self, node: Node, path: Path, nested: int) -> list[Found]:
+        """What is in an object that wasn't seen before, by its paths from there."""
+        holds = self._needle.may_hold_raw(node.encoding, node.raw or b"")
+        if (holds or node.opened) and node.form is Form.BROKEN:
+            self._broken.append((path, node))
+        elif holds:
+            before = len(self._broken)
+            found = list(self._open(node, nested + 1))
+            self._broken[before:] = [((*path, *inner), bad) for inner, bad in self._broken[before:]]
+            return found
+        return []
 
     def _open(self, node: Node, nested: int) -> Iterator[Found]:
         value = inside(node)

@@ -35,7 +35,7 @@ class Status(StrEnum):
     UNFINISHED = "unfinished"
     """A thread whose next tasks have not run, or have and left no checkpoint."""
     UNKNOWN = "unknown"
-    """A thread of v 1 or 2 whose next node can't be known."""
+    """A thread whose next node can't be known: of v 1 or 2, or damaged."""
 
 
 class Task(NamedTuple):
@@ -72,7 +72,7 @@ class Snapshot(NamedTuple):
     Attributes:
         tasks: the known tasks of the step, Sends first and then by name.
         consumed: a child continues this checkpoint, so nothing of it is waiting any more.
-        complete: every task of the step is in `tasks`.
+        complete: every task of the step is in `tasks`; never known where the checkpoint is damaged.
     """
 
     tasks: list[Task]
@@ -127,6 +127,7 @@ def snapshot(
     """
     known = Wiring(state, history)
     complete = known.learn_until(lambda: settled(state, known) and start_settled(state, known)) or settled(state, known)
+    complete = complete and not state.damage
     names = Names(state, writes, known, namespaces)
     if names.unmatched(due(state, known)):
         known.learn_until(lambda: False)
@@ -140,7 +141,8 @@ def snapshot(
         tasks += [_task(i, names.node(i), kept) for i, kept in recorded.items() if names.of_this_step(i)]
     if not consumed:
         tasks = [_weighed(task, writes, namespaces, below) for task in tasks]
-    return Snapshot(tasks, consumed, complete or _all_told(tasks) or (not tasks and not consumed and ended()))
+    ended_here = complete or (not tasks and not consumed and not state.damage and ended())
+    return Snapshot(tasks, consumed, ended_here or (not state.damage and _all_told(tasks)))
 
 
 def _weighed(

@@ -5,8 +5,7 @@ from typing import Any
 
 from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported
 from ckpt_cli.model import NULL, Payload
-from ckpt_cli.serde import aes, lcjson
-from ckpt_cli.serde.msgpack import Unpacker
+from ckpt_cli.serde import aes, lcjson, msgpack
 from ckpt_cli.values.node import Form, Node, Opened, opaque
 from ckpt_cli.values.same import same
 
@@ -19,7 +18,7 @@ class Codec:
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key
         self._decoders: dict[str, Callable[[bytes], Any]] = {
-            "msgpack": Unpacker().value,
+            "msgpack": msgpack.Unpacker().value,
             "json": lcjson.decode,
             "pickle": _pickle,
             "null": lambda data: None if not data else opaque("null", data),
@@ -42,6 +41,14 @@ class Codec:
                 return _locked(payload, error)
         decoder = self._decoders.get(payload.tag)
         return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
+
+    def is_whole(self, payload: Payload, *, mapping: bool = False) -> bool:
+        """Whether a payload can be read to its end, and is a mapping, told many times faster than by decoding it.
+
+        What stands inside msgpack's objects isn't looked at.
+        """
+        shell = _SHELLS.get(payload.tag, self.decode)(payload)
+        return not _is_broken(shell) and (isinstance(shell, dict) or not mapping)
 
     def encode(self, value: Any, like: Payload) -> Payload:
         """A value in the encoding of `like`; `like` itself where the value is what `like` decodes to.
@@ -73,6 +80,16 @@ class Codec:
         return aes.decrypt(payload.data, self._key)
 
 
+_SHELLS: dict[str, Callable[[Payload], Any]] = {
+    "msgpack": lambda payload: msgpack.shell(payload.data),
+    "json": lambda payload: lcjson.shell(payload.data),
+}
+
+
+def _is_broken(value: Any) -> bool:
+    return isinstance(value, Node) and value.form is Form.BROKEN
+
+
 def _json(value: Any, old: Any, data: bytes) -> bytes:
     from ckpt_cli.serde.lcjson_write import JsonWire
     from ckpt_cli.serde.splice import splice
@@ -94,7 +111,7 @@ def _msgpack(value: Any, old: Any, like: Payload) -> Payload:
 
 
 def _locked(payload: Payload, error: CkptError) -> Node:
-    problem = f"{error.message} ({error.hint}) @ $" if error.hint else f"{error.message} @ $"
+    problem = f"{error.message} ({error.hint})" if error.hint else error.message
     return Node(
         Opened("", "", Form.BROKEN, payload.data, problem=problem, needs_key=True),
         encoding=payload.tag,

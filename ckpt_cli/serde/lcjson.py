@@ -24,12 +24,20 @@ def decode(data: bytes) -> Any:
     try:
         value = json.loads(text, object_hook=revive if '"lc"' in text else None)
     except RecursionError:
-        return broken("nested too deep @ $", data)
+        return broken("nested too deep", data)
     except json.JSONDecodeError as error:
         return _rescued(data, f"not JSON: {error.msg} at character {error.pos}")
     except ValueError:
         return _rescued(data, "a number of thousands of digits")
-    return value if _within(value, text) else broken(f"nested deeper than {LEVELS} levels @ $", data)
+    return value if _within(value, text) else broken(f"nested deeper than {LEVELS} levels", data)
+
+
+def shell(data: bytes) -> Any:
+    """The plain data of a JSON text; a BROKEN node where it isn't JSON to its end."""
+    try:
+        return json.loads(data.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        return broken(str(error), data)
 
 
 def _rescued(data: bytes, problem: str, *, escaped: bool = False) -> Any:
@@ -37,7 +45,7 @@ def _rescued(data: bytes, problem: str, *, escaped: bool = False) -> Any:
 
     text = data.decode("utf-8", "surrogateescape" if escaped else "surrogatepass")
     value = JsonRescue(text, problem, LEVELS, revive, escaped=escaped).value()
-    return broken(f"{problem} @ $", data) if value is None else value
+    return broken(f"{problem}", data) if value is None else value
 
 
 def _within(value: Any, text: str) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
-from ckpt_cli.values.node import Form, Node, Opened, opaque
+from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 
 LEVELS = 400
 """Containers and objects inside each other; Python's own recursion limit is 1,000."""
@@ -25,6 +25,16 @@ _MEMO_EACH = 64 << 10
 
 _PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
+
+
+def shell(data: bytes) -> Any:
+    """A payload with None for each object in it; a BROKEN node where it can't be read to its end."""
+    import ormsgpack
+
+    try:
+        return ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=lambda _code, _data: None)
+    except ValueError as error:
+        return broken(str(error), data)
 
 
 class _Room(NamedTuple):
@@ -156,4 +166,4 @@ def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], skip: 
 
 
 def _broken(code: int, data: bytes, problem: str) -> Node:
-    return Node(Opened("", "", Form.BROKEN, data, problem=f"{problem} @ $"), encoding=f"msgpack:{code}", raw=data)
+    return Node(Opened("", "", Form.BROKEN, data, problem=f"{problem}"), encoding=f"msgpack:{code}", raw=data)

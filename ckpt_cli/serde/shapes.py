@@ -26,7 +26,7 @@ def opened(code: int, value: Any, raw: bytes) -> Opened:
         found = _SHAPES[code](value)
         if found is not None:
             return found
-    problem = _first_problem(value) or f"not the shape of extension {code} @ $"
+    problem = _first_problem(value) or f"not the shape of extension {code}"
     return Opened("", "", Form.BROKEN, raw, problem=problem)
 
 

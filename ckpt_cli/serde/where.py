@@ -12,7 +12,9 @@ def step(key: Any) -> str:
 
 
 def told(problem: str, path: str) -> str:
-    """A problem and its place; the middle of a long path is left out."""
+    """A problem and its place, unless it is the whole payload; the middle of a long path is left out."""
+    if not path:
+        return problem
     if len(path) > _PATH:
         path = f"{path[: _PATH // 2]}…{path[-_PATH // 2 :]}"
     return f"{problem} @ ${path}"

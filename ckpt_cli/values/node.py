@@ -88,6 +88,11 @@ class Node:
         return self._opened
 
     @property
+    def opened(self) -> bool:
+        """Whether its shell was decoded already."""
+        return self._opened is not None
+
+    @property
     def module(self) -> str:
         """The module that was named when the object was written, ``""`` if none was."""
         return self._open().module
@@ -120,7 +125,7 @@ class Node:
 
     @property
     def problem(self) -> str:
-        """Why it cannot be decoded and where (``truncated @ $[2]``); "" unless BROKEN."""
+        """Why it cannot be decoded and where, if not as a whole (``truncated @ $[2]``); "" unless BROKEN."""
         return self._open().problem
 
     @property

@@ -20,6 +20,7 @@ class State(NamedTuple):
         updated: the channels written in the last step; None where not recorded.
         sends: Sends that stood in the checkpoint itself (``pending_sends``, v < 4).
         metadata: as stored, {} where it can't be read.
+        damage: what of the checkpoint beside its channels can't be read, so that versions may be missing; "" if none.
     """
 
     ref: Ref
@@ -32,6 +33,7 @@ class State(NamedTuple):
     metadata: Mapping[str, Any]
     updated: list[str] | None = None
     sends: Sequence[Any] = ()
+    damage: str = ""
 
     @property
     def source(self) -> str:

@@ -75,6 +75,8 @@ class GrepView(View):
     Attributes:
         hits: by thread; with ``--count`` a `ThreadCount` for each thread that has any.
         unreadable: what could not be searched; complete once all hits were taken.
+        undecoded: payloads whose bytes can't hold the pattern: they were read from end to end, but damage inside an
+            object in them is not in `unreadable`.
     """
 
     verb: ClassVar[str] = "grep"
@@ -82,11 +84,20 @@ class GrepView(View):
     finding = False
     found = 0
     searched = 0
+    damaged = False
 
     hits: Iterable[Hit | ThreadCount]
     unreadable: list[Unreadable] = field(default_factory=list)
+    undecoded: int = 0
 
     @property
     def exit_code(self) -> int:
-        """1 where nothing was found and that was to be told so."""
+        """3 where the database itself is damaged; 1 where nothing was found and that was to be told so.
+
+        5 where nothing was found and something couldn't be read.
+        """
+        if self.damaged:
+            return 3
+        if self.unreadable and not self.found:
+            return 5
         return int(self.finding and not self.found)

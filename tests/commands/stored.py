@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,30 @@ def broken_channel(folder: Path) -> Path:
     """A thread ``t`` with a channel that can be read and one that can't."""
     no_object = ormsgpack.Ext(5, ormsgpack.packb("no class, no fields"))
     return database(folder / "broken.sqlite", good="fine", bad=no_object)
+
+
+def ruin(path: Path, thread: str, harm: Callable[[bytes], bytes]) -> None:
+    """Put other bytes in place of a thread's checkpoint."""
+    connection = sqlite3.connect(path)
+    ((body,),) = connection.execute("SELECT checkpoint FROM checkpoints WHERE thread_id = ?", (thread,)).fetchall()
+    connection.execute("UPDATE checkpoints SET checkpoint = ? WHERE thread_id = ?", (harm(body), thread))
+    connection.commit()
+    connection.close()
+
+
+def tear(path: Path, thread: str) -> None:
+    """Break the chain of pages that hold a thread's checkpoint, which has to be longer than three pages.
+
+    An overflow page begins with the number of the next one (SQLite file format, 1.6).
+    """
+    connection = sqlite3.connect(path)
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    ((body,),) = connection.execute("SELECT checkpoint FROM checkpoints WHERE thread_id = ?", (thread,)).fetchall()
+    marked = bytes([*body[: size * 2], *b"#MARK#", *body[size * 2 + 6 :]])
+    connection.execute("UPDATE checkpoints SET checkpoint = ? WHERE thread_id = ?", (marked, thread))
+    connection.commit()
+    connection.close()
+    file = bytearray(path.read_bytes())
+    page = file.index(b"#MARK#") // size * size
+    file[page : page + 4] = b"\xff\xff\xff\xf0"
+    path.write_bytes(file)

@@ -5,18 +5,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ormsgpack
 import pytest
 
 from ckpt_cli.commands.grep import grep
-from ckpt_cli.errors import KeyMissing, PayloadCorrupt, ThreadNotFound, UsageError
+from ckpt_cli.errors import ThreadNotFound, UsageError
 from ckpt_cli.history.search import Place
 from ckpt_cli.output.json import rows
-from ckpt_cli.views.grep import Hit
+from ckpt_cli.session import Session
+from ckpt_cli.views.grep import GrepView, Hit
 from tests import golden
-from tests.commands.asking import at
-from tests.commands.stored import broken_channel
+from tests.commands.asking import at, look
+from tests.commands.stored import broken_channel, ruin, tear
 from tests.commands.stored import database as stored
 from tests.databases import KEYS
+from tests.hostile import IDS
 
 Database = Callable[[str], Path]
 
@@ -42,6 +45,17 @@ def test_looks(name: str, database: Database) -> None:
 def hits(path: Path, *words: Any, **options: Any) -> list[Hit]:
     """What is found."""
     return list(at(path, grep, *words, **options).hits)
+
+
+def asked(path: Path, *words: Any, **options: Any) -> tuple[GrepView, list[str]]:
+    """The whole answer, and what was told beside it."""
+
+    def taken(session: Session) -> GrepView:
+        view = grep(session, *words, **options)
+        view.hits = list(view.hits)
+        return view
+
+    return look(path, taken)
 
 
 def test_a_text_is_told_once_from_where_it_appeared(database: Database) -> None:
@@ -113,19 +127,60 @@ def test_secrets_are_never_found(database: Database) -> None:
 def test_an_encrypted_database_is_searched_with_the_key(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it, finding nothing would be a lie: exit code 5."""
     path = database("encrypted")
-    with pytest.raises(PayloadCorrupt) as caught:
-        at(path, grep, "how is Kyoto", ["chat-linear"])
-    assert caught.value.exit_code == 5
-    assert isinstance(caught.value, KeyMissing)
+    view, said = asked(path, "how is Kyoto", ["chat-linear"])
+    assert (view.hits, view.exit_code, all(one.locked for one in view.unreadable)) == ([], 5, True)
+    assert len(said) == 5 and "--key-env" in said[-1]
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS["encrypted"].decode())
     assert hits(path, "how is Kyoto", ["chat-linear"])
 
 
 def test_what_cannot_be_searched_is_told_beside_the_hits(tmp_path: Path) -> None:
     """One bad channel hides nothing of the others."""
-    view = at(broken_channel(tmp_path), grep, "fine|shape")
+    view, said = asked(broken_channel(tmp_path), "fine|shape")
     assert [hit.match for hit in view.hits] == ["fine"]
-    assert [one.problem[:4] for one in view.unreadable] == ["bad:"]
+    assert [one.problem for one in view.unreadable] == ["bad: not the shape of extension 5"]
+    assert said == [f"not searched: t {IDS[0]}: bad: not the shape of extension 5"]
+    assert view.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (lambda body: body[: len(body) // 2], "the checkpoint is damaged: truncated @ $"),
+        (lambda body: b"garbage", "a value of type int where an object should be"),
+        (lambda body: body.replace(b"calm", b"\xffalm"), "mood: bad UTF-8"),
+        (lambda body: b"", "truncated"),
+    ],
+)
+def test_damage_is_told_also_where_the_pattern_can_not_be(
+    harm: Callable[[bytes], bytes], problem: str, tmp_path: Path
+) -> None:
+    """A payload without the pattern's word isn't decoded, yet that it can be read to its end is seen to."""
+    path = stored(tmp_path / "d.sqlite", "sick", "well", mood="calm", messages=["hello"])
+    ruin(path, "sick", harm)
+    view, said = asked(path, "Kyoto")
+    assert [one.thread_id for one in view.unreadable] == ["sick"]
+    assert problem in view.unreadable[0].problem
+    assert (view.undecoded, view.exit_code, len(said)) == (3, 5, 1)  # two metadata and one checkpoint
+
+
+def test_damage_in_a_message_is_told_with_its_place(tmp_path: Path) -> None:
+    """An object that holds the pattern and can't be read is no silent miss."""
+    bad = ormsgpack.Ext(5, ormsgpack.packb(["m", "Message", "Kyoto"])[:-2] + b"to")
+    path = stored(tmp_path / "d.sqlite", messages=["hello", ormsgpack.Ext(5, ormsgpack.packb("Kyoto"))], other=[bad])
+    view, _ = asked(path, "Kyoto")
+    assert [one.problem.partition(":")[0] for one in view.unreadable] == ["messages[1]", "other[0]"]
+
+
+def test_a_damaged_page_costs_no_other_hit(tmp_path: Path) -> None:
+    """What the file still gives is found, what it doesn't is told, and the exit code says that the file is damaged."""
+    path = stored(tmp_path / "d.sqlite", "a", "b", "c", note="Kyoto", filler="x" * 20_000)
+    tear(path, "b")
+    view, said = asked(path, "Kyoto")
+    assert [hit.thread_id for hit in view.hits] == ["a", "c"]
+    assert [(one.thread_id, one.checkpoint_id) for one in view.unreadable] == [("b", IDS[0])]
+    assert (view.exit_code, len(said)) == (3, 1)
+    assert "damaged" in said[0]
 
 
 def test_nothing_found_is_success_unless_asked_for(database: Database) -> None:
@@ -138,8 +193,6 @@ def test_nothing_found_is_success_unless_asked_for(database: Database) -> None:
 
 def test_hits_stream_thread_by_thread(database: Database) -> None:
     """The first line is there before the last thread was looked at."""
-    from ckpt_cli.session import Session
-
     session = Session(str(database("real")), clock=lambda: golden.NOW)
     view = grep(session, "Kyoto")
     line = next(iter(rows(view, None, reveal=False)))

@@ -134,14 +134,14 @@ def test_a_cycle_ends() -> None:
     loop.append({"again": loop})
     value = Codec().decode(pickled(loop))
     assert value[0] == 1
-    assert value[1]["again"].problem == "a cycle @ $"
+    assert value[1]["again"].problem == "a cycle"
 
 
 def test_an_object_that_holds_itself_ends() -> None:
     """Cycles through the state of an object end too."""
     point = Point(1)
     point.y = point
-    assert Codec().decode(pickled(point)).fields["y"].problem == "a cycle @ $"
+    assert Codec().decode(pickled(point)).fields["y"].problem == "a cycle"
 
 
 def test_billions_of_laughs_are_cut_short() -> None:

@@ -6,11 +6,9 @@ from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount
 
-_SHOWN = 3
-
 
 def render(view: GrepView, page: Page) -> Iterator[Line]:
-    """Hits as they come; at the end what could not be searched."""
+    """Hits as they come."""
     heading = None
     for one in view.hits:
         if page.width is None:
@@ -69,7 +67,3 @@ def _end(view: GrepView) -> Iterator[Line]:
     if not view.found:
         threads = "1 thread" if view.searched == 1 else f"{view.searched} threads"
         yield [("muted", f"nothing in {threads}")]
-    for one in view.unreadable[:_SHOWN]:
-        yield [("bad", f"not searched: {one.thread_id} {one.checkpoint_id}: {one.problem}")]
-    if len(view.unreadable) > _SHOWN:
-        yield [("bad", f"and {len(view.unreadable) - _SHOWN} more could not be searched")]

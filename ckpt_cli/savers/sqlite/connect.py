@@ -21,7 +21,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any, Protocol, TypeVar
 
-from ckpt_cli.errors import DatabaseUnreachable, Refused
+from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable, Refused
 from ckpt_cli.savers.contract import HalfWrittenError
 from ckpt_cli.savers.sqlite.files import Survey, Way, survey
 from ckpt_cli.savers.sqlite.locks import WITHOUT_LOCKS
@@ -191,7 +191,7 @@ def explained(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:
         hint = "its application, `sqlite3` or any ckpt command that writes rolls back what was half done"
         return HalfWrittenError(f"{path} was left in the middle of a write", lambda: _roll_back(path), hint=hint)
     if "malformed" in text or "not a database" in text:
-        return DatabaseUnreachable(f"{path} is damaged: {text}", hint="`sqlite3 FILE .recover` may save what is left")
+        return DatabaseDamaged(f"{path} is damaged: {text}", hint="`sqlite3 FILE .recover` may save what is left")
     return DatabaseUnreachable(f"can't read {path}: {text}")
 
 

@@ -14,5 +14,5 @@ def decode(data: bytes) -> Any:
     if machine.problem and isinstance(root, Dict):
         root.pairs.append((DAMAGED, Missing(machine.problem)))
     elif machine.problem:
-        return broken(f"{machine.problem} @ $", data)
+        return broken(f"{machine.problem}", data)
     return Tree(len(data)).value(root)

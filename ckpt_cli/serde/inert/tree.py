@@ -70,7 +70,7 @@ class Tree:
             value = _atom(part)
             self._take(frame, value, _NODE + (len(value) if isinstance(value, str | bytes) else 0), 0)
         elif id(part) in self._open:
-            frame.take(broken("a cycle @ $"), _NODE, 0)
+            frame.take(broken("a cycle"), _NODE, 0)
         elif id(part) in self._done:
             self._take(frame, *self._done[id(part)])
         elif len(self._frames) > LEVELS or self._left < 0:
@@ -83,9 +83,9 @@ class Tree:
 
     def _take(self, frame: _Frame, value: Any, weight: int, height: int) -> None:
         if len(self._frames) + height > LEVELS:
-            frame.take(broken(f"nested deeper than {LEVELS} levels @ $"), _NODE, 0)
+            frame.take(broken(f"nested deeper than {LEVELS} levels"), _NODE, 0)
         elif weight > self._left:
-            frame.take(broken("grows beyond all bounds @ $"), _NODE, 0)
+            frame.take(broken("grows beyond all bounds"), _NODE, 0)
         else:
             self._left -= weight
             frame.take(value, weight, height)
@@ -103,11 +103,11 @@ def _atom(part: Any) -> Any:
     if isinstance(part, Global):
         return Node(Opened(part.module, part.name, Form.PICKLE, {}))
     if isinstance(part, Missing):
-        return broken(f"{part.problem} @ $")
+        return broken(f"{part.problem}")
     if isinstance(part, bytearray):
         return Node(Opened("builtins", "bytearray", Form.VALUE, bytes(part)))
     if isinstance(part, int) and part.bit_length() > _DIGITS:
-        return broken("a number of thousands of digits @ $")
+        return broken("a number of thousands of digits")
     return part
 
 
@@ -145,4 +145,4 @@ def _key(key: Any, levels: int) -> Any:
         return text(key) or key
     if isinstance(key, list) and levels:
         return tuple(_key(item, levels - 1) for item in key)
-    return broken("a container as a key @ $") if isinstance(key, list | dict) else key
+    return broken("a container as a key") if isinstance(key, list | dict) else key
