@@ -3,183 +3,77 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.types import StateSnapshot
 
-from ckpt_cli.history.snapshot import Task
-from ckpt_cli.model import NULL_TASK, Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
-from tests.graphs import SCENARIOS, Graph
-from tests.truth_deviations import differences
-from tests.truth_rendering import canonical, rendered
+from tests.cross.backend import Backend, Fresh
+from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.travel import Travel
+from tests.graphs import SCENARIOS
 
 
-@dataclass(frozen=True)
-class Run:
-    """A scenario that has run, and its database as ckpt reads it."""
-
-    path: Path
-    reader: Reader
-    threads: list[tuple[str, Graph]]
-
-    def states(self) -> Iterator[tuple[Ref, StateSnapshot]]:
-        """Every checkpoint of every namespace, as the graph tells it."""
-        for thread_id, graph in self.threads:
-            for ns in self.reader.saver.namespaces(thread_id):
-                config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
-                for state in graph.get_state_history(config):
-                    yield Ref(thread_id, ns, state.config["configurable"]["checkpoint_id"]), state
-
-    def shown(self, thread_id: str, values: Any) -> dict[str, Any]:
-        """A state's values by channel, where the graph shows one channel's value bare too."""
-        graph = dict(self.threads)[thread_id]
-        channel = graph.stream_channels_asis
-        return {channel: values} if isinstance(channel, str) else values
+@contextmanager
+def official(path: Path) -> Iterator[SqliteSaver]:
+    """LangGraph's own saver on a file; a crash of the machine is nothing to a test."""
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        connection.execute("pragma synchronous=off")
+        saver = SqliteSaver(connection)
+        saver.setup()
+        yield saver
 
 
-@pytest.fixture(scope="module", params=SCENARIOS)
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """Each scenario once."""
-    path: Path = tmp_path_factory.mktemp("graphs") / "checkpoints.sqlite"
-    connection = sqlite3.connect(path, check_same_thread=False)
-    connection.execute("pragma synchronous=off")
-    threads = list(SCENARIOS[request.param](SqliteSaver(connection)))
-    reader = Reader(open_file(path), Codec())
-    yield Run(path, reader, threads)
-    reader.saver.close()
-    connection.close()
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
+    """A file of its own each time."""
+    folder, numbers = tmp_path_factory.mktemp("graphs"), count()
 
+    def make() -> Backend:
+        path = folder / f"{next(numbers)}.sqlite"
+        with official(path):
+            return Backend(str(path), lambda: official(path))
 
-def test_checkpoints_and_parents(run: Run) -> None:
-    """Every checkpoint of every namespace is listed, with its parent, metadata and time."""
-    told: dict[tuple[str, str], set[str]] = {}
-    for ref, state in run.states():
-        told.setdefault((ref.thread_id, ref.ns), set()).add(ref.checkpoint_id)
-        mine = run.reader.state(ref)
-        parent = (state.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
-        assert (mine.parent_id, mine.ts) == (parent, state.created_at)
-        assert not list(differences(rendered(dict(mine.metadata)), rendered(_stored(state.metadata))))
-    listed = {
-        (t, ns): set(run.reader.lineage(t, ns).rows) for t, _ in run.threads for ns in run.reader.saver.namespaces(t)
-    }
-    assert told == listed
-
-
-def test_values(run: Run) -> None:
-    """The user's channels hold what the graph's state shows, delta channels too."""
-    for ref, state in run.states():
-        mine = run.reader.values(ref)
-        shown = run.shown(ref.thread_id, state.values)
-        given = {write.channel for write in run.reader.writes(ref) if write.task_id == NULL_TASK}
-        assert set(mine) - given <= {*shown, "__end__", "__previous__", *_unlisted(run.reader, ref)}
-        for channel, value in shown.items():
-            if channel in mine and channel not in given:
-                assert not list(differences(rendered(mine[channel]), rendered(_stored(value)))), (ref, channel)
-            else:
-                assert channel in given or not value, (ref, channel)
-
-
-def _unlisted(reader: Reader, ref: Ref) -> set[str]:
-    """A bare Pregel graph shows its output channels only."""
-    return set() if "__start__" in reader.state(ref).versions else set(reader.state(ref).values)
-
-
-def test_next_and_tasks(run: Run) -> None:
-    """Tasks have the graph's ids, names, errors and interrupts, and `next` is theirs."""
-    for ref, state in run.states():
-        shot = run.reader.snapshot(ref)
-        assert Counter(map(_mine, shot.tasks)) == Counter(map(_theirs, state.tasks)), ref
-        assert shot.complete
-        assert sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
+    return make
 
 
 NAMELESS = {"flow", "flow-waiting", "flow-failed"}
 """Where no path names it, the entrypoint of the functional API is only known once it has finished."""
 
 
-def test_tasks_without_paths(run: Run, tmp_path: Path) -> None:
-    """The same tasks are found by their ids where the database has no task paths (before checkpoint-sqlite 3.1.2)."""
-    reader = _without_paths(run, tmp_path / "pathless.sqlite")
-    for ref, state in run.states():
-        shot = reader.snapshot(ref)
-        wanted = Counter(map(_theirs, state.tasks))
-        if ref.thread_id in NAMELESS:
-            named = Counter(_mine(task) for task in shot.tasks if task.node is not None)
-            assert named <= wanted and len(shot.tasks) == len(state.tasks), ref
-        else:
-            assert Counter(map(_mine, shot.tasks)) == wanted, ref
-    reader.saver.close()
+class TestLook(Look):
+    """SQLite."""
+
+    def test_tasks_without_paths(self, run: Run, tmp_path: Path) -> None:
+        """The same tasks are found by their ids where the database has no task paths (checkpoint-sqlite < 3.1.2)."""
+        reader = _without_paths(run, tmp_path / "pathless.sqlite")
+        for ref, state in run.states():
+            shot = reader.snapshot(ref)
+            wanted = Counter(map(theirs, state.tasks))
+            if ref.thread_id in NAMELESS:
+                named = Counter(mine(task) for task in shot.tasks if task.node is not None)
+                assert named <= wanted and len(shot.tasks) == len(state.tasks), ref
+            else:
+                assert Counter(map(mine, shot.tasks)) == wanted, ref
+        reader.saver.close()
+
+
+class TestTravel(Travel):
+    """SQLite."""
 
 
 def _without_paths(run: Run, path: Path) -> Reader:
-    with closing(sqlite3.connect(path)) as copy, closing(sqlite3.connect(run.path)) as original:
+    with closing(sqlite3.connect(path)) as copy, closing(sqlite3.connect(run.backend.url)) as original:
         original.backup(copy)
         copy.execute("update writes set task_path = ''")
         copy.commit()
         copy.execute("pragma journal_mode = delete")
     return Reader(open_file(path), Codec())
-
-
-def _mine(task: Task) -> str:
-    asked = [[rendered(interrupt.value), interrupt.id] for interrupt in task.interrupts]
-    return canonical([task.id, task.node, task.error, asked])
-
-
-def _theirs(task: Any) -> str:
-    asked = [[rendered(_stored(interrupt.value)), interrupt.id] for interrupt in task.interrupts]
-    return canonical([task.id, task.name, task.error, asked])
-
-
-def test_heads(run: Run) -> None:
-    """Of a thread's head, what still runs and which questions wait is what the graph says now."""
-    for thread_id, graph in run.threads:
-        now = graph.get_state({"configurable": {"thread_id": thread_id}})
-        shot = run.reader.snapshot(run.reader.head(thread_id).ref)
-        assert sorted(shot.next or []) == sorted(now.next)
-        assert sorted(interrupt.id or "" for interrupt in shot.interrupts) == sorted(i.id for i in now.interrupts)
-
-
-STATUSES = {
-    "chat": "done",
-    "sub-waiting": "waiting",
-    "ask-second": "waiting",
-    "ask-partial": "waiting",
-    "ask-all": "done",
-    "before": "unfinished",
-    "error": "failed",
-    "error-mended": "done",
-    "error-retried": "failed",
-    "map-asks": "waiting",
-    "map-before": "unfinished",
-    "flow": "waiting",
-    "flow-failed": "failed",
-    "deferred": "done",
-    "deferred-stopped": "unfinished",
-}
-
-
-def test_statuses(run: Run) -> None:
-    """A thread's status is told from its head."""
-    for thread_id, _ in run.threads:
-        status = str(run.reader.snapshot(run.reader.head(thread_id).ref).status)
-        assert STATUSES.get(thread_id, status) == status
-
-
-_SERDE = JsonPlusSerializer()
-
-
-def _stored(value: Any) -> Any:
-    """A live value as the library's own serializer would store it."""
-    return Codec().decode(Payload(*_SERDE.dumps_typed(value)))
 
 
 def test_every_kind_is_there() -> None:

@@ -1,0 +1,35 @@
+"""A database that both the official saver and ckpt can open."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.url import open_saver
+from ckpt_cli.serde.codec import Codec
+
+
+class Backend(NamedTuple):
+    """An empty database with LangGraph's tables in it.
+
+    Attributes:
+        url: what ``--db`` gets.
+        official: opens LangGraph's own saver on it; may be called again and again.
+    """
+
+    url: str
+    official: Callable[[], AbstractContextManager[BaseCheckpointSaver[Any]]]
+
+    def saver(self) -> Saver:
+        """The database as ckpt opens it, to be closed."""
+        return open_saver(self.url, lambda _: None)
+
+    def reader(self) -> Reader:
+        """A reader of it, whose saver is to be closed."""
+        return Reader(self.saver(), Codec())
+
+
+Fresh = Callable[[], Backend]

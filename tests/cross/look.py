@@ -1,0 +1,151 @@
+"""Real graphs on a real saver: everything ckpt says of every checkpoint is what the graph itself says."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import StateSnapshot
+
+from ckpt_cli.history.snapshot import Task
+from ckpt_cli.model import NULL_TASK, Payload, Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.serde.codec import Codec
+from tests.cross.backend import Backend, Fresh
+from tests.graphs import SCENARIOS, Graph
+from tests.truth_deviations import differences
+from tests.truth_rendering import canonical, rendered
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario that has run, and its database as ckpt and the graphs read it."""
+
+    backend: Backend
+    reader: Reader
+    threads: list[tuple[str, Graph]]
+
+    def states(self) -> Iterator[tuple[Ref, StateSnapshot]]:
+        """Every checkpoint of every namespace, as the graph tells it."""
+        for thread_id, graph in self.threads:
+            for ns in self.reader.saver.namespaces(thread_id):
+                config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
+                for state in graph.get_state_history(config):
+                    yield Ref(thread_id, ns, state.config["configurable"]["checkpoint_id"]), state
+
+    def shown(self, thread_id: str, values: Any) -> dict[str, Any]:
+        """A state's values by channel, where the graph shows one channel's value bare too."""
+        graph = dict(self.threads)[thread_id]
+        channel = graph.stream_channels_asis
+        return {channel: values} if isinstance(channel, str) else values
+
+
+STATUSES = {
+    "chat": "done",
+    "sub-waiting": "waiting",
+    "ask-second": "waiting",
+    "ask-partial": "waiting",
+    "ask-all": "done",
+    "before": "unfinished",
+    "error": "failed",
+    "error-mended": "done",
+    "error-retried": "failed",
+    "map-asks": "waiting",
+    "map-before": "unfinished",
+    "flow": "waiting",
+    "flow-failed": "failed",
+    "deferred": "done",
+    "deferred-stopped": "unfinished",
+}
+
+
+class Look:
+    """What `Reader` tells of the graphs' threads, checkpoint by checkpoint."""
+
+    @pytest.fixture(scope="class", params=SCENARIOS)
+    @classmethod
+    def run(cls, request: pytest.FixtureRequest, fresh: Fresh) -> Iterator[Run]:
+        """Each scenario once."""
+        backend = fresh()
+        with backend.official() as official:
+            threads = list(SCENARIOS[request.param](official))
+            reader = backend.reader()
+            with closing(reader.saver):
+                yield Run(backend, reader, threads)
+
+    def test_checkpoints_and_parents(self, run: Run) -> None:
+        """Every checkpoint of every namespace is listed, with its parent, metadata and time."""
+        told: dict[tuple[str, str], set[str]] = {}
+        for ref, state in run.states():
+            told.setdefault((ref.thread_id, ref.ns), set()).add(ref.checkpoint_id)
+            mine = run.reader.state(ref)
+            parent = (state.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
+            assert (mine.parent_id, mine.ts) == (parent, state.created_at)
+            assert not list(differences(rendered(dict(mine.metadata)), rendered(_stored(state.metadata))))
+        listed = {
+            (t, ns): set(run.reader.lineage(t, ns).rows)
+            for t, _ in run.threads
+            for ns in run.reader.saver.namespaces(t)
+        }
+        assert told == listed
+
+    def test_values(self, run: Run) -> None:
+        """The user's channels hold what the graph's state shows, delta channels too."""
+        for ref, state in run.states():
+            mine = run.reader.values(ref)
+            shown = run.shown(ref.thread_id, state.values)
+            given = {write.channel for write in run.reader.writes(ref) if write.task_id == NULL_TASK}
+            assert set(mine) - given <= {*shown, "__end__", "__previous__", *_unlisted(run.reader, ref)}
+            for channel, value in shown.items():
+                if channel in mine and channel not in given:
+                    assert not list(differences(rendered(mine[channel]), rendered(_stored(value)))), (ref, channel)
+                else:
+                    assert channel in given or not value, (ref, channel)
+
+    def test_next_and_tasks(self, run: Run) -> None:
+        """Tasks have the graph's ids, names, errors and interrupts, and `next` is theirs."""
+        for ref, state in run.states():
+            shot = run.reader.snapshot(ref)
+            assert Counter(map(mine, shot.tasks)) == Counter(map(theirs, state.tasks)), ref
+            assert shot.complete
+            assert sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
+
+    def test_heads(self, run: Run) -> None:
+        """Of a thread's head, what still runs and which questions wait is what the graph says now."""
+        for thread_id, graph in run.threads:
+            now = graph.get_state({"configurable": {"thread_id": thread_id}})
+            shot = run.reader.snapshot(run.reader.head(thread_id).ref)
+            assert sorted(shot.next or []) == sorted(now.next)
+            assert sorted(interrupt.id or "" for interrupt in shot.interrupts) == sorted(i.id for i in now.interrupts)
+
+    def test_statuses(self, run: Run) -> None:
+        """A thread's status is told from its head."""
+        for thread_id, _ in run.threads:
+            status = str(run.reader.snapshot(run.reader.head(thread_id).ref).status)
+            assert STATUSES.get(thread_id, status) == status
+
+
+def _unlisted(reader: Reader, ref: Ref) -> set[str]:
+    """A bare Pregel graph shows its output channels only."""
+    return set() if "__start__" in reader.state(ref).versions else set(reader.state(ref).values)
+
+
+def mine(task: Task) -> str:
+    asked = [[rendered(interrupt.value), interrupt.id] for interrupt in task.interrupts]
+    return canonical([task.id, task.node, task.error, asked])
+
+
+def theirs(task: Any) -> str:
+    asked = [[rendered(_stored(interrupt.value)), interrupt.id] for interrupt in task.interrupts]
+    return canonical([task.id, task.name, task.error, asked])
+
+
+_SERDE = JsonPlusSerializer()
+
+
+def _stored(value: Any) -> Any:
+    """A live value as the library's own serializer would store it."""
+    return Codec().decode(Payload(*_SERDE.dumps_typed(value)))

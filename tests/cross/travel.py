@@ -1,0 +1,289 @@
+"""ckpt changes a thread and the library changes its twin in the same database: both are shown alike and end alike."""
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, Send
+
+from ckpt_cli.app import run
+from ckpt_cli.conformance import everything
+from ckpt_cli.model import Ref
+from tests.cross.backend import Backend, Fresh
+from tests.graphs import Graph
+from tests.graphs.building import Bag, line, on, says
+from tests.graphs.kinds import failing
+from tests.graphs.lines import asking, chat_graph, nested
+from tests.graphs.recent import Deltas
+
+Build = Callable[[Any], Graph]
+MINE, THEIRS = "mine: 一/#1", "theirs"
+
+
+def counters(saver: Any, schema: type = Bag, **options: Any) -> Graph:
+    """Three nodes in a row, each of which shows what it was given, and counts on."""
+
+    def counting(name: str) -> Callable[[Bag], dict[str, Any]]:
+        return lambda s: {"log": [f"{name} {s['n']}"], "n": s["n"] + 1}
+
+    return line(saver, "a", "b", "c", nodes={name: counting(name) for name in "abc"}, schema=schema, **options)
+
+
+def mapped(saver: Any) -> Graph:
+    """A fan-out by Send that stops before it begins."""
+    builder = StateGraph(Bag)
+    builder.add_node("split", says("split"))
+    builder.add_node("work", lambda s: {"log": [s["i"]]})
+    builder.add_node("reduce", lambda s: {"log": [f"reduce {s['n']}"]})
+    builder.add_edge(START, "split")
+    builder.add_conditional_edges("split", lambda s: [Send("work", {"i": i}) for i in range(11)], ["work"])
+    builder.add_edge("work", "reduce")
+    return builder.compile(checkpointer=saver, interrupt_before=["work"])
+
+
+def stopping(saver: Any) -> Graph:
+    """A breakpoint in the middle."""
+    return counters(saver, interrupt_before=["c"])
+
+
+def stopping_deltas(saver: Any) -> Graph:
+    """The same with a delta channel."""
+    return counters(saver, schema=Deltas, interrupt_before=["c"])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph, what it is given, the words of ckpt, and what the library does instead.
+
+    Attributes:
+        twin: changes the twin by the library; None where only the end tells.
+        given: to ckpt's thread; `right` to its twin where ckpt is to correct it.
+        resume: goes on with the twin; ckpt's thread goes on with None, or with the same where `asks`.
+    """
+
+    build: Build
+    given: Any
+    words: list[str]
+    twin: Callable[[Graph, Any], Any] | None = None
+    right: Any = None
+    resume: Any = None
+    asks: bool = False
+
+
+def said(text: str) -> Any:
+    return {"messages": [HumanMessage(text, id="h")], "topic": "x"}
+
+
+def past(graph: Graph, step: int) -> Any:
+    """The config of the twin's checkpoint of that step."""
+    (config,) = [s.config for s in graph.get_state_history(on(THEIRS)) if s.metadata["step"] == step]
+    return config
+
+
+def answers(graph: Graph, config: Any) -> Any:
+    """An answer to every question that waits."""
+    return Command(resume={one.id: "yes" for one in graph.get_state(config).interrupts})
+
+
+CASES = {
+    "copy": Case(
+        stopping, {"log": [], "n": 1}, ["fork", "@"], lambda g, c: g.update_state(c, None, as_node="__copy__")
+    ),
+    "copy of the past": Case(
+        chat_graph, said("the weather?"), ["fork", "step:1"], lambda g, c: g.update_state(past(g, 1), None, "__copy__")
+    ),
+    "rollback": Case(stopping_deltas, {"log": ["x"], "n": 1}, ["rollback", "step:1"]),
+    "update": Case(
+        stopping, {"log": [], "n": 1}, ["update", "--values", '{"n": 7}'], lambda g, c: g.update_state(c, {"n": 7})
+    ),
+    "update as a node": Case(
+        stopping,
+        {"log": [], "n": 1},
+        ["update", "step:1", "--values", '{"n": 7, "log": ["x"]}', "--as-node", "b"],
+        lambda g, c: g.update_state(past(g, 1), {"n": 7, "log": ["x"]}, as_node="b"),
+    ),
+    "update of a delta channel": Case(
+        stopping_deltas,
+        {"log": ["x"], "n": 1},
+        ["update", "--values", '{"log": ["y"], "n": 5}', "--reducer", "log=append"],
+        lambda g, c: g.update_state(c, {"log": ["y"], "n": 5}),
+    ),
+    "end": Case(
+        failing,
+        {"log": []},
+        ["replay", "--commit", "--reducer", "log=append"],
+        lambda g, c: g.update_state(c, None, as_node=END),
+    ),
+    "edit": Case(stopping, {"log": [], "n": 1}, ["edit", "--set", "n=8", "--set", 'log=["a 6", "b 7"]'], right=6),
+    "edit of Sends": Case(mapped, {"log": ["in"], "n": 1}, ["edit", "--set", "n=6"], right=6),
+    "edit of a delta channel": Case(
+        stopping_deltas,
+        {"log": ["x"], "n": 1},
+        ["edit", "--set", "n=8", "--set", 'log[1]="a 6"', "--set", 'log[2]="b 7"'],
+        right=6,
+    ),
+    "edit of a message": Case(
+        chat_graph, said("hello"), ["edit", "step:0", "--set", 'messages[0].content="the weather?"'], right="weather"
+    ),
+    "answer": Case(asking, {"log": []}, ["resume", "--value", '"yes"'], resume=answers, asks=True),
+    "answers": Case(
+        lambda s: asking(s, many=True), {"log": []}, ["resume", "--value", '"yes"'], resume=answers, asks=True
+    ),
+    "answer two levels down": Case(
+        lambda s: nested(s, ask=True), {"log": []}, ["resume", "--value", '"yes"'], resume=answers, asks=True
+    ),
+}
+
+
+class Travel:
+    """Every way to change a thread."""
+
+    @pytest.fixture
+    def backend(self, fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
+        """An empty database and an operation log of its own."""
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        return fresh()
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_goes_on_like_its_twin(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """Undone, nothing of a change is left; done, the thread is shown as its twin is and runs to the same end."""
+        case = CASES[name]
+        with backend.official() as official:
+            graph = case.build(official)
+            start(graph, MINE, case.given)
+            start(graph, THEIRS, given(case))
+            before = contents(backend)
+            for words in answered(graph, case):
+                ckpt(backend, words, capsys)
+            assert contents(backend) != before
+            for _ in answered(graph, case):
+                ckpt(backend, ["undo"], capsys, thread=False)
+            assert contents(backend) == before
+            for words in answered(graph, case):
+                ckpt(backend, words, capsys)
+            if case.twin is not None:
+                case.twin(graph, on(THEIRS))
+                assert told(graph, MINE) == told(graph, THEIRS)
+            ends = finish(graph, MINE, None), finish(graph, THEIRS, case.resume and case.resume(graph, on(THEIRS)))
+            if name != "rollback":
+                assert ends[0] == ends[1]
+            assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
+            assert told(graph, MINE)[-1][2] == told(graph, THEIRS)[-1][2]
+
+    def test_the_last_turn_is_deleted(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """Another turn then goes on from the one before, as on a thread that never had it."""
+        with backend.official() as official:
+            graph = chat_graph(official)
+            for thread_id, texts in ((MINE, ["hello", "the weather?"]), (THEIRS, ["hello"])):
+                for text in texts:
+                    graph.invoke({"messages": [HumanMessage(text, id=text)]}, on(thread_id))
+            before = contents(backend)
+            ckpt(backend, ["delete", "--after", "step:1"], capsys)
+            assert told(graph, MINE) == told(graph, THEIRS)
+            ckpt(backend, ["undo"], capsys, thread=False)
+            assert contents(backend) == before
+            ckpt(backend, ["delete", "--after", "step:1"], capsys)
+            for thread_id in (MINE, THEIRS):
+                graph.invoke({"messages": [HumanMessage("bye", id="bye")]}, on(thread_id))
+            assert told(graph, MINE) == told(graph, THEIRS)
+
+    def test_a_thread_is_deleted(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """Nothing of it is left, nothing of another goes, and undo brings all of it back."""
+        with backend.official() as official:
+            graph = nested(official, ask=True)
+            for thread_id in (MINE, THEIRS):
+                start(graph, thread_id, {"log": []})
+            before, other = contents(backend), told(graph, THEIRS)
+            ckpt(backend, ["delete"], capsys)
+            assert official.get_tuple(on(MINE)) is None
+            assert told(graph, THEIRS) == other
+            with closing(backend.saver()) as saver:
+                assert [thread.thread_id for thread in saver.threads()] == [THEIRS]
+            ckpt(backend, ["undo"], capsys, thread=False)
+            assert contents(backend) == before
+            assert finish(graph, MINE, answers(graph, on(MINE))) == finish(graph, THEIRS, answers(graph, on(THEIRS)))
+
+    def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """A thread forked with its ancestry goes on to the same end as the one it was forked from."""
+        with backend.official() as official:
+            graph = stopping_deltas(official)
+            start(graph, THEIRS, {"log": ["x"], "n": 1})
+            assert run(["fork", THEIRS, "@", "--to", MINE, "-d", backend.url, "--yes"]) == 0, capsys.readouterr().err
+            assert told(graph, MINE) == told(graph, THEIRS)
+            assert finish(graph, MINE, None) == finish(graph, THEIRS, None)
+
+
+def ckpt(backend: Backend, words: list[str], capsys: pytest.CaptureFixture[str], *, thread: bool = True) -> Any:
+    """What a changing command prints as JSON, which must succeed."""
+    verb, *rest = words
+    capsys.readouterr()
+    code = run([verb, *([MINE] if thread else []), *rest, "-d", backend.url, "--yes", "--json"])
+    seen = capsys.readouterr()
+    assert code == 0, seen.err
+    return json.loads(seen.out)
+
+
+def contents(backend: Backend) -> Any:
+    """All that the database holds, through ckpt's saver."""
+    with closing(backend.saver()) as saver:
+        return everything(saver)
+
+
+def given(case: Case) -> Any:
+    """What the twin is given: the right thing from the start, where ckpt corrects it."""
+    if isinstance(case.right, str):
+        return said(f"the {case.right}?")
+    return case.given if case.right is None else {**case.given, "n": case.right}
+
+
+def start(graph: Graph, thread_id: str, values: Any) -> None:
+    with contextlib.suppress(ValueError):
+        graph.invoke(values, on(thread_id))
+
+
+def answered(graph: Graph, case: Case) -> list[list[str]]:
+    """The words for each change: one, or one for every question."""
+    if not case.asks:
+        return [case.words]
+    return [[*case.words, "--interrupt", one.id] for one in graph.get_state(on(MINE)).interrupts]
+
+
+def finish(graph: Graph, thread_id: str, resume: Any) -> Any:
+    """Go on until nothing is left, and give the state."""
+    for _ in range(3):
+        with contextlib.suppress(ValueError):
+            graph.invoke(resume, on(thread_id))
+        resume = None
+        if not graph.get_state(on(thread_id)).next:
+            break
+    return plain(graph.get_state(on(thread_id)).values)
+
+
+def plain(values: Any) -> Any:
+    """Values without the random ids of tool messages."""
+    if isinstance(values, dict) and "messages" in values:
+        shown = [m.model_copy(update={"id": m.type}) for m in values["messages"]]
+        return {**values, "messages": shown}
+    return values
+
+
+def told(graph: Graph, thread_id: str) -> list[Any]:
+    """A thread's history without what is never twice the same, oldest first; parents by their place in it."""
+    history = list(graph.get_state_history(on(thread_id)))[::-1]
+    places = {Ref("", "", s.config["configurable"]["checkpoint_id"]): at for at, s in enumerate(history)}
+
+    def shown(state: Any) -> Any:
+        parent = state.parent_config and Ref("", "", state.parent_config["configurable"]["checkpoint_id"])
+        tasks = Counter((t.name, t.error, *(str(i.value) for i in t.interrupts)) for t in state.tasks)
+        metadata = state.metadata["source"], state.metadata["step"]
+        return metadata, places.get(parent), plain(state.values), sorted(state.next), tasks
+
+    return [shown(state) for state in history]
