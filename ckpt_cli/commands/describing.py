@@ -18,7 +18,7 @@ from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.changes import UNCUT, one
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import interrupts
-from ckpt_cli.values.state import TaskWrite
+from ckpt_cli.values.state import State, TaskWrite
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 
@@ -39,7 +39,8 @@ class Describer:
         self.ns = ns
         self.lineage = reader.lineage(thread_id, ns) if lineage is None else lineage
         self.steps = Steps(self.lineage, ns)
-        self.problem: PayloadCorrupt | None = None
+        self.problems: dict[str, str] = {}
+        """What can't be read of the checkpoints that were looked into."""
         self._snapshots: dict[str, Snapshot] = {}
 
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
@@ -63,13 +64,11 @@ class Describer:
         others = [i for i in checkpoint_ids if i != head and i not in self.lineage.children]
         small = [i for i in reversed(others) if (self.lineage.rows[i].size or 0) <= _TIP_BYTES]
         for checkpoint_id in [*(i for i in checkpoint_ids if i == head), *small[:_TIPS]]:
-            ref = self.ref(checkpoint_id)
-            try:
+            with suppress(PayloadCorrupt):
+                self._state(checkpoint_id)
+                ref = self.ref(checkpoint_id)
                 self._snapshots[checkpoint_id] = self.reader.snapshot(ref)
                 self._learn(ref)
-            except PayloadCorrupt as error:
-                if checkpoint_id == head:
-                    self.problem = error
 
     def read_edits(self, checkpoint_ids: Sequence[str]) -> None:
         """Compare the newest updates that no writes explain with their parents: a person's hand is worth the reading.
@@ -80,12 +79,27 @@ class Describer:
         for checkpoint_id in edits[-_EDITS:]:
             if (self.lineage.rows[checkpoint_id].size or 0) <= _EDIT_BYTES:
                 with suppress(PayloadCorrupt):
-                    self._compare(self.ref(checkpoint_id))
+                    self._compare(checkpoint_id)
 
-    def _compare(self, ref: Ref) -> None:
-        parent = self.lineage.parent(ref.checkpoint_id)
+    def _state(self, checkpoint_id: str) -> State:
+        """One checkpoint, decoded; what is wrong with it is kept.
+
+        Raises:
+            PayloadCorrupt: nothing of it can be read.
+        """
+        try:
+            state = self.reader.state(self.ref(checkpoint_id))
+        except PayloadCorrupt as error:
+            self.problems[checkpoint_id] = error.message
+            raise
+        if problem := state.problem:
+            self.problems[checkpoint_id] = problem
+        return state
+
+    def _compare(self, checkpoint_id: str) -> None:
+        parent = self.lineage.parent(checkpoint_id)
         if parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
-            self.steps.compare(self.reader.state(ref), self.reader.state(self.ref(parent)))
+            self.steps.compare(self._state(checkpoint_id), self._state(parent))
 
     def _learn(self, ref: Ref) -> None:
         """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
@@ -97,7 +111,7 @@ class Describer:
         if source == "input" and START in state.values:
             self.steps.given(state)
         else:
-            self._compare(ref)
+            self._compare(ref.checkpoint_id)
 
     def ref(self, checkpoint_id: str) -> Ref:
         """The full name of one of its checkpoints."""
@@ -144,6 +158,7 @@ class Describer:
             tasks=self._tasks(checkpoint_id),
             halts=self._halts(checkpoint_id),
             tags=self._tags.get(checkpoint_id, []),
+            problem=self.problems.get(checkpoint_id),
         )
 
     def halted(self, checkpoint_id: str) -> bool:

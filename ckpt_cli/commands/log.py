@@ -163,9 +163,17 @@ def log(
         since=None if since is None else moment(since, session.clock()),
     )
     view = session.look(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
-    if view.omitted and limit == _MOST:
-        session.say(f"{view.omitted:,} more checkpoints are not shown: -n 0 shows all")
+    for remark in _remarks(view, limit):
+        session.say(remark)
     return view
+
+
+def _remarks(view: LogView, limit: int) -> Iterator[str]:
+    if view.omitted and limit == _MOST:
+        yield f"{view.omitted:,} more checkpoints are not shown: -n 0 shows all"
+    for step in view.steps:
+        if step.problem:
+            yield f"not all of {step.short} can be read: {step.problem}"
 
 
 def _known(sources: Collection[str]) -> tuple[str, ...]:

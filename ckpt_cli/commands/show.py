@@ -94,6 +94,7 @@ def run(
         consumed=snapshot.consumed,
         config=_config(row.ref),
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
+        problem=state.damage or None,
     )
 
 

@@ -49,6 +49,11 @@ class Wanted:
     order: Order = Order.ACTIVITY
     limit: int = 50
 
+    @property
+    def judged(self) -> bool:
+        """Whether heads have to be read to know which threads are asked for."""
+        return bool(self.statuses) or self.where is not None
+
 
 def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     """Take threads newest first until there are enough; only what is printed is counted."""
@@ -59,6 +64,8 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     found = (one for thread in candidates if _fits(one := Standing(reader, thread), wanted, unread))
     some = [one.view() for one in islice(found, wanted.limit or None)]
     more = bool(wanted.limit) and next(found, None) is not None
+    if not wanted.judged:
+        unread = [one.problem for one in some if one.problem]
     return ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
 
 
@@ -148,14 +155,14 @@ def threads(
     view = session.look(lambda reader: run(reader, wanted, wide=wide))
     if wanted.where is not None and wanted.where.complaint and not view.unreadable:
         session.say(wanted.where.complaint)
-    _tell_unread(view, session.say)
+    if view.unreadable:
+        session.say(_unread(view, wanted))
     return view
 
 
-def _tell_unread(view: ThreadsView, say: Callable[[str], None]) -> None:
-    unread = max(view.unreadable, sum(one.problem is not None for one in view.threads))
-    if not unread:
-        return
-    problem = view.problem or next(one.problem for one in view.threads if one.problem)
-    some = f"{'at least ' if view.more else ''}{unread:,} thread{'' if unread == 1 else 's'}"
-    say(f"{some} can't be read: {problem}")
+def _unread(view: ThreadsView, wanted: Wanted) -> str:
+    """How many heads can't be read, of those shown or of those that had to be judged."""
+    least = "at least " if view.more and wanted.judged else ""
+    some = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
+    shown = " of those shown" if view.more and not wanted.judged else ""
+    return f"{some}{shown} can't be read: {view.problem}"

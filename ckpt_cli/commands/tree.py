@@ -53,7 +53,7 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         subgraph_checkpoints=sum(len(members[other]) for other in below),
         branches=[BranchView(b.number, b.first, b.tip) for b in lineage.branches],
         rows=drawing.rows,
-        problem=drawing.describer.problem.message if drawing.describer.problem else None,
+        problem=drawing.describer.problems.get(lineage.head or ""),
         form=form,
     )
 

@@ -49,6 +49,8 @@ def writes(
     """
     view = session.look(lambda reader: run(reader, thread, rev, ns))
     view.full = full
+    if view.problem:
+        session.say(f"the checkpoint is damaged, nodes may be missing: {view.problem}")
     return view
 
 
@@ -71,6 +73,7 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
         tasks=[
             _task(task_id, names.node(task_id) or due.get(task_id), kept, state) for task_id, kept in by_task.items()
         ],
+        problem=state.damage or None,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import Payload, Ref, Write
+from ckpt_cli.values.node import Form, Node
 
 Version = int | str | float
 """A channel version: a plain int (JS, Mongo, langgraph 0.0), ``%032d.<md5>`` or ``%032d.<random>`` text."""
@@ -34,6 +35,16 @@ class State(NamedTuple):
     updated: list[str] | None = None
     sends: Sequence[Any] = ()
     damage: str = ""
+
+    @property
+    def problem(self) -> str | None:
+        """What can't be read of it, the first of its channels by name; None where all can."""
+        if self.damage:
+            return self.damage
+        for name, value in self.values.items():
+            if type(value) is Node and value.form is Form.BROKEN:
+                return f"{name}: {value.problem}"
+        return None
 
     @property
     def source(self) -> str:

@@ -96,6 +96,8 @@ class ShowView(View):
         consumed: a child continues it.
         config: what names this checkpoint in code.
         stored: with ``--raw``, the payloads.
+        problem: what beside the channels can't be read, so that channels, versions and next are not all known; null if
+            all can.
     """
 
     verb: ClassVar[str] = "show"
@@ -122,3 +124,4 @@ class ShowView(View):
     consumed: bool
     config: dict[str, Any]
     stored: list[Stored]
+    problem: str | None = None

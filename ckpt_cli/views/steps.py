@@ -82,6 +82,7 @@ class StepView:
         tasks: of such a tip, if it isn't done.
         halts: questions and errors of tasks that started here.
         tags: the names that ``ckpt tag`` gave it.
+        problem: what of it can't be read, null where all that was read of it could; most are never looked into.
     """
 
     checkpoint_id: str
@@ -103,3 +104,4 @@ class StepView:
     tasks: list[TaskView] = field(default_factory=list)
     halts: list[HaltView] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    problem: str | None = None

@@ -74,7 +74,8 @@ class ThreadsView(View):
         more: whether there are more than were asked for.
         asked: the statuses that were asked for.
         wide: whether every column is wanted.
-        unreadable: threads looked at whose head can't be decoded; a filter can't tell whether it wants them.
+        unreadable: of the threads shown, those whose head can't be decoded; with a filter on status or state, of all
+            that were looked at: nobody knows whether it wants them.
         problem: why, of the first of them.
     """
 

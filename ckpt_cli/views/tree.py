@@ -96,7 +96,7 @@ class TreeView(View):
         checkpoints: how many there are in this namespace.
         namespaces: how many subgraph namespaces hang below.
         subgraph_checkpoints: how many checkpoints they have.
-        problem: why the head can't be read, null if it can.
+        problem: what of the head can't be read, null if all can.
         form: ``text``, ``mermaid`` or ``dot``: what it is printed as.
     """
 

@@ -54,6 +54,7 @@ class WritesView(View):
 
     Attributes:
         consumed: a child continues the checkpoint, so they are history; else they are pending.
+        problem: what beside its channels can't be read of the checkpoint, which tells the nodes; null if all can.
     """
 
     verb: ClassVar[str] = "writes"
@@ -67,3 +68,4 @@ class WritesView(View):
     step: int | None
     consumed: bool
     tasks: list[TaskWrites]
+    problem: str | None = None

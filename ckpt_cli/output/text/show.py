@@ -61,6 +61,8 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
     told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
     for at, (key, value) in enumerate(told.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
+    if view.problem:
+        yield _labelled("damaged", [("bad", view.problem)])
     for stored in view.stored:
         yield _labelled(stored.what, _payload(stored))
 
@@ -147,7 +149,8 @@ def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Itera
 
 def _next(view: ShowView, page: Page) -> Iterator[Line]:
     if view.next is None:
-        yield [("key", "next"), ("", "  "), ("muted", "unknown: this generation doesn't record it")]
+        why = "the checkpoint is damaged" if view.problem else "this generation doesn't record it"
+        yield [("key", "ran next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
     elif view.consumed:
         yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
     else:

@@ -10,7 +10,7 @@ from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.views.steps import StepView, TaskView
 
-WAITS, FAILED, FINISHED, DUE = "⏸", "✗", "✓", "○"
+WAITS, FAILED, FINISHED, DUE, DAMAGED = "⏸", "✗", "✓", "○", "⚠"
 _TASKS = 6  # of one node, each with a line of its own
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
@@ -41,6 +41,7 @@ def marks(step: StepView, branches: int) -> Line:
     if step.branch is not None and branches > 1:
         found.append(("head", f"branch:{step.branch}"))
     found += [("head", f"tag:{name}") for name in step.tags]
+    found += [("bad", f"{DAMAGED} unreadable")] if step.problem else []
     return _spaced(found)
 
 

@@ -82,7 +82,7 @@ class _Tree:
 
     def _status(self) -> Line:
         view = self._view
-        if view.problem:
+        if view.problem and view.status is None:
             return [("bad", "? can't be read")]
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
         style = STATUS_STYLES.get(view.status or "", "muted")
