@@ -62,7 +62,7 @@ class Session:
     def reader(self) -> Reader:
         """The open database."""
         if self._reader is None:
-            from ckpt_cli.savers.contract import HalfWrittenError
+            from ckpt_cli.savers.contract import Ability, HalfWrittenError
             from ckpt_cli.savers.url import open_saver
 
             try:
@@ -73,6 +73,8 @@ class Session:
                 error.mend()
                 saver = open_saver(self.database, self.say)
             self._reader = Reader(saver, Codec(self._key()), self.clock, self._tags)
+            if Ability.ATOMIC not in saver.abilities:
+                self._tell_of_halves()
         return self._reader
 
     @property
@@ -143,6 +145,14 @@ class Session:
         view.operation = act()
         view.applied = True
         return view
+
+    def _tell_of_halves(self) -> None:
+        """Say that what is read may be half of a plan, where the database has no transaction to hold it together."""
+        from ckpt_cli.operations.settle import planned
+
+        for operation in planned(self.log):
+            what = f"operation {operation.number} ({operation.verb}) was interrupted, or goes on now"
+            self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
         from ckpt_cli.operations.log import default_path

@@ -21,11 +21,15 @@ def operations(
     older: Annotated[
         float | None, typer.Option("--older", metavar="DAYS", min=0, help="With --prune: forget those older than this.")
     ] = None,
+    settle: Annotated[
+        bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")
+    ] = False,
 ) -> OperationsView:
     """List what ckpt did to this database: when, why, how many rows, and whether it still stands.
 
     The log with its before-images is kept beside no database but in $XDG_STATE_HOME/ckpt; --prune bounds it. With both
-    --keep and --older only what is older and not among the newest goes.
+    --keep and --older only what is older and not among the newest goes. An operation that was interrupted is settled
+    by the next command that changes something, or by --settle.
 
     Examples:
       ckpt operations
@@ -35,7 +39,7 @@ def operations(
     if prune is (keep is None and older is None):
         raise UsageError("--prune wants --keep N or --older DAYS" if prune else "--keep and --older belong to --prune")
     session.reader  # noqa: B018 - a database that can't be opened is said first
-    if prune:
+    if prune or settle:
         session.settle()
     return run(session.log, session.clock(), keep, older, prune=prune)
 

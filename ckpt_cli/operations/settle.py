@@ -14,19 +14,20 @@ def settle(saver: Saver, log: OperationLog) -> list[Operation]:
     Nobody else is between its log and its end while this transaction has the right to write, and opening it lets the
     engine take back what it had half done.
     """
-    if not _planned(log):
+    if not planned(log):
         return []
     with log.alone(needed=Ability.ATOMIC not in saver.abilities):
         return saver.transaction(lambda: _settle(saver, log))
 
 
-def _planned(log: OperationLog) -> list[Operation]:
+def planned(log: OperationLog) -> list[Operation]:
+    """Operations of which the log can't say how they ended, or which another ckpt is at, newest first."""
     return [operation for operation in log.operations() if operation.phase is Phase.PLANNED]
 
 
 def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    found = _planned(log)
-    for operation in reversed(found):
+    found = planned(log)
+    for operation in found:  # the newest first, as its rows may be those of an older one
         if Ability.ATOMIC in saver.abilities:
             happened = _happened(saver, log, operation.number)
         else:
