@@ -10,14 +10,22 @@ from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history import learning
 from ckpt_cli.history.reducers import Reducer
+from ckpt_cli.model import Plan
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.acting import Hop
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.pending import Finished
 from ckpt_cli.plans.update import INPUT, Update
+from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.known import Send
 from ckpt_cli.views.plan import PlanView
+
+FinishedOption = Annotated[
+    Finished | None,
+    typer.Option("--finished", help="What other tasks had finished there: keep it (langgraph up to 1.0.2) or drop it."),
+]
 
 
 def update(
@@ -48,6 +56,7 @@ def update(
         list[str] | None,
         typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
     ] = None,
+    finished: FinishedOption = None,
     ns: Ns = "",
 ) -> PlanView:
     """Write values to the state as a node would: through the channels' reducers, with the node's way on.
@@ -63,8 +72,12 @@ def update(
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
     said = dict(reducer_of(one) for one in reducer or ())
-    plan = session.look(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), steps, reducers=said))
-    return session.change(plan)
+
+    def planned(reader: Reader) -> Plan:
+        row = reader.resolve(thread, rev, ns)
+        return plans.plan(reader, row, Mint(session.clock), steps, reducers=said, finished=finished)
+
+    return session.change(session.look(planned))
 
 
 def _steps(

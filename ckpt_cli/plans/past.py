@@ -48,6 +48,7 @@ class Past:
         deferred: nodes seen to wait until all others have finished.
         deltas: delta channels, and after how many updates each was seen to be stored whole.
         nodes: who ran.
+        started: it was given input as a StateGraph is.
         of_state_graph: nothing says that it is a graph of another kind.
     """
 
@@ -56,11 +57,13 @@ class Past:
     deferred: set[str] = field(default_factory=set)
     deltas: dict[str, int] = field(default_factory=dict)
     nodes: set[str] = field(default_factory=set)
+    started: bool = False
     of_state_graph: bool = True
 
     def look(self, state: State) -> None:
         """Take in what one checkpoint tells by itself."""
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
+        self.started = self.started or START in state.versions
         takers = {node for node, at in state.seen.items() if START in at}
         if PREVIOUS in state.versions or END in state.versions or takers - NOT_NODES - {START}:
             self.of_state_graph = False

@@ -9,21 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.around import Around
-from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.history.channels import CONTROL_WRITES, is_control
+from ckpt_cli.history.channels import is_control
 from ckpt_cli.history.reducers import Reducer
-from ckpt_cli.history.snapshot import Snapshot, Status, snapshot
-from ckpt_cli.model import NULL_TASK, CheckpointRow
+from ckpt_cli.history.snapshot import Snapshot, snapshot
+from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import origin
-from ckpt_cli.plans.past import path_of, sends_in
+from ckpt_cli.plans.pending import acting, given
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.successor import Step, must_be_known, successor
-from ckpt_cli.plans.superstep import Acting, acting_triggers
 from ckpt_cli.reading import Reader
-
-_PUSHED = ("__pregel_push",)
 
 
 def ended(reader: Reader, at: Standing, mint: Mint) -> tuple[set[str], Step]:
@@ -31,33 +27,18 @@ def ended(reader: Reader, at: Standing, mint: Mint) -> tuple[set[str], Step]:
 
     Raises:
         Refused: not all tasks are known.
+        NotSupported: it isn't a StateGraph's.
     """
     step, updated = at.of.step, set[str]()
 
     def after(highest: Any) -> Any:
         return mint.version(highest, highest)
 
-    if not at.tasks.complete or any(task.node is None for task in at.tasks.tasks):
-        raise Refused("which tasks run there can't be known without the graph")
-    written = reader.writes(at.of.ref)
-    null = [(write.channel, write.value) for write in written if write.task_id == NULL_TASK] if at.taken else []
-    if null:
-        updated |= at.board.apply([Acting("", "__input__", null)], after)
-    updated |= at.board.apply(_acting(at), after)
+    tasks = [one for _, one in acting(at)]
+    for acted in (given(reader, at), tasks):
+        if acted:
+            updated |= at.board.apply(acted, after)
     return updated, Step("update", step + 1, step, updated, at.touched)
-
-
-def _acting(at: Standing) -> list[Acting]:
-    sends, found = sends_in(at.of.state), []
-    for place, task in enumerate(at.tasks.tasks):
-        finished = task.status is Status.FINISHED
-        writes = [(w.channel, w.value) for w in task.writes if finished and w.channel not in CONTROL_WRITES]
-        triggers = _PUSHED if place < sends else tuple(acting_triggers(task.node or "", at.board.versions))
-        if not triggers:
-            raise NotSupported("a step can only be made in threads of a StateGraph")
-        path = task.path or path_of(place, task.node, sends)
-        found.append(Acting(path, task.node or "", writes, triggers))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +68,7 @@ def outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> 
     """
     mint, of = Mint(), origin(reader, row.ref)
     learned = Reducers(reader, row.ref, said, lambda: "(new id)")
-    must_be_known(of, of_state_graph=learned.past.of_state_graph)
+    must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
     at = standing(reader, of, learned)
     before = dict(at.board.values)
     _, step = ended(reader, at, mint)

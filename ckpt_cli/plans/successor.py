@@ -49,7 +49,7 @@ def must_be_known(of: Origin, *, of_state_graph: bool) -> None:
         raise NotSupported(f"a step can't be made in checkpoints of format {state.v}", hint="langgraph 0.5 made 4")
     if is_javascript(state):
         raise NotSupported("a step can't be made in a thread of LangGraph.js")
-    if not of_state_graph or START not in state.versions:
+    if not of_state_graph or (START not in state.versions and state.versions):
         raise NotSupported("a step can only be made in threads of a StateGraph")
 
 

@@ -17,6 +17,7 @@ from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import origin, taken_apart
+from ckpt_cli.plans.pending import Finished, before_update, recorded_beside
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
 from ckpt_cli.plans.saying import called, upcoming
@@ -56,6 +57,7 @@ class _Writer:
     new_id: Callable[[], str]
     records: list[Record]
     said: list[str]
+    finished: Finished | None = None
     first: bool = True
 
     def run(self, updates: Sequence[Update]) -> None:
@@ -91,6 +93,8 @@ class _Writer:
         self._put(updated, Step("input", step, step, updated, self.at.touched if self.first else ()))
 
     def _nodes(self, updates: Sequence[Update]) -> None:
+        if self.first:
+            self._take_over()
         free = [(task.node, task.id) for task in self.at.tasks.tasks]
         acting: list[tuple[str, Acting]] = []
         for place, update in enumerate(updates):
@@ -114,6 +118,13 @@ class _Writer:
         self.at.board.apply([task for _, task in acting], self._after)
         step = self.at.of.step + 1
         self._put(written, Step("update", step, step, written, forced))
+
+    def _take_over(self) -> None:
+        steps, names = before_update(self.reader, self.at, self.finished)
+        for step in steps:
+            self.at.board.apply(step, self._after)
+        if names:
+            self.said.append(f"taken over: what {', '.join(names)} had finished")
 
     def _who(self, update: Update, *, alone: bool) -> str:
         if update.as_node is None and not alone:
@@ -140,7 +151,7 @@ class _Writer:
 
     def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
         """Record what was written on the checkpoint that is updated, as far as the task left no writes there before."""
-        if self.first and self.superseded:
+        if self.first and self.superseded and not recorded_beside(self.reader, self.at, self.finished):
             return
         ref, like = self.at.of.ref, self.at.of.stored.body
         for idx, (channel, value) in enumerate(writes):
@@ -169,10 +180,13 @@ def plan(
     supersteps: Sequence[Sequence[Update]],
     *,
     reducers: Mapping[str, Reducer] | None = None,
+    finished: Finished | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
     verb: str = "update",
 ) -> Plan:
     """What the real call would write, one checkpoint a superstep.
+
+    What is `finished` at the checkpoint is taken over or not as in the database's own generation, or as said.
 
     Raises:
         UsageError, Refused: saying what a person must tell.
@@ -182,16 +196,16 @@ def plan(
         raise UsageError("there is nothing to update")
     of = origin(reader, row.ref)
     learned = Reducers(reader, row.ref, reducers or {}, new_id)
-    must_be_known(of, of_state_graph=learned.past.of_state_graph)
+    must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
     at, head = standing(reader, of, learned), reader.head(row.thread_id, row.ns)
     superseded = head.checkpoint_id != row.checkpoint_id
-    writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [])
+    writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished)
     for updates in supersteps:
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
     short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
     ends = len(supersteps) == 1 and supersteps[0][0].as_node == END
-    gone = abandoned(at.tasks) if ends else dropped(at.tasks, writer.at.tasks, supersteps)
+    gone = abandoned(at.tasks) if ends else dropped(at.tasks, writer, supersteps)
     return Plan(
         reason="",
         add=tuple(writer.records),
@@ -224,16 +238,17 @@ def abandoned(tasks: Snapshot) -> list[str]:
     return [*lines, *([f"abandoned: {', '.join(gone)}"] if gone else [])]
 
 
-def dropped(before: Snapshot, after: Snapshot, supersteps: Sequence[Sequence[Update]]) -> list[str]:
+def dropped(before: Snapshot, writer: _Writer, supersteps: Sequence[Sequence[Update]]) -> list[str]:
     """Which tasks of the updated checkpoint are no more, in words."""
     if supersteps[0][0].as_node == INPUT:
         return []
-    still = [task.node for task in after.tasks]
+    still = [task.node for task in writer.at.tasks.tasks]
     gone = [task for task in before.tasks if task.node not in still and not before.consumed]
     open_ = [f"{t.node} ({t.status})" for t in gone if t.status is not Status.FINISHED]
     done = [str(t.node) for t in gone if t.status is Status.FINISHED]
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
-    return [*lines, *([f"what {', '.join(done)} had finished is not taken over"] if done else [])]
+    told = done and writer.finished is not Finished.KEEP
+    return [*lines, *([f"what {', '.join(done)} had finished is not taken over"] if told else [])]
 
 
 def _ahead(reader: Reader, made: Checkpoint) -> Snapshot:

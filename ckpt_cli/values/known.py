@@ -192,6 +192,11 @@ def interrupts(value: Any) -> list[Interrupt]:
     return found
 
 
+def has_response_schema(item: Any) -> bool:
+    """Whether an interrupt was made by a LangGraph that stores what answer it wants (1.2.22; 1.2.10 didn't)."""
+    return "response_schema" in (_class_fields(item, "Interrupt") or {})
+
+
 _INTERRUPT = frozenset({"id", "value", "ns", "when", "resumable", "response_schema", "interrupt_id"})
 
 

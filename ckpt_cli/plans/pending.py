@@ -1,0 +1,115 @@
+"""What is pending at a checkpoint where a step is made: values that came with a Command, and what its tasks wrote.
+
+As END they count in every generation. Before an update they count up to langgraph 1.0.2, also where the run has long
+gone on; since 1.0.3 ``update_state`` (``pregel/main.py``) drops them.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.history import delta
+from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
+from ckpt_cli.history.snapshot import Status, Task
+from ckpt_cli.model import NULL_TASK
+from ckpt_cli.plans.board import Standing
+from ckpt_cli.plans.past import path_of, sends_in
+from ckpt_cli.plans.superstep import Acting, acting_triggers
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.known import has_response_schema
+from ckpt_cli.values.state import TaskWrite
+
+_PUSHED = ("__pregel_push",)
+
+
+class Finished(StrEnum):
+    """What becomes of pending writes in an update."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
+def given(reader: Reader, at: Standing) -> list[Acting]:
+    """The values that came with a Command and were not used yet, as input."""
+    writes = reader.writes(at.of.ref) if at.taken else []
+    null = [(write.channel, write.value) for write in writes if write.task_id == NULL_TASK]
+    return [Acting("", "__input__", null)] if null else []
+
+
+def acting(at: Standing) -> list[tuple[Task, Acting]]:
+    """All tasks of the step, each with what it wrote if it has finished.
+
+    Raises:
+        Refused: not all of them are known.
+        NotSupported: it isn't a StateGraph's.
+    """
+    if not at.tasks.complete or any(task.node is None for task in at.tasks.tasks):
+        raise Refused("which tasks run there can't be known without the graph")
+    sends, found = sends_in(at.of.state), []
+    for place, task in enumerate(at.tasks.tasks):
+        finished = task.status is Status.FINISHED
+        writes = [(w.channel, w.value) for w in task.writes if finished and w.channel not in CONTROL_WRITES]
+        triggers = _PUSHED if place < sends else tuple(acting_triggers(task.node or "", at.board.versions))
+        if not triggers:
+            raise NotSupported("a step can only be made in threads of a StateGraph")
+        path = task.path or path_of(place, task.node, sends)
+        found.append((task, Acting(path, task.node or "", writes, triggers)))
+    return found
+
+
+def before_update(reader: Reader, at: Standing, said: Finished | None) -> tuple[list[list[Acting]], list[str]]:
+    """The steps that an update of this database's generation makes before its own, and in words which tasks count.
+
+    Raises:
+        Refused: there are pending writes, and it isn't recorded which generation goes on with them.
+    """
+    if not at.taken or said is Finished.DROP or (said is None and _is_recent(reader, at)):
+        return [], []
+    begun = [(task, one) for task, one in acting(at) if _has_begun(task)]
+    steps = [step for step in (given(reader, at), [one for _, one in begun]) if step]
+    if not steps:
+        return [], []
+    names = [task.node or "" for task, _ in begun if task.status is Status.FINISHED]
+    if said is None and _may_be_old(reader, at):
+        what = f"what {', '.join(names)} had finished" if names else "what came with a Command"
+        raise Refused(
+            f"{what} at that checkpoint counts before an update up to langgraph 1.0.2 and not since 1.0.3; "
+            "which of them goes on here isn't recorded",
+            hint="--finished keep, or --finished drop, says it",
+        )
+    return (steps, names) if said is Finished.KEEP else ([], [])
+
+
+def recorded_beside(reader: Reader, at: Standing, said: Finished | None) -> bool:
+    """Whether an update's writes are recorded on a checkpoint that the run has gone on from.
+
+    With delta channels, which would read them on every branch, that ended (1.2 ``_store_or_fork_delta_writes``).
+    """
+    return said is Finished.KEEP or (not _is_recent(reader, at) and _may_be_old(reader, at))
+
+
+def _has_begun(task: Task) -> bool:
+    return any(write.channel not in (ERROR, INTERRUPT) for write in task.writes)
+
+
+def _is_recent(reader: Reader, at: Standing) -> bool:
+    """Whether something stored proves langgraph 1.0.3 or newer.
+
+    checkpoint-sqlite with task paths (3.1.2) needs langgraph-checkpoint 4.3, and langgraph up to 1.0.2 one before 4.
+    """
+    writes = reader.writes(at.of.ref)
+    recent = delta.COUNTERS in at.of.metadata or any(write.channel == ERROR_SOURCE for write in writes)
+    of_sqlite = reader.saver.about().layout == "E"
+    return recent or of_sqlite or any(map(has_response_schema, _questions(writes)))
+
+
+def _may_be_old(reader: Reader, at: Standing) -> bool:
+    writes = reader.writes(at.of.ref)
+    pathless = "task_paths" not in reader.saver.abilities and not any(write.row.task_path for write in writes)
+    return pathless or any(not has_response_schema(one) for one in _questions(writes))
+
+
+def _questions(writes: list[TaskWrite]) -> Iterator[object]:
+    for write in writes:
+        if write.channel == INTERRUPT:
+            yield from write.value if isinstance(write.value, list) else [write.value]

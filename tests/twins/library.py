@@ -1,0 +1,143 @@
+"""LangGraph itself, asked in plain JSON: the same questions go to the installed release and to an older one.
+
+Nothing of ckpt or pytest is imported here, as the older release has its own Python beside it.
+"""
+
+import json
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command, StateUpdate
+
+from tests.graphs import SCENARIOS, Graph
+from tests.graphs.building import on
+
+Config = dict[str, Any]
+
+
+class Library:
+    """The real graphs on SQLite files; every method takes and gives what JSON can say."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[str, dict[str, Graph]] = {}
+        self._open: dict[tuple[str, str], tuple[sqlite3.Connection, Graph]] = {}
+
+    def call(self, method: str, args: list[Any]) -> Any:
+        """Ask one question by name; the answer is what JSON leaves of it."""
+        return json.loads(json.dumps(getattr(self, method)(*args), default=repr))
+
+    def made(self, name: str) -> list[Any]:
+        """The database of a scenario, made once, and its threads."""
+        path = self._folder / f"{name}.sqlite"
+        if name not in self._made:
+            with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+                self._made[name] = dict(SCENARIOS[name](SqliteSaver(connection)))
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return [str(path), list(self._made[name])]
+
+    def shape(self, name: str, thread: str) -> list[list[str]]:
+        """The nodes and the channels of a thread's graph."""
+        graph = self._made[name][thread]
+        return [[node for node in graph.nodes if node != "__start__"], list(graph.channels)]
+
+    def update(self, path: str, name: str, thread: str, config: Config, supersteps: Any) -> Config:
+        """``bulk_update_state``; an update is values and the node."""
+        given = [[StateUpdate(values, node) for values, node in updates] for updates in supersteps]
+        config = self._graph(path, name, thread).bulk_update_state(config, given)
+        return {"configurable": {k: config["configurable"].get(k) for k in ("thread_id", "checkpoint_id")}}
+
+    def targets(self, path: str, name: str, thread: str, most: int) -> list[Config]:
+        """The head by the thread alone, then checkpoints by their ids."""
+        states = list(self._graph(path, name, thread).get_state_history(on(thread)))
+        return [on(thread), *(state.config for state in states[:most])]
+
+    def told(self, path: str, name: str, thread: str) -> list[Any]:
+        """All that the library says of a thread's history without ids and times, and the writes as stored."""
+        graph = self._graph(path, name, thread)
+        states = list(graph.get_state_history(on(thread)))
+        at = {state.config["configurable"]["checkpoint_id"]: place for place, state in enumerate(states)}
+        return [[_told(graph, state, at) for state in states], self._rows(path)]
+
+    def carried_on(self, path: str, name: str, thread: str, config: Config | None = None) -> Any:
+        """How a run goes on to its end, everything answered; what it raises is an end too."""
+        graph = self._graph(path, name, thread)
+        try:
+            result = graph.invoke(None, config or on(thread))
+            for _ in range(9):
+                if "__interrupt__" not in (result or {}):
+                    break
+                answers = {asked.id: "yes" for asked in result["__interrupt__"]}
+                result = graph.invoke(Command(resume=answers), on(thread))
+        except Exception as error:
+            return type(error).__name__, str(error)[:40]
+        return plain(result)
+
+    def invoke(self, path: str, name: str, thread: str, given: Any, config: Config | None = None) -> Any:
+        """One ``invoke``; ``{"resume": …}`` is a Command, and what asks then is said with its id."""
+        command = isinstance(given, dict) and set(given) == {"resume"}
+        with suppress(ValueError):
+            graph = self._graph(path, name, thread)
+            return plain(graph.invoke(Command(**given) if command else given, config or on(thread)))
+        return None
+
+    def questions(self, path: str, name: str, thread: str) -> dict[str, str]:
+        """The node of each task that waits, with the id of its question."""
+        tasks = self._graph(path, name, thread).get_state(on(thread)).tasks
+        return {task.name: asked.id for task in tasks for asked in task.interrupts if not task.result}
+
+    def _graph(self, path: str, name: str, thread: str) -> Graph:
+        if (path, thread) not in self._open:
+            self.made(name)
+            connection = sqlite3.connect(path, check_same_thread=False)
+            graph = self._made[name][thread].copy(update={"checkpointer": SqliteSaver(connection)})
+            self._open[path, thread] = (connection, graph)
+        return self._open[path, thread][1]
+
+    def close(self) -> None:
+        """Let go of every database but the scenarios'."""
+        for connection, _ in self._open.values():
+            connection.close()
+        self._open.clear()
+
+    def _rows(self, path: str) -> list[Any]:
+        with closing(sqlite3.connect(path)) as connection:
+            ids = [i for (i,) in connection.execute("SELECT checkpoint_id FROM checkpoints ORDER BY checkpoint_id")]
+            columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(writes)")}
+            task_path = "task_path" if "task_path" in columns else "''"
+            found = connection.execute(f"SELECT checkpoint_id, {task_path}, idx, channel, type FROM writes").fetchall()
+        # The edges of one task are a set: their order is chance, and another in every process.
+        told = [(i, path, 0 if c.startswith("branch:to:") else idx, c, kind) for i, path, idx, c, kind in found]
+        return sorted((ids.index(i) if i in ids else -1, *rest) for i, *rest in told)
+
+
+def _told(graph: Graph, state: Any, at: dict[str, int]) -> dict[str, Any]:
+    stored = graph.checkpointer.get_tuple(state.config).checkpoint
+    return {
+        "values": plain(state.values),
+        "next": state.next,
+        "metadata": state.metadata,
+        "tasks": [(t.name, t.path, t.error, [i.value for i in t.interrupts], plain(t.result)) for t in state.tasks],
+        "parent": state.parent_config and at.get(state.parent_config["configurable"]["checkpoint_id"]),
+        "step in the id": state.config["configurable"]["checkpoint_id"].split("-")[3],
+        "versions": sorted((_count(v), channel) for channel, v in stored["channel_versions"].items()),
+        "seen": {node: {c: _count(v) for c, v in seen.items()} for node, seen in stored["versions_seen"].items()},
+    }
+
+
+def _count(version: Any) -> int:
+    """The order in which channels moved, the versions' chance left out."""
+    return int(str(version).partition(".")[0])
+
+
+def plain(value: Any) -> Any:
+    """A value without what chance made: the ids of messages."""
+    if isinstance(value, BaseMessage):
+        return (value.type, value.content, value.name, value.additional_kwargs, getattr(value, "tool_calls", None))
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
