@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from ckpt_cli.errors import PayloadCorrupt
@@ -62,9 +63,13 @@ class Around:
         for other in self.namespaces() if ns else ():
             if other != ns and graph_of(other) == graph_of(ns):
                 refs += [Ref(thread_id, other, i) for i in self._source.lineage(thread_id, other).rows]
-        for ref in refs:
-            with suppress(PayloadCorrupt):
-                yield from self._source.states([ref])
+        left, size = iter(refs), 1
+        while page := list(islice(left, size)):
+            self._source.saver.expect(page)
+            for ref in page:
+                with suppress(PayloadCorrupt):
+                    yield from self._source.states([ref])
+            size = min(size * 4, self._source.saver.page)
 
     def returned(self) -> bool:
         """Whether the task that called this subgraph has finished."""
@@ -94,9 +99,13 @@ class Around:
     def _stations(self, checkpoint_ids: Iterable[str]) -> "Iterator[Station]":
         from ckpt_cli.history.delta import Station
 
-        for checkpoint_id in checkpoint_ids:
-            state = self._state(checkpoint_id)
-            yield Station(state, self._source.writes(state.ref), self.grown(state))
+        left, size = iter(checkpoint_ids), 1
+        while page := list(islice(left, size)):
+            self._source.saver.expect([Ref(self._ref.thread_id, self._ref.ns, i) for i in page])
+            for checkpoint_id in page:
+                state = self._state(checkpoint_id)
+                yield Station(state, self._source.writes(state.ref), self.grown(state))
+            size = min(size * 4, self._source.saver.page)  # most walks end after a step or two
 
     def _state(self, checkpoint_id: str) -> State:
         return self._source.state(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id))

@@ -9,7 +9,7 @@ import typer
 from ckpt_cli.commands.completing import complete_revision, complete_thread
 from ckpt_cli.commands.given import file_or_stdin
 from ckpt_cli.commands.options import Ns
-from ckpt_cli.commands.standing import Standing
+from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.commands.threads import Asked
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history import ids
@@ -47,15 +47,17 @@ class Chosen:
         """In the order named, else the most recently active first."""
         every = self.named is None
         found = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
-        return (thread for thread in found if self._fits(reader, thread))
+        named = (thread for thread in found if self._is_named(thread))
+        if not self.statuses and self.where is None:
+            return named
+        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread))
 
-    def _fits(self, reader: Reader, thread: Thread) -> bool:
+    def _is_named(self, thread: Thread) -> bool:
         from fnmatch import fnmatchcase
 
-        if self.match is not None and not fnmatchcase(thread.thread_id, self.match):
-            return False
-        if not self._idle(thread):
-            return False
+        return (self.match is None or fnmatchcase(thread.thread_id, self.match)) and self._idle(thread)
+
+    def _stands(self, reader: Reader, thread: Thread) -> bool:
         one = Standing(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
+from ckpt_cli.commands.standing import in_pages
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history.era import era
 from ckpt_cli.history.ids import unix_time
@@ -67,10 +68,10 @@ def _read_some(reader: Reader, view: InfoView) -> None:
 
 def _sample(reader: Reader) -> Iterator[Ref]:
     """First and last checkpoints, as long as they stay within the bytes allowed."""
-    heads = [thread.head for thread in islice(reader.saver.threads(), _THREADS)]
-    chosen = [heads[number * len(heads) // _SAMPLE] for number in range(_SAMPLE)] if len(heads) > _SAMPLE else heads
+    found = list(islice(reader.saver.threads(), _THREADS))
+    chosen = [found[number * len(found) // _SAMPLE] for number in range(_SAMPLE)] if len(found) > _SAMPLE else found
     left = _BYTES
-    for head in chosen:
+    for head in (thread.head for thread in in_pages(reader, chosen)):
         first = next(reader.saver.rows(head.thread_id, head.ns), None)
         last = reader.saver.row(head)
         for row in dict.fromkeys(row for row in (last, first) if row is not None):

@@ -131,7 +131,8 @@ class _Namespace:
             self._failed(checkpoint_id, f"{spell(path)}: {node.problem}", node.needs_key)
 
     def _writes(self, recent: set[str]) -> None:
-        for write in self._reader.saver.writes(self._thread, self._ns):
+        some = recent if len(recent) <= self._reader.saver.page else None
+        for write in self._reader.saver.writes(self._thread, self._ns, some):
             wanted = write.checkpoint_id in recent and self._wanted(write.channel)
             if wanted and write.payload is not None and not self._passed(write.payload):
                 value = self._reader.value(write.payload)

@@ -1,6 +1,8 @@
 """Where one thread stands: its head's state, what runs next, what it was about."""
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from ckpt_cli.commands.describing import Describer
@@ -18,6 +20,14 @@ from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 _INPUT_BYTES = 65536  # a first checkpoint that is longer isn't read for a title
 _TITLE = 120  # cells of an input that has no text
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
+
+
+def in_pages(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
+    """The same threads; what a look at each of them reads is fetched a page at a time, where that saves round trips."""
+    left = iter(threads)
+    while page := list(islice(left, reader.saver.page)):
+        reader.saver.expect_threads(page)
+        yield from page
 
 
 class Standing:

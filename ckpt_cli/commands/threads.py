@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ckpt_cli.commands.options import Limit, Since
-from ckpt_cli.commands.standing import Standing
+from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.history import ids
 from ckpt_cli.history.filters import Filter
 from ckpt_cli.history.when import moment
@@ -61,7 +61,7 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
     unread: list[str] = []
-    found = (one for thread in candidates if _fits(one := Standing(reader, thread), wanted, unread))
+    found = (one for thread in in_pages(reader, candidates) if _fits(one := Standing(reader, thread), wanted, unread))
     some = [one.view() for one in islice(found, wanted.limit or None)]
     more = bool(wanted.limit) and next(found, None) is not None
     if not wanted.judged:
@@ -95,12 +95,16 @@ def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thr
     """All of them by something that only a look at each can tell."""
     if order is Order.ID:
         return sorted(threads, key=lambda t: t.thread_id)
-    keys: dict[Order, Callable[[Thread], Any]] = {
-        Order.CHECKPOINTS: lambda t: reader.saver.count(t.thread_id),
-        Order.SIZE: lambda t: sum(row.size or 0 for row in reader.saver.rows(t.thread_id)),
-        Order.STEP: lambda t: ids.step(t.head.checkpoint_id) or 0,
-    }
-    return sorted(threads, key=keys[order], reverse=True)
+    if order is Order.STEP:
+        return sorted(threads, key=lambda t: ids.step(t.head.checkpoint_id) or 0, reverse=True)
+    sized: list[tuple[int, Thread]] = []
+    while page := list(islice(threads, reader.saver.page)):
+        reader.saver.expect_whole([thread.thread_id for thread in page])
+        if order is Order.CHECKPOINTS:
+            sized += [(reader.saver.count(thread.thread_id), thread) for thread in page]
+        else:
+            sized += [(sum(row.size or 0 for row in reader.saver.rows(t.thread_id)), t) for t in page]
+    return [thread for _, thread in sorted(sized, key=lambda pair: pair[0], reverse=True)]
 
 
 def _fits(one: Standing, wanted: Wanted, unread: list[str]) -> bool:

@@ -100,6 +100,8 @@ class Saver(ABC):
     name: ClassVar[str]
     form: Form = Form()
     abilities: frozenset[Ability]
+    page: int = 1
+    """How many threads or checkpoints are read at once where many are wanted; 1 where a read is no round trip."""
 
     @abstractmethod
     def moment(self, look: Callable[[], T]) -> T:
@@ -137,6 +139,20 @@ class Saver(ABC):
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         """The skeleton of a thread (or of one namespace), ascending, no values and no metadata."""
 
+    def expect_threads(self, threads: Collection[Thread]) -> None:  # noqa: B027 - only where a read is a round trip
+        """Hear that of each of these threads skeleton, head and first checkpoint are going to be read."""
+
+    def expect_whole(self, thread_ids: Collection[str]) -> None:  # noqa: B027
+        """Hear that all of these threads is going to be read, one thread after the other."""
+
+    def expect(self, refs: Collection[Ref]) -> None:  # noqa: B027
+        """Hear that these checkpoints and their writes are going to be read, one after the other; a page at most."""
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """The skeletons of several threads, each thread's together and as `rows` gives them."""
+        for thread_id in thread_ids:
+            yield from self.rows(thread_id)
+
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The `limit` highest ids of a namespace, highest first, without reading the others."""
@@ -167,6 +183,14 @@ class Saver(ABC):
         `values` is how long a payload may be, in bytes, to be read; longer ones come with `payload` None and their
         size. 0 reads none but the empty ones, None reads all.
         """
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """The writes of several checkpoints, also of several threads; each one's in canonical order."""
+        ids: dict[tuple[str, str], list[str]] = {}
+        for ref in refs:
+            ids.setdefault((ref.thread_id, ref.ns), []).append(ref.checkpoint_id)
+        for (thread_id, ns), some in ids.items():
+            yield from self.writes(thread_id, ns, some, values=values)
 
     @property
     @abstractmethod

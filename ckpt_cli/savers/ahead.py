@@ -1,0 +1,194 @@
+"""A saver that is a round trip away, read ahead: what many threads or checkpoints will be asked for is fetched at once.
+
+Commands ask thread by thread, which over a network would be several round trips each. Told what comes, this answers
+them from memory; what it wasn't told of it passes on.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.savers.contract import About, Saver, Totals
+
+T = TypeVar("T")
+
+
+class Ahead(Saver):
+    """What `expect` and `expect_threads` fetched is kept until the next of them, or until something is written."""
+
+    def __init__(self, saver: Saver) -> None:
+        self._saver = saver
+        self.name = saver.name  # type: ignore[misc]
+        self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
+        self._forget()
+
+    def _forget(self) -> None:
+        self._rows: dict[str, list[CheckpointRow]] = {}
+        self._coming: list[str] = []
+        self._checkpoints: dict[Ref, Checkpoint] = {}
+        self._writes: dict[Ref, list[Write]] = {}
+
+    def expect_threads(self, threads: Collection[Thread]) -> None:
+        """Fetch the skeletons of these threads, and what their heads and first checkpoints hold."""
+        self.expect_whole([thread.thread_id for thread in threads])
+        self._coming = []
+        heads = [thread.head for thread in threads]
+        firsts = [next((r.ref for r in self._rows[head.thread_id] if r.ns == head.ns), head) for head in heads]
+        self.expect(list(dict.fromkeys([*heads, *firsts])))
+
+    def expect_whole(self, thread_ids: Collection[str]) -> None:
+        """Fetch the skeletons of these threads, whose checkpoints and writes will be asked for one after the other."""
+        self._forget()
+        rows: dict[str, list[CheckpointRow]] = {thread_id: [] for thread_id in thread_ids}
+        for row in self._saver.rows_of(list(rows)):
+            rows[row.thread_id].append(row)
+        self._rows, self._coming = rows, list(rows)
+
+    def _come_to(self, thread_id: str) -> None:
+        """Fetch a small thread that was expected, and with it as many of those behind it as make a page."""
+        if thread_id not in self._coming:
+            return
+        refs: list[Ref] = []
+        self._coming = self._coming[self._coming.index(thread_id) :]
+        while self._coming and len(refs) + len(self._rows[self._coming[0]]) <= self.page:
+            refs += [row.ref for row in self._rows[self._coming.pop(0)]]
+        self._coming = [coming for coming in self._coming if coming != thread_id]
+        if refs:
+            self.expect(refs)
+
+    def expect(self, refs: Collection[Ref]) -> None:
+        """Fetch these checkpoints and their writes."""
+        self._checkpoints = {checkpoint.row.ref: checkpoint for checkpoint in self._saver.checkpoints(refs)}
+        self._writes = {ref: [] for ref in refs}
+        for write in self._saver.writes_on(refs):
+            self._writes[write.ref].append(write)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """See `Saver.moment`; nothing is kept from one to the next."""
+
+        def fresh() -> T:
+            self._forget()
+            return look()
+
+        return self._saver.moment(fresh)
+
+    def about(self) -> About:
+        """See `Saver.about`."""
+        return self._saver.about()
+
+    def totals(self) -> Totals:
+        """See `Saver.totals`."""
+        return self._saver.totals()
+
+    def threads(self) -> Iterator[Thread]:
+        """See `Saver.threads`."""
+        return self._saver.threads()
+
+    def thread(self, thread_id: str) -> Thread | None:
+        """See `Saver.thread`."""
+        return self._saver.thread(thread_id)
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """See `Saver.namespaces`."""
+        known = self._rows.get(thread_id)
+        return self._saver.namespaces(thread_id) if known is None else sorted({row.ns for row in known})
+
+    def count(self, thread_id: str) -> int:
+        """See `Saver.count`."""
+        known = self._rows.get(thread_id)
+        return self._saver.count(thread_id) if known is None else len(known)
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """See `Saver.rows`."""
+        known = self._rows.get(thread_id)
+        return self._saver.rows(thread_id, ns) if known is None else (r for r in known if ns is None or r.ns == ns)
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """See `Saver.rows_of`."""
+        return self._saver.rows_of(thread_ids)
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """See `Saver.newest`."""
+        return self._saver.newest(thread_id, ns, limit)
+
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """See `Saver.row`."""
+        known = self._rows.get(ref.thread_id)
+        return self._saver.row(ref) if known is None else next((row for row in known if row.ref == ref), None)
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """See `Saver.metadata`."""
+        if all(ref in self._checkpoints for ref in refs):
+            return ((ref, self._checkpoints[ref].metadata) for ref in refs)
+        return self._saver.metadata(refs)
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """See `Saver.checkpoints`."""
+        left = iter(refs)
+        while page := list(islice(left, self.page)):
+            self._come_to(page[0].thread_id)
+            found = {ref: self._checkpoints[ref] for ref in page if ref in self._checkpoints}
+            unknown = [ref for ref in page if ref not in found]
+            fetched = self._saver.checkpoints(unknown) if unknown else iter(())
+            if not found:
+                yield from fetched
+                continue
+            found |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
+            yield from (found[ref] for ref in page if ref in found)
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        """See `Saver.writes`."""
+        if ns is None or checkpoint_ids is None:
+            return self._saver.writes(thread_id, ns, checkpoint_ids, values=values)
+        self._come_to(thread_id)
+        refs = [Ref(thread_id, ns, checkpoint_id) for checkpoint_id in sorted(set(checkpoint_ids))]
+        if not all(ref in self._writes for ref in refs):
+            return self._saver.writes(thread_id, ns, checkpoint_ids, values=values)
+        known = (write for ref in refs for write in self._writes[ref])
+        return (w if values is None or w.size <= values else w._replace(payload=None) for w in known)
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """See `Saver.writes_on`."""
+        return self._saver.writes_on(refs, values=values)
+
+    @property
+    def identity(self) -> str:
+        """See `Saver.identity`."""
+        return self._saver.identity
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """See `Saver.transaction`; inside, everything is asked anew."""
+        self._forget()
+        try:
+            return self._saver.transaction(work)
+        finally:
+            self._forget()
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """See `Saver.expand`."""
+        return self._saver.expand(plan)
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """See `Saver.record_of`."""
+        return self._saver.record_of(relation, key)
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """See `Saver.current`."""
+        return self._saver.current(relation, key)
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """See `Saver.change`."""
+        self._forget()
+        self._saver.change(changes)
+
+    def close(self) -> None:
+        """See `Saver.close`."""
+        self._saver.close()

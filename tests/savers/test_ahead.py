@@ -1,0 +1,109 @@
+"""Reading ahead changes nothing but how often a database is asked."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from ckpt_cli.commands import grep, info, threads
+from ckpt_cli.conformance import Conformance, Make
+from ckpt_cli.conformance.records import checkpoint, write
+from ckpt_cli.history.needle import Needle
+from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.ahead import Ahead
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.memory import MemorySaver
+from ckpt_cli.serde.codec import Codec
+
+
+class Far(MemorySaver):
+    """Counts how often it is asked."""
+
+    page = 10
+
+    def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
+        self.asked = Counter[str]()
+        super().__init__(records)
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        self.asked["rows_of"] += 1
+        yield from [row for thread_id in thread_ids for row in MemorySaver.rows(self, thread_id)]
+
+    def writes_on(self, refs: Collection[Ref], **how: Any) -> Iterator[Write]:
+        self.asked["writes_on"] += 1
+        yield from [w for r in refs for w in MemorySaver.writes(self, r.thread_id, r.ns, [r.checkpoint_id], **how)]
+
+
+def _counted(name: str) -> Callable[..., Any]:
+    def ask(self: Far, *args: Any, **how: Any) -> Any:
+        self.asked[name] += 1
+        return getattr(MemorySaver, name)(self, *args, **how)
+
+    return ask
+
+
+for _name in ("thread", "namespaces", "count", "rows", "newest", "row", "metadata", "checkpoints", "writes"):
+    setattr(Far, _name, _counted(_name))
+
+
+def _expecting(*expect: str) -> Callable[[Iterable[Checkpoint | Write]], Saver]:
+    def make(records: Iterable[Checkpoint | Write]) -> Saver:
+        saver = Ahead(Far(records))
+        found = list(saver.threads())
+        for name in expect:
+            given = found if name == "expect_threads" else [thread.thread_id for thread in found]
+            getattr(saver, name)(given)
+        return saver
+
+    return make
+
+
+class TestTold(Conformance):
+    """With every thread announced."""
+
+    @pytest.fixture(params=[(), ("expect_threads",), ("expect_whole",)], ids=["nothing", "heads", "all"])
+    def make(self, request: pytest.FixtureRequest) -> Make:
+        return _expecting(*request.param)
+
+
+LOOKS: dict[str, Callable[[Reader], Any]] = {
+    "threads": lambda reader: threads.run(reader, threads.Wanted(limit=0)),
+    "threads by size": lambda reader: threads.run(reader, threads.Wanted(limit=0, order=threads.Order.SIZE)),
+    "info": info.run,
+    "grep": lambda reader: [
+        grep._searched(reader, [t.thread_id for t in page], Needle("7"), grep.Scope())
+        for page in _pages(list(reader.saver.threads()))
+    ],
+}
+
+
+def _pages(found: list[Any]) -> list[list[Any]]:
+    return [found[at : at + Far.page] for at in range(0, len(found), Far.page)]
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_asked_by_the_page(name: str) -> None:
+    """Twice as many threads are asked for with at most twice as many questions, a few a page and none a thread."""
+    asked = {}
+    for count in (40, 80):
+        saver = Far(
+            _body(r)
+            for n in range(count)
+            for r in (checkpoint(f"t{n}", "1"), checkpoint(f"t{n}", "2", parent_id="1"), write(f"t{n}", "2"))
+        )
+        reader = Reader(saver, Codec())
+        saver.asked.clear()
+        reader.moment(lambda reader=reader: LOOKS[name](reader))
+        asked[count] = saver.asked.total()
+        assert asked[count] <= 7 * count / Far.page, saver.asked
+
+
+def _body(record: Checkpoint | Write) -> Checkpoint | Write:
+    from ckpt_cli.model import Payload
+
+    if isinstance(record, Write):
+        return record
+    data = b'{"v": 4, "channel_values": {"a": 7}, "channel_versions": {"a": 1}, "versions_seen": {}}'
+    return record._replace(body=Payload("json", data))
