@@ -33,6 +33,20 @@ def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
     return opened or _open_attribute(database) or _no_such(database)
 
 
+def sqlite_file(database: str) -> Path | None:
+    """The file of an SQLite database, told from its name alone; None where the name is of something else.
+
+    The file isn't touched: a program that has it open loses its locks on it when it closes another descriptor (POSIX).
+    """
+    match = _URL.fullmatch(database)
+    if match is not None:
+        return _sqlite_path(database, match[2]) if match[1].lower() == "sqlite" else None
+    if _there(path := Path(database)):
+        return path if path.is_file() else None
+    url = _config()[1].get(database)
+    return None if url is None else sqlite_file(str(Path(url).expanduser()) if "://" not in url else url)
+
+
 def names() -> list[str]:
     """The databases that the config file names."""
     return sorted(_config()[1])

@@ -42,10 +42,15 @@ class _Changed(Exception):
     """Somebody wrote while it was read."""
 
 
-def connect(path: Path, options: str = "") -> sqlite3.Connection:
-    """A connection in autocommit; text that isn't UTF-8 is carried, not refused."""
+def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit; text that isn't UTF-8 is carried, not refused.
+
+    `threads` lets other threads use it than the one that opened it, one at a time.
+    """
     address = f"file:{_quoted(path)}?{options}"
-    connection = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
+    connection = sqlite3.connect(
+        address, timeout=_TIMEOUT, isolation_level=None, check_same_thread=not threads, uri=True
+    )
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return connection
 

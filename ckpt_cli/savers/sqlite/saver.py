@@ -205,8 +205,7 @@ class SqliteSaver(Saver):
         """One write transaction on a connection of its own, opened for it and closed after it."""
         if self._writing is not None:
             return work()
-        if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
+        self._must_be_writable()
         reading = self._file
         self._file = self._writing = open_writable(reading.path)
         self._odd_ids = None
@@ -216,6 +215,10 @@ class SqliteSaver(Saver):
             self._writing.close()
             self._file, self._writing = reading, None
             reading.renew()
+
+    def _must_be_writable(self) -> None:
+        if Ability.WRITE not in self.abilities:
+            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """The rows of this generation's tables."""

@@ -20,9 +20,12 @@ class WritableFile:
     """An existing database file inside one write transaction; nothing is committed unless `work` returns."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.seen = survey(path)  # before there are locks, which looking at the file would drop
-        self._connection = connect(path, "mode=rw")
+        self._open(path, connect(path, "mode=rw"))
+
+    def _open(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
         self._connection.execute(f"PRAGMA busy_timeout={_TIMEOUT}")
         self._images = Images(self.query)
 

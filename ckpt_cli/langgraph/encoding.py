@@ -1,0 +1,116 @@
+"""An agent's live objects as the records of a database, and back: each value by the agent's own serializer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    CheckpointMetadata,
+    get_checkpoint_metadata,
+    get_serializable_checkpoint_metadata,
+)
+from langgraph.checkpoint.base import Checkpoint as Live
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
+from ckpt_cli.savers.contract import Form
+from ckpt_cli.serde.codec import Codec
+
+_EMPTY = Payload("empty", b"")
+_MSGPACK = Payload("msgpack", b"\xc0")
+_PLAIN = JsonPlusSerializer()
+
+
+class Encoding(NamedTuple):
+    """How a database keeps records, joined with a serializer."""
+
+    form: Form
+    serde: SerializerProtocol
+
+    def payload(self, value: Any) -> Payload:
+        """A value as the serializer makes it."""
+        tag, data = self.serde.dumps_typed(value)
+        return Payload(tag, bytes(data))
+
+    def value(self, payload: Payload) -> Any:
+        """A payload's value; an encoding that the serializer doesn't know is brought into one that it does."""
+        try:
+            return self.serde.loads_typed((payload.tag, payload.data))
+        except NotImplementedError:
+            known = Codec().encode(Codec().decode(payload), like=_MSGPACK)
+            return self.serde.loads_typed((known.tag, known.data))
+
+    def metadata(self, payload: Payload) -> CheckpointMetadata:
+        """Metadata as the database's own saver gives it."""
+        if payload.tag in ("json", ""):
+            return cast(CheckpointMetadata, json.loads(payload.data or b"{}"))
+        return cast(CheckpointMetadata, Encoding(self.form, _PLAIN).value(payload) or {})
+
+    def body(self, stored: Checkpoint) -> Live:
+        """The checkpoint object with the values of all channels in it (checkpoint-postgres 3.2, ``_load_blobs``)."""
+        body: dict[str, Any] = {**self.value(stored.body)}
+        apart = {c: self.value(p) for c, p in (stored.channels or {}).items() if p.tag != "empty"}
+        body["channel_values"] = {**(body.get("channel_values") or {}), **apart}
+        return cast(Live, body)
+
+    def checkpoint(
+        self,
+        row: CheckpointRow,
+        live: Live,
+        metadata: CheckpointMetadata,
+        config: RunnableConfig,
+        new_versions: ChannelVersions,
+    ) -> Checkpoint:
+        """The record of a checkpoint; where channels are kept apart, with those that are new.
+
+        The same as checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's InMemorySaver make in ``put``.
+        """
+        told = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
+        written = self._metadata(dict(told(config, metadata)))
+        if not self.form.apart:
+            return Checkpoint(row, self._body(live), written)
+        values = live["channel_values"]
+        inline = {c: value for c, value in values.items() if self._stands_inline(value)}
+        marks = {c: True for c, value in values.items() if self._marked(value)}
+        apart = {c: self._channel(c, values) for c in new_versions if c not in inline and self._kept(c, values)}
+        header = {**live, "channel_values": inline | marks} if self.form.inline else _without(live, "channel_values")
+        return Checkpoint(row, self._header(header), written, apart)
+
+    def _stands_inline(self, value: Any) -> bool:
+        return self.form.inline and (value is None or isinstance(value, str | int | float))
+
+    def _marked(self, value: Any) -> bool:
+        return self.form.marks_snapshots and isinstance(value, _DeltaSnapshot)
+
+    def _kept(self, channel: str, values: Mapping[str, Any]) -> bool:
+        """Whether a new version leaves a payload; where nothing stands in the header also a channel without a value."""
+        return channel in values or not self.form.inline
+
+    def _channel(self, channel: str, values: Mapping[str, Any]) -> Payload:
+        return self.payload(values[channel]) if channel in values else _EMPTY
+
+    def _header(self, header: Mapping[str, Any]) -> Payload:
+        if self.form.body == "json":
+            return Payload("json", json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        return self._body(header)
+
+    def _body(self, value: Any) -> Payload:
+        return self._in_dialect(value, self.form.body) if self.form.body else self.payload(value)
+
+    def _metadata(self, value: dict[str, Any]) -> Payload:
+        if self.form.metadata == "json":
+            return Payload("json", json.dumps(value, ensure_ascii=False).encode("utf-8", "ignore"))
+        return self._in_dialect(value, self.form.metadata)
+
+    def _in_dialect(self, value: Any, tag: str) -> Payload:
+        """A value in an encoding that only this kind of database has."""
+        neutral = Payload(*_PLAIN.dumps_typed(value))
+        return Codec().encode(Codec().decode(neutral), like=Payload(tag, b"null"))
+
+
+def _without(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in mapping.items() if name != key}

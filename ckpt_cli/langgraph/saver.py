@@ -1,0 +1,223 @@
+"""`CkptSaver`: LangGraph's checkpointer over any database that ckpt can write.
+
+It writes what the database's own LangGraph saver writes for the same calls. An agent is not a person at a terminal:
+nothing is asked, and nothing is recorded in the operation log.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import RLock
+from typing import Any, Self, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from ckpt_cli.langgraph import keeping
+from ckpt_cli.langgraph.delta import histories
+from ckpt_cli.langgraph.encoding import Encoding
+from ckpt_cli.langgraph.finding import Asked, config_of, newest_first, pages
+from ckpt_cli.langgraph.loading import Loading
+from ckpt_cli.langgraph.opening import created, opened
+from ckpt_cli.langgraph.putting import make, put, put_writes
+from ckpt_cli.langgraph.twins import Twins
+from ckpt_cli.model import CheckpointRow, Plan, Ref
+from ckpt_cli.savers.contract import Saver
+
+T = TypeVar("T")
+
+_PAGE = 20
+"""Checkpoints read at a time where many are listed."""
+
+
+class CkptSaver(Twins, BaseCheckpointSaver[Any]):
+    """A checkpointer on an open database; safe for any number of threads, which take turns.
+
+    Args:
+        database: a URL, a path or a name of the config file, as after ``--db``; or an open saver of ckpt's own.
+        serde: what makes bytes of values; LangGraph's own serializer unless given.
+
+    Raises:
+        DatabaseUnreachable: it isn't there, can't be reached, or has none of LangGraph's tables; none are made.
+    """
+
+    def __init__(self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(serde=serde)
+        self._saver = database if isinstance(database, Saver) else opened(database)
+        self._turn = RLock()
+
+    @classmethod
+    def create(cls, path: str | Path, *, serde: SerializerProtocol | None = None) -> Self:
+        """Make a new SQLite database and open it; for servers LangGraph's own saver has ``setup()``.
+
+        Raises:
+            Refused: there is a file of that name.
+            DatabaseUnreachable: no file can be made there.
+        """
+        return cls(created(path), serde=serde)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that a config names, or the newest of its thread and namespace."""
+        thread_id, ns, checkpoint_id = Asked.one(config)
+
+        def look() -> CheckpointTuple | None:
+            rows = [] if checkpoint_id else self._saver.newest(thread_id, ns, 1)
+            refs = [Ref(thread_id, ns, checkpoint_id)] if checkpoint_id else [row.ref for row in rows]
+            return next(iter(self._loading.tuples(refs)), None)
+
+        return self._look(look)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints by descending id, of a thread or of all; so many are read at a time as fit in a page.
+
+        Args:
+            config: the thread, and the namespace and the checkpoint where it names them; None for every thread.
+            filter: keys of the metadata and what they must be.
+            before: only checkpoints with a lower id than its.
+            limit: give so many at most.
+        """
+        asked, earlier = Asked.of(config), Asked.of(before).checkpoint_id
+        refs = self._look(lambda: newest_first(self._saver, asked, earlier, None if filter else limit))
+        found = (item for page in pages(refs, _PAGE) for item in self._page(page, filter))
+        for _, item in zip(range(len(refs) if limit is None else limit), found, strict=False):
+            yield item
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint, over the one of that id if there is one, and give the config that names it."""
+        thread_id, ns, parent_id = Asked.one(config)
+        row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
+        record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
+        self._change(lambda: put(self._saver, record))
+        named = config_of(row.ref)
+        named["configurable"]["thread_id"] = config["configurable"]["thread_id"]
+        return named
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote; an ordinary write that stands already stays as it is."""
+        thread_id, ns, checkpoint_id = Asked.one(config)
+        if checkpoint_id is None:
+            raise KeyError("checkpoint_id")
+        ref = Ref(thread_id, ns, checkpoint_id)
+        given = [(channel, self._encoding.payload(value)) for channel, value in writes]
+        self._change(lambda: put_writes(self._saver, ref, given, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Remove all checkpoints and writes of a thread."""
+        self._change(lambda: make(self._saver, Plan("", remove=keeping.all_of(self._saver, str(thread_id)))))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Remove the checkpoints that some runs made, with their writes; metadata's ``run_id`` tells.
+
+        A delta channel of a later checkpoint may have needed them: its value is then lost.
+        """
+        if not run_ids:
+            return
+        refs = self._look(lambda: keeping.made_by(self._saver, self._encoding, set(run_ids)))
+        self._change(lambda: make(self._saver, Plan("", remove=keeping.with_writes(self._saver, refs))))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread under another thread id.
+
+        Raises:
+            Refused: the other thread has one of these checkpoints already; nothing was written.
+        """
+        source, target = str(source_thread_id), str(target_thread_id)
+        self._change(lambda: make(self._saver, Plan("", add=keeping.copied(self._saver, source, target))))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Remove all of some threads but the newest checkpoint of each namespace, or all (``delete``).
+
+        What a delta channel of a newest checkpoint is rebuilt from stays too.
+
+        Raises:
+            ValueError: there is no such strategy.
+            TypeError: one thread id was given instead of several.
+        """
+        if isinstance(thread_ids, str):
+            raise TypeError("thread_ids must be a sequence of thread ids, not one")
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"no such strategy: {strategy!r} (keep_latest, delete)")
+        for thread_id in map(str, thread_ids):
+            if strategy == "delete":
+                self.delete_thread(thread_id)
+            else:
+                self._change(lambda of=thread_id: self._keep_latest(of))  # type: ignore[misc]
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What delta channels are rebuilt from: the writes since the nearest stored value, and that value."""
+        thread_id, ns, checkpoint_id = Asked.one(config)
+
+        def look() -> Mapping[str, DeltaChannelHistory]:
+            rows = [] if checkpoint_id else self._saver.newest(thread_id, ns, 1)
+            start = checkpoint_id or next((row.checkpoint_id for row in rows), "")
+            return histories(self._saver, self._encoding, Ref(thread_id, ns, start), channels)
+
+        return self._look(look) if channels else {}
+
+    def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 - LangGraph's signature
+        """The version after `current` in the database's kind of versions.
+
+        checkpoint 4.3, ``memory/__init__.py: get_next_version`` (text), ``base/__init__.py`` (int).
+        """
+        before = int(current.partition(".")[0]) if isinstance(current, str) else int(current or 0)
+        if self._saver.form.versions == "int":
+            return before + 1
+        return f"{before + 1:032}.{random.random():016}"  # noqa: S311 - as the library does
+
+    def close(self) -> None:
+        """Let go of the database; safe to call twice."""
+        with self._turn:
+            self._saver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _encoding(self) -> Encoding:
+        return Encoding(self._saver.form, self.serde)
+
+    @property
+    def _loading(self) -> Loading:
+        return Loading(self._saver, self._encoding, self.get_next_version)
+
+    def _look(self, look: Callable[[], T]) -> T:
+        with self._turn:
+            return self._saver.moment(look)
+
+    def _change(self, work: Callable[[], None]) -> None:
+        with self._turn:
+            self._saver.transaction(work)
+
+    def _page(self, refs: Sequence[Ref], filter_: Mapping[str, Any] | None) -> Sequence[CheckpointTuple]:
+        return self._look(lambda: self._loading.tuples(self._loading.fitting(refs, filter_) if filter_ else refs))
+
+    def _keep_latest(self, thread_id: str) -> None:
+        make(self._saver, Plan("", remove=keeping.all_but_latest(self._saver, self._encoding, thread_id)))
