@@ -1,8 +1,9 @@
 """Tells of checkpoints in one line each, reading no more than that needs: `log` and `tree` are made of these."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history import ids
@@ -11,7 +12,7 @@ from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
 from ckpt_cli.history.credit import note
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Snapshot, Status, Task
-from ckpt_cli.history.steps import Steps
+from ckpt_cli.history.steps import BACK, PROVEN, Steps
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
@@ -25,6 +26,9 @@ from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 VALUE = 4096
 """A longer write isn't read to tell what it changed: its size is told."""
 _TIPS = 12  # of which the checkpoint is read for status and next, besides the head's
+_CHUNK = 8  # checkpoints of a line that are read at first in search of what was written before
+_SENDS = 200  # steps that Sends made, of which values are read at once for the names of their nodes
+_LONG_SENDS = 8  # of those whose Sends are long
 _EDITS = 12  # updates that are compared with their parents
 _EDIT_BYTES = 2_000_000
 _TIP_BYTES = 16_000_000  # a larger one is only read if it is the head
@@ -49,26 +53,69 @@ class Describer:
         found = self.reader.saver.metadata(refs)
         self.steps.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in found}, {})
 
-    def read_writes(self, checkpoint_ids: Iterable[str]) -> None:
+    def read_writes(self, checkpoint_ids: Collection[str]) -> None:
         """Read what made these: writes of themselves and of their parents, long values left where they are."""
         wanted = self.steps.sources(checkpoint_ids)
         self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, wanted, values=VALUE))
+        self.steps.known.update(checkpoint_ids)
+
+    def _read_making(self, checkpoint_ids: Iterable[str]) -> None:
+        unknown = [i for i in checkpoint_ids if i not in self.steps.known]
+        if unknown:
+            self.read_notes(unknown)
+            self.read_writes(unknown)
 
     def read_all_writes(self) -> None:
         """Read which tasks wrote to which channels everywhere, and no values."""
         self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
+        self.steps.outlined = True
+
+    def read_around(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read what it takes to tell of these what they would be told of whatever else is told of.
+
+        That is what the head and their own tips prove of how channels treat writes, and as much of the lines above
+        them as tells what they replaced.
+        """
+        for tip in {self.lineage.carrier(i) for i in checkpoint_ids} & self._worth_reading | {self.lineage.head or ""}:
+            if tip in self.lineage and not self.steps.has_learned(tip):
+                self._read_making(islice(self.lineage.line(tip), PROVEN))
+                with suppress(PayloadCorrupt):
+                    self.steps.learn(self._state(tip))
+        size = _CHUNK
+        while above := {at for i in checkpoint_ids if (at := self.steps.unread_above(i)) is not None}:
+            self._read_making({i for at in above for i in islice(self.lineage.line(at), size)})
+            size = min(2 * size, BACK)
+
+    def read_sent(self, checkpoint_ids: Iterable[str]) -> None:
+        """Read Sends until the nodes are known that they called: of few as a rule, for then ids tell the others'."""
+        unknown = [i for i in checkpoint_ids if self.steps.called(i)]
+        left = unknown
+        while left:
+            self.read_writes(left[:_SENDS])
+            left = [i for i in left[_SENDS:] if self.steps.called(i)]
+        left = [i for i in unknown if self.steps.called(i)]
+        for _ in range(_LONG_SENDS):
+            if left:
+                above = self.steps.sources(left[:1])
+                self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, above))
+                left = [i for i in left[1:] if self.steps.called(i)]
+
+    @cached_property
+    def _worth_reading(self) -> set[str]:
+        """The head and the newest other tips, but for very large ones."""
+        head = self.lineage.head
+        small = (i for i in reversed(self.lineage.tips) if (self.lineage.rows[i].size or 0) <= _TIP_BYTES and i != head)
+        return {*islice(small, _TIPS), *([head] if head is not None else [])}
 
     def read_tips(self, checkpoint_ids: Sequence[str]) -> None:
-        """Read the head, if it is one of these, and the newest other tips: what they hold tells what is next."""
-        head = self.lineage.head
-        others = [i for i in checkpoint_ids if i != head and i not in self.lineage.children]
-        small = [i for i in reversed(others) if (self.lineage.rows[i].size or 0) <= _TIP_BYTES]
-        for checkpoint_id in [*(i for i in checkpoint_ids if i == head), *small[:_TIPS]]:
-            with suppress(PayloadCorrupt):
-                self._state(checkpoint_id)
-                ref = self.ref(checkpoint_id)
-                self._snapshots[checkpoint_id] = self.reader.snapshot(ref)
-                self._learn(ref)
+        """Read the tips among these, but for those of many branches that are not the newest: they tell what is next."""
+        for checkpoint_id in checkpoint_ids:
+            if checkpoint_id in self._worth_reading:
+                with suppress(PayloadCorrupt):
+                    self._state(checkpoint_id)
+                    ref = self.ref(checkpoint_id)
+                    self._snapshots[checkpoint_id] = self.reader.snapshot(ref)
+                    self._look_into(ref)
 
     def read_edits(self, checkpoint_ids: Sequence[str]) -> None:
         """Compare the newest updates that no writes explain with their parents: a person's hand is worth the reading.
@@ -101,10 +148,9 @@ class Describer:
         if parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
             self.steps.compare(self._state(checkpoint_id), self._state(parent))
 
-    def _learn(self, ref: Ref) -> None:
-        """Take in what a decoded checkpoint tells of how it came to be and of how its channels treat writes."""
+    def _look_into(self, ref: Ref) -> None:
+        """Take in what a decoded checkpoint tells of how it came to be."""
         state = self.reader.state(ref)
-        self.steps.learn(state)
         source = self.steps.note(ref.checkpoint_id).source
         if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
             return

@@ -12,6 +12,7 @@ from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Channels, Limit, Ns, Since, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history import ids
+from ckpt_cli.history.changes import Kind
 from ckpt_cli.history.rails import rails
 from ckpt_cli.history.revisions import between, split_range
 from ckpt_cli.history.when import moment
@@ -101,8 +102,10 @@ def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> It
         some = candidates[start : start + size]
         describer.read_notes(some)
         describer.read_writes(some)
+        describer.read_around(some)
+        describer.read_sent(some)
+        describer.read_tips(some)
         if start == 0:
-            describer.read_tips([i for i in some if i not in describer.lineage.children])
             describer.read_edits(some[:_EDITED][::-1])
         for checkpoint_id in some:
             step = describer.step(checkpoint_id)
@@ -113,7 +116,7 @@ def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> It
 def _fits(step: StepView, wanted: Wanted) -> bool:
     if wanted.sources and step.source not in wanted.sources:
         return False
-    touched = {change.channel for change in step.changes or ()}
+    touched = {change.channel for change in step.changes or () if change.kind != Kind.SAME}
     return not wanted.channels or not touched.isdisjoint(wanted.channels)
 
 

@@ -19,7 +19,6 @@ from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, T
 
 _METADATA_BYTES = 2_000_000_000  # SQLite walks a checkpoint's pages to reach its metadata: 0.3 s a gigabyte
 _LISTED = 12
-_SENDS = 200  # folded steps that Sends made, of which the values are read for the names of their nodes
 
 
 class Form(StrEnum):
@@ -131,9 +130,9 @@ class _Drawing:
 
     def _views(self, found: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in found if row.checkpoint_id is not None]
-        steps = self.describer.steps
-        sent = [i for row in found for i in row.run if steps.called(i)]
-        self.describer.read_writes([*shown, *sent[:_SENDS]])
+        self.describer.read_writes(shown)
+        self.describer.read_around(shown)
+        self.describer.read_sent([*shown, *(i for row in found for i in row.run)])
         self.describer.read_tips(shown)
         self.describer.read_edits(shown)
         for row in found:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history import channels
-from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS, unwrapped
 from ckpt_cli.values.known import js_send, message, overwrite
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
@@ -30,7 +30,9 @@ class Kind(StrEnum):
     ADDED = "added"
     """Items went into a list: `Change.added`, and `Change.removed` for messages taken out."""
     SET = "set"
-    """A value was written; what stood there before was not read, or was the same."""
+    """A value was written; what stood there before isn't known."""
+    SAME = "same"
+    """A value was written that stood there already."""
     CHANGED = "changed"
     """A value was written in place of another."""
     REPLACED = "replaced"
@@ -126,11 +128,16 @@ def changed(
         return [Change(channel, Kind.ADDED, items, added=len(items), size=size)] if items else []
     if len(values) > 1:
         return [Change(channel, Kind.SEVERAL, values, added=len(values), size=size)]
-    old = before(channel) if habit is not Habit.REDUCES else UNKNOWN
-    guessed = isinstance(values[0], list) and habit is None
-    if old is UNKNOWN or guessed or same(old, values[0]):
-        return [Change(channel, Kind.SET, values[0], size=size)]
-    return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
+    old = before(channel) if comparable(values[0], habit) else UNKNOWN
+    if old is not UNKNOWN and not same(old, values[0]):
+        return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
+    again = old is not UNKNOWN and habit is Habit.REPLACES
+    return [Change(channel, Kind.SAME if again else Kind.SET, values[0], size=size)]
+
+
+def comparable(value: Any, habit: Habit | None) -> bool:
+    """Whether what was written to a channel last is what stood there: a reducer makes something else of it."""
+    return habit is Habit.REPLACES or (habit is None and not isinstance(value, list))
 
 
 def _messages(values: list[Any]) -> list[Any] | None:
@@ -174,6 +181,7 @@ def _habit(value: Any, written: list[list[Any]]) -> Habit | None:
     last = written[0]
     if any(overwrite(part) is not None for part in last):
         return None
+    value = unwrapped(value)
     if isinstance(value, list) and all(isinstance(part, list) for part in last):
         items = [item for part in last for item in part]
         if same(value, items):

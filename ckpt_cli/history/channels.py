@@ -114,6 +114,12 @@ def missing(state: State) -> list[str]:
     return [c for c in state.versions if c not in state.values and not is_control(c, state)]
 
 
+def deltas(state: State) -> list[str]:
+    """The delta channels that don't hold their value here: langgraph 1.2 counts for each (``pregel/_checkpoint.py``)."""
+    counters = state.metadata.get("counters_since_delta_snapshot")
+    return [c for c in counters if c not in state.values] if isinstance(counters, dict) else []
+
+
 def is_snapshot(value: Any) -> bool:
     """Whether a stored value is a delta channel's snapshot."""
     return isinstance(value, Node) and value.form is Form.SNAPSHOT

@@ -36,6 +36,7 @@ class Lineage:
             else:
                 self.children.setdefault(parent, []).append(checkpoint_id)
         self._branches: list[Branch] | None = None
+        self._carriers: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -86,6 +87,17 @@ class Lineage:
             starts = sorted([*self.roots, *(c for kids in self.children.values() for c in kids[1:])])
             self._branches = [Branch(n, first, self._end(first)) for n, first in enumerate(starts, 1)]
         return self._branches
+
+    def carrier(self, checkpoint_id: str) -> str:
+        """The tip of the branch that a checkpoint belongs to."""
+        walked = []
+        at = checkpoint_id
+        while at not in self._carriers and (kids := self.children.get(at)):
+            walked.append(at)
+            at = kids[0]
+        tip = self._carriers.setdefault(at, at)
+        self._carriers.update(dict.fromkeys(walked, tip))
+        return tip
 
     def _end(self, checkpoint_id: str) -> str:
         while kids := self.children.get(checkpoint_id):

@@ -28,11 +28,12 @@ class Makers(Credit):
         self.told = False
         """Whether metadata records what nodes gave, as releases up to 0.4 do."""
         self._triggers: dict[str, set[str]] | None = None
+        self._targets: set[str] | None = None
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
         """Take in metadata and writes; see `Credit.fill`."""
         super().fill(notes, writes)
-        self._triggers = None
+        self._triggers = self._targets = None
         self.told = self.told or any(told.outputs is not None for told in notes.values())
 
     def nodes(self, checkpoint_id: str) -> dict[str, int]:
@@ -68,10 +69,10 @@ class Makers(Credit):
         where = path(write)
         if where:
             index = sent(where)
-            return pulled(where) if index is None else self._called(write.row.checkpoint_id, index)
+            return pulled(where) if index is None else self._called(write, index)
         if self.note(write.row.checkpoint_id).source == "input":
             return None if self.is_entrypoint(write.row.checkpoint_id) else START
-        return self._recomputed(write.row.checkpoint_id, write.task_id)
+        return self._recomputed(write)
 
     def _packets(self, checkpoint_id: str) -> list[str | None]:
         """The nodes of the Sends that a checkpoint starts with, None for those whose value was not read."""
@@ -79,26 +80,43 @@ class Makers(Credit):
         known = [js_send(write.value) if write.read else None for write in written]
         return [packet.node if packet is not None else None for packet in known]
 
-    def _called(self, checkpoint_id: str, index: int) -> str | None:
-        packets = self._packets(checkpoint_id)
-        return packets[index] if index < len(packets) else None
+    def _called(self, write: TaskWrite, index: int) -> str | None:
+        """The node that a Send called: its own value tells, or the task's id, tried with every node that is sent to."""
+        packets = self._packets(write.row.checkpoint_id)
+        name = packets[index] if index < len(packets) else None
+        if name is not None:
+            return name
+        fitting = (n for place in self._places(write) for n in self._sent_to() if write.task_id in place.push(n, index))
+        return next(fitting, None)
+
+    def _places(self, write: TaskWrite) -> list[Place]:
+        """Where its task started, in the ways that ids were made from it; none where that isn't known."""
+        checkpoint_id, javascript = write.row.checkpoint_id, write.task_id[14:15] == "5"
+        step = self.note(checkpoint_id).step
+        if step is None or not ids.is_uuid6(checkpoint_id):
+            return []
+        return [Place(checkpoint_id, self.ns, step + 1, v, javascript) for v in ((4, 1) if self.told else (4,))]
+
+    def _sent_to(self) -> set[str]:
+        """The nodes of all Sends that were read."""
+        if self._targets is None:
+            sends = [w for kept in self.writes.values() for w in kept if w.channel == TASKS and w.read]
+            self._targets = {known.node for w in sends if (known := js_send(w.value)) is not None}
+        return self._targets
 
     def called(self, checkpoint_id: str) -> bool:
         """Whether a checkpoint was made by Sends whose nodes are not known, for want of their values."""
         writes = self.credited(checkpoint_id) or ()
         return any(sent(path(write)) is not None and self.node(write) is None for write in writes)
 
-    def _recomputed(self, checkpoint_id: str, task_id: str) -> str | None:
+    def _recomputed(self, write: TaskWrite) -> str | None:
         """The node whose task would have this id: databases without task paths tell it no other way."""
-        step = self.note(checkpoint_id).step
-        if step is None or not ids.is_uuid6(checkpoint_id):
-            return None
-        packets = self._packets(checkpoint_id)
-        for v in (4, 1) if self.told else (4,):
-            place = Place(checkpoint_id, self.ns, step + 1, v, javascript=task_id[14:15] == "5")
-            if found := self._fitting(place, task_id, packets):
+        checkpoint_id = write.row.checkpoint_id
+        packets, places = self._packets(checkpoint_id), self._places(write)
+        for place in places:
+            if found := self._fitting(place, write.task_id, packets):
                 return found
-        due = self._due(checkpoint_id)
+        due = self._due(checkpoint_id) if places else []
         return due[0] if len(due) == 1 and not packets and len(self.tasks(checkpoint_id)) == 1 else None
 
     def _fitting(self, place: Place, task_id: str, packets: Sequence[str | None]) -> str | None:

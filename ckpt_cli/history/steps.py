@@ -1,9 +1,10 @@
 """How each checkpoint of a namespace came to be: what the step that made it changed."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from ckpt_cli.history import channels
@@ -15,30 +16,56 @@ from ckpt_cli.history.changes import (
     between,
     changed,
     changes,
+    comparable,
     habits,
     is_broken,
     is_output,
 )
-from ckpt_cli.history.channels import START, TASKS
-from ckpt_cli.history.credit import path
+from ckpt_cli.history.channels import START, TASKS, deltas
+from ckpt_cli.history.credit import Note, path
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.makers import Makers
 from ckpt_cli.history.recorded import values_by_channel
 from ckpt_cli.history.tasks import caller
 from ckpt_cli.values.known import overwrite
+from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
-_BACK = 200  # steps up a line that are searched for what was written before
+BACK = 100
+"""Steps up a line that are searched for what was written before."""
+PROVEN = 60
+"""Steps up from a tip of which habits are learned."""
 _PROOF = 3  # steps that wrote to a channel, of which its habit is learned
+_NO_HABITS: Mapping[str, Habit] = MappingProxyType({})
 
 
 class Steps(Makers):
-    """What is known of the checkpoints of one namespace, from as much as was read."""
+    """What is known of the checkpoints of one namespace, from as much as was read.
+
+    What is told of a step doesn't depend on which others are told of: habits are those that the head and the tip of
+    the step's own branch prove, and what stood in a channel before is looked for as far up as `BACK`.
+    """
 
     def __init__(self, lineage: Lineage, ns: str = "") -> None:
         super().__init__(lineage, ns)
-        self.habits: dict[str, Habit] = {}
+        self.known: set[str] = set()
+        """The checkpoints of which it was read how they were made."""
+        self.outlined = False
+        """Whether the channels of all writes were read, without their values."""
+        self._habits: dict[str, dict[str, Habit]] = {}
         self._compared: dict[str, list[Change]] = {}
+        self._wrote: dict[str, dict[str, list[Any] | None] | None] = {}
+
+    def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
+        """Take in metadata and writes; see `Credit.fill`."""
+        super().fill(notes, writes)
+        self._wrote.clear()
+
+    def habits(self, checkpoint_id: str) -> Mapping[str, Habit]:
+        """What its branch's tip proved of how channels treat writes, and else the head."""
+        tip, head = self.lineage.carrier(checkpoint_id), self.lineage.head
+        found = self._habits.get(head or "", _NO_HABITS)
+        return found if tip == head else {**found, **self._habits.get(tip, _NO_HABITS)}
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
         """What a step changed; None where nothing that was read tells, and for a fork, which is a copy."""
@@ -47,19 +74,20 @@ class Steps(Makers):
         if self.note(checkpoint_id).source == "fork":
             return None
         credited, before = self.credited(checkpoint_id), partial(self._before, checkpoint_id)
+        habits = self.habits(checkpoint_id)
         outputs = self.outputs(credited or ())
         if self._is_recorded(checkpoint_id) and not self._complete(checkpoint_id, outputs):
             sends = changes([write for write in outputs if write.channel == TASKS], {})
             told = self._recorded(checkpoint_id).items()
-            return sends + [one for c, some in told for one in changed(c, some, self.habits.get(c), before)]
+            return sends + [one for c, some in told for one in changed(c, some, habits.get(c), before)]
         if credited is not None:
-            return changes(outputs, self.habits, before)
+            return changes(outputs, habits, before)
         parent = self.lineage.parent(checkpoint_id)
         return self.changes(parent) if parent is not None and self.takes_input(checkpoint_id) else None
 
     def written(self, writes: Sequence[TaskWrite]) -> list[Change]:
         """What a task that waits for its siblings will change, as far as its writes tell."""
-        return changes(self.outputs(writes), self.habits)
+        return changes(self.outputs(writes), self.habits(writes[0].row.checkpoint_id)) if writes else []
 
     def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
         """Those of the writes that change the user's state or send."""
@@ -82,20 +110,45 @@ class Steps(Makers):
         self._compared[state.ref.checkpoint_id] = [
             between(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
             for channel in moved
-            if channel in state.values
+            if channel in state.values and not same(parent.values.get(channel, UNKNOWN), state.values[channel])
         ]
 
+    def has_learned(self, checkpoint_id: str) -> bool:
+        """Whether the state of this checkpoint was taken in."""
+        return checkpoint_id in self._habits
+
     def learn(self, state: State) -> None:
-        """Take in what a decoded state proves of how its channels treat writes."""
+        """Take in what a decoded tip proves of how its channels treat writes.
+
+        A delta channel holds nothing that could prove it, and gathers what is written (langgraph 1.2).
+        """
         written: dict[str, list[list[Any]]] = {}
         closed: set[str] = set()
-        for some in self._written_above(state.ref.checkpoint_id):
+        for some in islice(self._written_above(state.ref.checkpoint_id), PROVEN):
             for channel, values in some.items():
                 if values is not None and channel not in closed:
                     written.setdefault(channel, []).append(values)
                 if values is None or len(written.get(channel, ())) == _PROOF:
                     closed.add(channel)
-        self.habits.update(habits(state.values, written))
+        gathering = dict.fromkeys(deltas(state), Habit.APPENDS)
+        self._habits[state.ref.checkpoint_id] = {**gathering, **habits(state.values, written)}
+
+    def unread_above(self, checkpoint_id: str) -> str | None:
+        """The nearest ancestor of which has to be read how it was made, to tell what this step's values replaced."""
+        habits = self.habits(checkpoint_id)
+        found = self.changes(checkpoint_id) or ()
+        left = {c.channel for c in found if c.kind is Kind.SET and comparable(c.after, habits.get(c.channel))}
+        parent = self.lineage.parent(checkpoint_id)
+        for at in islice(self.lineage.line(parent), BACK) if parent is not None and left else ():
+            if at not in self.known and not (self.outlined and left.isdisjoint(self._written(at) or ())):
+                return at
+            wrote = self._written(at)
+            if wrote is None:
+                return None
+            left -= wrote.keys()
+            if not left:
+                return None
+        return None
 
     def _before(self, checkpoint_id: str, channel: str) -> Any:
         """What was last written to a channel on the line above, if that was read."""
@@ -112,18 +165,28 @@ class Steps(Makers):
         None stands for what was not read.
         """
         line = self.lineage.line(checkpoint_id) if checkpoint_id is not None else iter(())
-        for at in islice(line, _BACK):
-            told = self.note(at)
-            if told.source in ("fork", "input"):
-                continue
-            if self._is_recorded(at):
-                yield dict(self._recorded(at))
-            elif self.takes_input(at):
-                yield dict(self._recorded(self.lineage.parent(at) or ""))
-            elif (credited := self.credited(at)) is not None:
-                yield _values(credited)
-            else:
+        for at in islice(line, BACK):
+            wrote = self._written(at)
+            if wrote is None:
                 return
+            yield wrote
+
+    def _written(self, at: str) -> dict[str, list[Any] | None] | None:
+        """What a step wrote, by channel; None where that isn't known."""
+        if at not in self._wrote:
+            self._wrote[at] = self._found(at)
+        return self._wrote[at]
+
+    def _found(self, at: str) -> dict[str, list[Any] | None] | None:
+        told = self.note(at)
+        if told.source in ("fork", "input"):
+            return {}
+        if self._is_recorded(at):
+            return dict(self._recorded(at))
+        if self.takes_input(at):
+            return dict(self._recorded(self.lineage.parent(at) or ""))
+        credited = self.credited(at)
+        return None if credited is None else _values(credited)
 
     def _is_recorded(self, checkpoint_id: str) -> bool:
         """Whether metadata tells what was written: more than the writes do, which 0.2 kept of some steps only."""

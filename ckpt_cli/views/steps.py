@@ -12,9 +12,9 @@ class ChangeView:
     """What one step did to one channel.
 
     Attributes:
-        kind: ``added`` (items of a list, messages), ``set``, ``changed`` (from `before`), ``replaced`` (an overwrite),
-            ``several`` (so many tasks wrote), ``sent`` (nodes called), ``unread`` (too long to be read for this),
-            ``unreadable`` (it can't be decoded).
+        kind: ``added`` (items of a list, messages), ``set``, ``same`` (written, as it was before), ``changed`` (from
+            `before`), ``replaced`` (an overwrite), ``several`` (so many tasks wrote), ``sent`` (nodes called),
+            ``unread`` (too long to be read for this), ``unreadable`` (it can't be decoded).
         added: items or messages added, tasks that wrote, Sends.
         removed: messages taken out.
         after: what was written; for ``added`` the new items.

@@ -2,16 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ckpt_cli.commands.log import log
+from ckpt_cli.commands.log import Wanted, log
+from ckpt_cli.commands.log import run as log_run
+from ckpt_cli.commands.tree import run as tree_run
 from ckpt_cli.errors import CheckpointNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.url import open_saver
+from ckpt_cli.serde.codec import Codec
 from ckpt_cli.views.log import LogView
 from tests import golden
 from tests.commands.asking import look
+from tests.databases import DATABASES, KEYS
 
 Database = Callable[[str], Path]
 
@@ -103,3 +110,48 @@ def test_a_subgraph_has_a_log_of_its_own(database: Database) -> None:
         (0, ["__start__"]),
         (-1, []),
     ]
+
+
+def rows_of(reader: Reader, thread: str, ns: str, **wanted: Any) -> dict[str, tuple[object, object]]:
+    """What a log tells of each checkpoint: nodes, and changes in words."""
+    steps = log_run(reader, thread, Wanted(**wanted), ns).steps
+    return {s.checkpoint_id: (s.nodes, s.changes and [change.text for change in s.changes]) for s in steps}
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_a_row_reads_the_same_wherever_the_list_is_cut(name: str, database: Database) -> None:
+    """Alone, among a few, in a tree, or among all: nodes and changes of a checkpoint are told in the same words."""
+    saver = open_saver(str(database(name)), print)
+    differing = []
+
+    def fresh() -> Reader:
+        return Reader(saver, Codec(KEYS.get(name)))
+
+    for thread in sorted(saver.threads(), key=lambda t: -saver.count(t.thread_id))[:8]:
+        for ns in saver.namespaces(thread.thread_id)[:2]:
+            whole = rows_of(fresh(), thread.thread_id, ns, everything=True)
+            for checkpoint_id in sorted(whole)[:: max(len(whole) // 5, 1)]:
+                for limit in (1, 4):
+                    found = rows_of(fresh(), thread.thread_id, ns, rev=checkpoint_id, limit=limit)
+                    differing += [(thread.thread_id, ns, i) for i, told in found.items() if told != whole[i]]
+            drawn = [row.step for row in tree_run(fresh(), thread.thread_id, ns).rows if row.step is not None]
+            texts = {s.checkpoint_id: (s.nodes, s.changes and [change.text for change in s.changes]) for s in drawn}
+            differing += [(thread.thread_id, ns, i) for i, told in texts.items() if told != whole[i]]
+    saver.close()
+    assert differing == []
+
+
+def test_what_is_written_anew_and_stays_the_same_is_no_change(database: Database) -> None:
+    """The topic comes in with every question; it is told as the same, and it is not what ``--channel`` asks for."""
+    path = database("real")
+    view: LogView = look(path, lambda session: log(session, "chat-linear"))[0]
+    kinds = [change.kind for step in view.steps for change in step.changes or () if change.channel == "topic"]
+    assert (kinds.count("same"), kinds.count("changed")) == (16, 4)
+    view = look(path, lambda session: log(session, "chat-linear", channel=["topic"]))[0]
+    assert len(view.steps) == len(kinds) - 16
+
+
+def test_what_goes_into_a_delta_channel_is_added(database: Database) -> None:
+    """The channel's own value stands nowhere in the checkpoint; its writes are items all the same."""
+    view: LogView = look(database("real"), lambda session: log(session, "delta", limit=3))[0]
+    assert [change.text for change in view.steps[0].changes or ()] == ["log +1 “two-5”"]

@@ -1,11 +1,17 @@
 """``ckpt tree`` draws whole threads."""
 
+import operator
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
 
+from ckpt_cli.commands import describing
 from ckpt_cli.commands.tree import Form, tree
 from ckpt_cli.errors import NotFound, ThreadNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
@@ -144,3 +150,38 @@ def boxes(view: TreeView) -> set[str]:
 def arrows(view: TreeView, *signs: str) -> set[str]:
     """The names at both ends of all arrows."""
     return {name for line in lines(view) for sign in signs if sign in line[:14] for name in re.findall(r"c\d+", line)}
+
+
+class Rounds(TypedDict, total=False):
+    """A state that goes round."""
+
+    done: Annotated[list[str], operator.add]
+    n: int
+
+
+@pytest.mark.parametrize("length", [10, 6000])
+@pytest.mark.parametrize("at_once", [1, 200])
+def test_nodes_that_only_sends_call_are_named_in_folds(
+    length: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the Sends are too long to be read in a listing, and where there are more than are read at once."""
+    monkeypatch.setattr(describing, "_SENDS", at_once)
+    names = ("left", "right")
+    graph = StateGraph(Rounds)
+    graph.add_node("plan", lambda state: {"n": state.get("n", 0) + 1})
+    for name in names:
+        graph.add_node(name, lambda state, name=name: {"done": [name]})
+    graph.add_node("gather", lambda state: {})
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges(
+        "plan", lambda state: [Send(names[state["n"] % 2], {"text": "x" * length})] * 2, list(names)
+    )
+    for name in names:
+        graph.add_edge(name, "gather")
+    graph.add_conditional_edges("gather", lambda state: "plan" if state["n"] < 5 else END, ["plan", END])
+    path = tmp_path / "sends.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph.compile(checkpointer=saver).invoke({"n": 0}, {"configurable": {"thread_id": "t"}})
+    view, _ = look(path, lambda session: tree(session, "t"))
+    (fold,) = [row.fold for row in view.rows if row.fold is not None]
+    assert fold.nodes == {"__start__": 1, "plan": 5, "right": 3, "left": 2, "gather": 4}

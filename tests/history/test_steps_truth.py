@@ -26,6 +26,7 @@ def described(reader: Reader) -> Iterator[Describer]:
             every = list(describer.lineage.rows)
             describer.read_notes(every)
             describer.read_writes(every)
+            describer.read_around(every)
             describer.read_tips(every)
             yield describer
 
@@ -83,7 +84,8 @@ def _wrong(parent: State, state: State, told: list[Change]) -> Iterator[tuple[Re
         if channel in mine and state.versions.get(channel) == parent.versions.get(channel):
             yield state.ref, channel, "did not move"
         before, after = _items(parent.values.get(channel)), _items(state.values.get(channel))
-        grown = None if after is None else len(after) - len(before or ())
+        unknown = after is None or channel in channels.deltas(parent)
+        grown = None if unknown else len(after or ()) - len(before or ())
         if change.kind is Kind.ADDED and grown not in (None, change.added - change.removed):
             yield state.ref, channel, f"grew by {grown}, not by {change.added} - {change.removed}"
 

@@ -14,6 +14,7 @@ from ckpt_cli.views.steps import ChangeView
 _HALF = 10  # cells below which the old value is left out
 _SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
 _LEAST = 28  # cells below which the first change stands alone
+_AGAIN = " as before"
 UNCUT = 160
 """Cells of one value where nothing limits the line: a summary all the same."""
 
@@ -21,10 +22,12 @@ UNCUT = 160
 def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
     """All changes of a step in one line of about so many cells, the most telling first.
 
-    The step that only takes an input in (`start`) names its channels: what came in stands at the input.
+    The step that only takes an input in (`start`) names its channels: what came in stands at the input. What was
+    written and is the same as before is told only where there is nothing else.
     """
     if changes is None:
         return [("muted", "…")]
+    changes = [change for change in changes if change.kind != "same"] or changes
     if start:
         return [("muted", ", ".join(_name(change.channel) for change in changes))] if changes else []
     ordered = sorted(changes, key=_rank)
@@ -72,6 +75,8 @@ def one(change: ChangeView, cells: int) -> Line:
     room = max(cells - line_len(name), 8)
     if change.kind == "changed":
         return [*name, *_changed(change, room)]
+    if change.kind == "same":
+        return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
     if change.kind == "replaced":
         return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
     return [*name, ("value", brief(change.after, room))]
