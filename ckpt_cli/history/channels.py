@@ -115,7 +115,7 @@ def missing(state: State) -> list[str]:
 
 
 def deltas(state: State) -> list[str]:
-    """The delta channels that don't hold their value here: langgraph 1.2 counts for each (``pregel/_checkpoint.py``)."""
+    """The delta channels whose value isn't stored here: langgraph 1.2 counts for each (``pregel/_checkpoint.py``)."""
     counters = state.metadata.get("counters_since_delta_snapshot")
     return [c for c in counters if c not in state.values] if isinstance(counters, dict) else []
 

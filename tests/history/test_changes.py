@@ -54,6 +54,7 @@ def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() ->
     assert only(changes(wrote("count", 4), {}, lambda _: UNKNOWN)).kind is Kind.SET
     assert only(changes(wrote("count", 4), {"count": Habit.REDUCES}, lambda _: 3)).kind is Kind.SET
     assert only(changes(wrote("count", 4), {}, lambda _: 4)).kind is Kind.SET
+    assert only(changes(wrote("count", 4), {"count": Habit.REPLACES}, lambda _: 4)).kind is Kind.SAME
     assert only(changes(wrote("count", 1), {}, lambda _: True)).kind is Kind.CHANGED
 
 
