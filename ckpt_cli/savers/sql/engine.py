@@ -1,0 +1,133 @@
+"""What an engine says in its own way: the connection, and the expressions that `sql.statements` puts together.
+
+Statements take their values as ``%s``, in both drivers; user text never stands in them. A ``%`` of a name is doubled.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from ckpt_cli.model import Row, Scalar
+
+T = TypeVar("T")
+Found = tuple[Any, ...]
+
+
+class Engine(ABC):
+    """One open database; every statement runs in the moment or the transaction that is open, or in one of its own.
+
+    Attributes:
+        holds_nul: whether its JSON columns hold U+0000.
+    """
+
+    holds_nul: bool = False
+
+    @abstractmethod
+    def query(self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False) -> Iterator[Found]:
+        """The rows of one statement; with `stream` in pages from the server, so that memory stays flat.
+
+        Raises:
+            DatabaseUnreachable: it can't be read.
+        """
+
+    @abstractmethod
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look` on one snapshot; once more where the connection was lost."""
+
+    @abstractmethod
+    def transaction(self, work: Callable[[], T]) -> T:
+        """Run `work` with the right to write; what it did is kept only if it returns.
+
+        Raises:
+            Refused: it may not be written, or somebody else is writing the same rows.
+        """
+
+    @abstractmethod
+    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+        """Run one writing statement for many rows; how many rows it touched.
+
+        Raises:
+            Refused: a row to add stands already, or a value can't stand in its column.
+            Failed: the engine said no.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connection; safe to call twice."""
+
+    # The expressions
+
+    @abstractmethod
+    def table(self, relation: str) -> str:
+        """A table, quoted and with its schema."""
+
+    @abstractmethod
+    def quoted(self, name: str) -> str:
+        """A column's name."""
+
+    @abstractmethod
+    def json_text(self, path: str) -> str:
+        """A text inside the header: ``id``."""
+
+    @abstractmethod
+    def shown(self, relation: str, column: str, expression: str = "") -> str:
+        """A column, or an expression of its type, as it is read: bytes as bytes, JSON and all else as text."""
+
+    @abstractmethod
+    def versions(self) -> str:
+        """The header's ``channel_versions`` as JSON text."""
+
+    @abstractmethod
+    def octets(self, column: str) -> str:
+        """The length of a blob in bytes, not fetching it."""
+
+    @abstractmethod
+    def digest(self, column: str) -> str:
+        """The SHA-256 of a blob in lower-case hex."""
+
+    @abstractmethod
+    def ordered(self, expression: str) -> str:
+        """Text so that it sorts by its bytes."""
+
+    def locking(self) -> str:
+        """What ends a SELECT of rows that are about to change, where a transaction doesn't find out by itself."""
+        return ""
+
+    def place(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
+        """Where a value goes that is written to a column."""
+        return "%s"
+
+    @abstractmethod
+    def same(self, relation: str, column: str) -> str:
+        """The condition, with one ``%s``, that a column is exactly a value, using its index."""
+
+    @abstractmethod
+    def among(
+        self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
+    ) -> tuple[str, list[Scalar | list[Scalar]]]:
+        """The condition that some columns together are one of `rows` (never none), and its parameters."""
+
+    @abstractmethod
+    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
+        """A value to look for in a column; None, which nothing equals, where the column can't hold it."""
+
+    def completed(self, relation: str, row: Row) -> Row:  # noqa: ARG002 - for engines that must
+        """A row to write with the columns that follow from its others."""
+        return row
+
+    @abstractmethod
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """JSON texts as this engine's JSON columns give them back.
+
+        Raises:
+            Refused: such a column can't hold one.
+        """
+
+
+def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of so many of them."""
+    from itertools import islice
+
+    rest = iter(items)
+    while page := list(islice(rest, size)):
+        yield page

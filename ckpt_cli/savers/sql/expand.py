@@ -1,0 +1,143 @@
+"""A plan as rows: checkpoints and writes as they are told, blobs as the checkpoints need them.
+
+A blob is added where it isn't yet, and goes when no checkpoint that stays names it; with the last checkpoint of a
+namespace all of its blobs go.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from itertools import groupby
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, WriteKey
+from ckpt_cli.savers.sql.blobs import BlobName
+from ckpt_cli.savers.sql.engine import Engine, pages
+from ckpt_cli.savers.sql.headers import named_versions, versions_in
+from ckpt_cli.savers.sql.images import Images
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, Layout
+from ckpt_cli.savers.sql.records import Rows, blobs_of, in_words, key_of, name_of, relation_of
+from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints
+
+_PAGE = 100  # records that are looked up together
+_DIGESTS = 1000  # blobs that are compared together
+
+Space = tuple[str, str]
+"""A thread and a namespace."""
+Named = tuple[str, str]
+"""A channel and a version."""
+
+
+class Expansion:
+    """One plan on its way to rows."""
+
+    def __init__(self, engine: Engine, layout: Layout, plan: Plan) -> None:
+        self._engine = engine
+        self._images = Images(engine, layout)
+        self._rows = Rows(engine, layout)
+        self._sql, self._sql_blobs = OfCheckpoints(engine, layout), OfBlobs(engine, layout)
+        self._plan = plan
+        self._freed: dict[Space, set[Named]] = {}
+        self._touched: dict[Space, set[str]] = {}
+        self._named: dict[Space, set[Named]] = {}
+        self._needed: dict[BlobName, Payload] = {}
+
+    def changes(self) -> Iterator[RowChange]:
+        """Removals first, then what is replaced, then what is added, then the blobs.
+
+        Raises:
+            Refused: a record to add stands already, or one to replace or remove doesn't; or a blob to add stands
+                already with another value.
+        """
+        for name, relation, key, before in self._looked_up(self._plan.remove):
+            self._standing(name, before)
+            yield RowChange(relation, key, before, None)
+        for record, row, (_, relation, key, before) in self._recorded(self._plan.replace):
+            self._standing(name_of(record), before)
+            yield RowChange(relation, key, before, {**(before or {}), **row})
+        for _, row, (name, relation, key, before) in self._recorded(self._plan.add):
+            if before is not None:
+                raise Refused(f"{in_words(name)} exists already; nothing was written")
+            yield RowChange(relation, key, None, row)
+        yield from self._new_blobs()
+        for space, freed in self._freed.items():
+            yield from self._removed(space, self._unnamed(space, freed))
+
+    def _looked_up(self, names: Sequence[Ref | WriteKey]) -> Iterator[tuple[Ref | WriteKey, str, Row, Row | None]]:
+        for relation, group in groupby(names, key=relation_of):
+            for page in pages(group, _PAGE):
+                found = self._images.all(relation, [key_of(name) for name in page])
+                for name, (key, row) in zip(page, found, strict=True):
+                    yield name, relation, key, row
+
+    def _recorded(
+        self, records: Sequence[Record]
+    ) -> Iterator[tuple[Record, Row, tuple[Ref | WriteKey, str, Row, Row | None]]]:
+        for page in pages(records, _PAGE):
+            for record in page:
+                if isinstance(record, Checkpoint):
+                    self._must_be_kept(record)
+            yield from zip(page, self._rows.all(page), self._looked_up([*map(name_of, page)]), strict=True)
+
+    def _must_be_kept(self, record: Checkpoint) -> None:
+        """Note what a checkpoint names and what it wants to find there.
+
+        Raises:
+            Refused: two records of the plan want different values under one name.
+        """
+        space = (record.row.thread_id, record.row.ns)
+        self._named.setdefault(space, set()).update(versions_in(record.body.data.decode()).items())
+        for name, payload in blobs_of(record):
+            if self._needed.setdefault(name, payload) != payload:
+                raise _other(name)
+
+    def _standing(self, name: Ref | WriteKey, before: Row | None) -> None:
+        if before is None:
+            raise Refused(f"{in_words(name)} is gone; nothing was written", hint="run the command again")
+        if isinstance(name, Ref):
+            space = (name.thread_id, name.ns)
+            self._freed.setdefault(space, set()).update(versions_in(str(before["checkpoint"])).items())
+            self._touched.setdefault(space, set()).add(name.checkpoint_id)
+
+    def _new_blobs(self) -> Iterator[RowChange]:
+        for page in pages(self._needed.items(), _DIGESTS):
+            key = self._sql_blobs.key
+            condition, words = self._engine.among(BLOBS, key, [name[: len(key)] for name, _ in page])
+            found = self._engine.query(self._sql_blobs.digests + condition, words)
+            there = {BlobName(*name): (tag, digest or _EMPTY) for *name, tag, digest in found}
+            for name, payload in page:
+                if name not in there:
+                    yield RowChange(BLOBS, key_of(name), None, self._rows.blob(name, payload))
+                elif there[name] != (payload.tag, sha256(payload.data).hexdigest()):
+                    raise _other(name)
+
+    def _unnamed(self, space: Space, freed: set[Named]) -> Iterable[Named]:
+        """Which blobs of a namespace go: of those freed what nobody names now, or all where no checkpoint stays."""
+        left = freed - self._named.get(space, set())
+        gone, alone = self._touched[space], space not in self._named
+        words = [self._engine.sought(CHECKPOINTS, *pair) for pair in zip(_SPACE, space, strict=True)]
+        for checkpoint_id, versions in self._engine.query(self._sql.versions, words, stream=True):
+            if checkpoint_id in gone:
+                continue
+            alone = False
+            left.difference_update(named_versions(versions).items())
+            if not left:
+                break
+        if not alone:
+            return sorted(left)
+        words = [self._engine.sought(BLOBS, *pair) for pair in zip(_SPACE, space, strict=True)]
+        return [(channel, version) for channel, version in self._engine.query(self._sql_blobs.names, words)]
+
+    def _removed(self, space: Space, names: Iterable[Named]) -> Iterator[RowChange]:
+        keys = (key_of(BlobName(*space, *named)) for named in names)
+        for key, row in self._images.all(BLOBS, keys):
+            if row is not None:
+                yield RowChange(BLOBS, key, row, None)
+
+
+_EMPTY = sha256(b"").hexdigest()
+_SPACE = ("thread_id", "checkpoint_ns")
+
+
+def _other(name: BlobName) -> Refused:
+    what = f"channel {name.channel!r} of thread {name.thread_id!r} has another value at version {name.version}"
+    return Refused(f"{what} already; nothing was written")

@@ -1,0 +1,105 @@
+"""Whole physical rows, every column as the engine shows it: what plans, the operation log and undo compare and swap."""
+
+# ruff: noqa: S608 - names of tables and columns stand in the text, values never
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from ckpt_cli.errors import Failed, Refused
+from ckpt_cli.model import Row, RowChange, Scalar
+from ckpt_cli.savers.sql.engine import Engine, pages
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
+
+_ROWS = 100  # of one statement
+_BATCH_ROWS, _BATCH_BYTES = 500, 8_000_000  # sent at once
+
+
+class Images:
+    """Rows of the three tables by their keys, read and written in batches."""
+
+    def __init__(self, engine: Engine, layout: Layout) -> None:
+        self._engine = engine
+        self._layout = layout
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """All columns of the row of this key."""
+        return next(self.found(relation, [key]), None)
+
+    def all(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
+        """Each key with its row or None, in the order asked, some at a time."""
+        for page in pages(keys, _ROWS):
+            found = {tuple(row[name] for name in page[0]): row for row in self.found(relation, page)}
+            for key in page:
+                yield key, found.get(tuple(key.values()))
+
+    def found(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
+        """The rows that are there, in any order."""
+        columns = self.columns(relation, keys[0])
+        shown = ", ".join(self._engine.shown(relation, name) for name in columns)
+        condition, words = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
+        source, lock = self._engine.table(relation), self._engine.locking()
+        statement = f"SELECT {shown} FROM {source} WHERE {condition}{lock}"
+        for row in self._engine.query(statement, words, stream=len(keys) > 1):
+            yield dict(zip(columns, row, strict=True))
+
+    def columns(self, relation: str, named: Iterable[str]) -> list[str]:
+        """The columns of a table, which has all of those named.
+
+        Raises:
+            Failed: an image names a table or a column that this database doesn't have (any more).
+        """
+        known = self._layout.columns.get(relation, {})
+        if unknown := sorted(set(named) - known.keys()):
+            raise Failed(f"table {relation!r} has no column {unknown[0]!r}; nothing was written")
+        return list(known)
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Insert, update and delete by key; changes of one kind that follow each other go together.
+
+        Raises:
+            Refused: a row to add stands already, or one to change or remove is gone.
+        """
+        for (relation, statement), group in groupby(map(self._statement, changes), key=lambda one: one[:2]):
+            for batch in _batches(words for _, _, words in group):
+                touched = self._engine.run_many(statement, batch)
+                if touched != len(batch):
+                    raise Refused(f"a row of {relation} is gone; nothing was written", hint="run the command again")
+
+    def _statement(self, change: RowChange) -> tuple[str, str, list[Scalar]]:
+        engine, relation = self._engine, change.relation
+        self.columns(relation, [*change.key, *(change.after or ())])
+        table = engine.table(relation)
+        where = " AND ".join(engine.same(relation, name) for name in change.key)
+        key = [engine.sought(relation, name, value) for name, value in change.key.items()]
+        if change.after is None:
+            return relation, f"DELETE FROM {table} WHERE {where}", key
+        row = change.after
+        names, places = [*map(engine.quoted, row)], [engine.place(relation, name) for name in row]
+        if change.before is None:
+            statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(places)})"
+            return relation, statement, [*row.values()]
+        sets = ", ".join(f"{name} = {place}" for name, place in zip(names, places, strict=True))
+        return relation, f"UPDATE {table} SET {sets} WHERE {where}", [*row.values(), *key]
+
+
+def _batches(rows: Iterable[list[Scalar]]) -> Iterator[list[list[Scalar]]]:
+    """Lists of rows that are bounded in number and bytes."""
+    batch: list[list[Scalar]] = []
+    size = 0
+    for row in rows:
+        length = sum(len(value) for value in row if isinstance(value, str | bytes))
+        if batch and (len(batch) >= _BATCH_ROWS or size + length > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += length
+    if batch:
+        yield batch
+
+
+KEYS = {
+    CHECKPOINTS: ("thread_id", "checkpoint_ns", "checkpoint_id"),
+    BLOBS: ("thread_id", "checkpoint_ns", "channel", "version"),
+    WRITES: ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx"),
+}
+"""The columns that name a row."""

@@ -1,0 +1,183 @@
+"""The reading half of a saver on LangGraph's SQL tables: rows by key, blobs once, pages that are bounded."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import groupby
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
+from ckpt_cli.savers.contract import Saver, Totals
+from ckpt_cli.savers.sql.blobs import BlobName, Blobs
+from ckpt_cli.savers.sql.engine import Engine, Found, pages
+from ckpt_cli.savers.sql.headers import versions_in
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES, Layout
+from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
+
+_NAMES = 1000  # of one statement
+_FIRST, _MOST = 25, 400  # checkpoints of a page
+_PAGE_BYTES = 4_000_000  # of headers and metadata
+_ROOTLESS = 200  # threads of one statement
+_EVERYTHING = 1 << 62
+_FEW = 20  # checkpoints whose writes are fetched at once
+
+
+class SqlReading(Saver):
+    """Rows in, records out; what changes rows is `sql.saver.SqlSaver`."""
+
+    def __init__(self, engine: Engine, layout: Layout) -> None:
+        self._engine = engine
+        self._layout = layout
+        self._sql = OfCheckpoints(engine, layout)
+        self._sql_writes = OfWrites(engine, layout)
+        self._sql_blobs = OfBlobs(engine, layout)
+        self._blobs = Blobs(engine, self._sql_blobs)
+
+    def totals(self) -> Totals:
+        """Three counts over the key indexes."""
+        ((threads,),) = self._engine.query(self._sql.count_threads)
+        ((checkpoints, oldest, newest),) = self._engine.query(self._sql.totals)
+        ((writes,),) = self._engine.query(self._sql_writes.total)
+        return Totals(threads, checkpoints, writes, oldest, newest)
+
+    def threads(self) -> Iterator[Thread]:
+        """Skip from thread to thread in the key index; only the ids are sorted, by the server."""
+        rootless: list[Thread] = []
+        found = self._engine.query(self._sql.threads, stream=True)
+        for without_root, pairs in groupby(found, key=lambda pair: pair[1] is None):
+            if without_root:
+                rootless = self._headed([thread_id for thread_id, _ in pairs])
+            else:
+                rooted = (Thread(thread_id, Ref(thread_id, "", head)) for thread_id, head in pairs)
+                yield from merge(rootless, rooted, key=_head_id, reverse=True)
+                return
+        yield from rootless
+
+    def _headed(self, thread_ids: Sequence[str]) -> list[Thread]:
+        """Threads with the highest id of any of their namespaces, newest first."""
+        heads: dict[str, Ref] = {}
+        for page in pages(thread_ids, _ROOTLESS):
+            condition, words = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
+            for thread_id, ns, top in self._engine.query(self._sql.tops + condition + self._sql.tops_end, words):
+                best = heads.get(thread_id)
+                if best is None or (top, best.ns) > (best.checkpoint_id, ns):
+                    heads[thread_id] = Ref(thread_id, ns, top)
+        return sorted((Thread(*pair) for pair in heads.items()), key=_head_id, reverse=True)
+
+    def thread(self, thread_id: str) -> Thread | None:
+        """One thread by its exact id: its root's head, else that of its other namespaces."""
+        newest = self.newest(thread_id, "", 1)
+        if newest:
+            return Thread(thread_id, newest[0].ref)
+        return next(iter(self._headed([thread_id])), None)
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """Skip from namespace to namespace in the key index."""
+        words = [self._thread(thread_id)] * 2
+        return sorted(ns for (ns,) in self._engine.query(self._sql.namespaces, words))
+
+    def count(self, thread_id: str) -> int:
+        """Count the thread's part of the key index."""
+        ((number,),) = self._engine.query(self._sql.count, [self._thread(thread_id)])
+        return int(number)
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """Ids and parents; what a checkpoint takes is known only of its blobs, so there are no sizes."""
+        words, only = [self._thread(thread_id)], ""
+        if ns is not None:
+            words, only = [*words, self._ns(ns)], self._sql.in_ns
+        for found in self._engine.query(self._sql.rows + only + self._sql.rows_end, words, stream=True):
+            yield CheckpointRow(thread_id, *found)
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """Walk the key index backwards."""
+        found = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
+        return [CheckpointRow(thread_id, ns, *row) for row in found]
+
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """One skeleton row."""
+        found = (CheckpointRow(*row) for row in self._named(self._sql.parents, [ref]))
+        return next((row for row in found if row.ref == ref), None)
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """The metadata column alone, many at a time."""
+        for page in pages(refs, _NAMES):
+            wanted = set(page)
+            for *name, metadata in self._named(self._sql.metadata, page, stream=True):
+                ref = Ref(*name)
+                if ref in wanted:
+                    yield ref, Payload("json", metadata.encode())
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """In pages that grow while headers are short; each blob is fetched once for the checkpoints that share it."""
+        rest = iter(refs)
+        size = _FIRST
+        while page := next(pages(rest, size), None):
+            found = {Ref(*row[:3]): row for row in self._named(self._sql.headers, page)}
+            here = [found[ref] for ref in page if ref in found]
+            names = [self._blob_names(row) for row in here]
+            for row, apart in zip(here, self._blobs.of(names), strict=True):
+                yield _checkpoint(row, {name.channel: payload for name, payload in apart.items()})
+            total = sum(len(row[4]) + len(row[5]) for row in here) or 1
+            size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(here) // total))
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        """In the order of the key index but for the task path; the server compares sizes, and sends what is short."""
+        words: list[Scalar | list[Scalar]] = [
+            _EVERYTHING if values is None else values,
+            self._thread_of_writes(thread_id),
+        ]
+        only = ""
+        if ns is not None:
+            words.append(self._engine.sought(WRITES, "checkpoint_ns", ns))
+            only = self._sql_writes.in_ns
+        if checkpoint_ids is None:
+            yield from self._writes(thread_id, only, words, stream=True)
+            return
+        for page in pages(sorted(set(checkpoint_ids)), _NAMES):
+            condition, more = self._engine.among(WRITES, ("checkpoint_id",), [(name,) for name in page])
+            yield from self._writes(thread_id, f"{only} AND {condition}", [*words, *more], stream=len(page) > _FEW)
+
+    def _writes(
+        self, thread_id: str, only: str, words: Sequence[Scalar | list[Scalar]], *, stream: bool
+    ) -> Iterator[Write]:
+        statement = self._sql_writes.some + only + self._sql_writes.end
+        for ns, own, path, task, idx, channel, tag, size, value in self._engine.query(statement, words, stream=stream):
+            unread = size is not None and value is None
+            payload = None if unread else Payload(tag or "", bytes(value or b""))
+            yield Write(thread_id, ns, own, task, idx, channel, path, payload, size or 0)
+
+    def _named(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[Found]:
+        """The rows of some checkpoints; in a shallow layout of their namespaces, whichever checkpoint stands there."""
+        key = self._sql.key
+        condition, words = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
+        return self._engine.query(statement + condition, words, stream=stream)
+
+    def _blob_names(self, row: Found) -> list[BlobName]:
+        thread_id, ns, _, _, header, _ = row
+        named = versions_in(header)
+        return [BlobName(thread_id, ns, c, "" if self._layout.shallow else version) for c, version in named.items()]
+
+    def _thread(self, thread_id: str) -> Scalar:
+        return self._engine.sought(CHECKPOINTS, "thread_id", thread_id)
+
+    def _thread_of_writes(self, thread_id: str) -> Scalar:
+        return self._engine.sought(WRITES, "thread_id", thread_id)
+
+    def _ns(self, ns: str) -> Scalar:
+        return self._engine.sought(CHECKPOINTS, "checkpoint_ns", ns)
+
+
+def _checkpoint(row: Found, channels: dict[str, Payload]) -> Checkpoint:
+    thread_id, ns, checkpoint_id, parent_id, header, metadata = row
+    skeleton = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
+    return Checkpoint(skeleton, Payload("json", header.encode()), Payload("json", metadata.encode()), channels)
+
+
+def _head_id(thread: Thread) -> str:
+    return thread.head.checkpoint_id

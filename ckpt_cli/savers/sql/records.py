@@ -1,0 +1,122 @@
+"""Logical records as rows of the three tables, column by column, and back."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.model import Checkpoint, Payload, Record, Ref, Row, Scalar, Write, WriteKey
+from ckpt_cli.savers.sql.blobs import BlobName
+from ckpt_cli.savers.sql.engine import Engine
+from ckpt_cli.savers.sql.headers import unfit, versions_in
+from ckpt_cli.savers.sql.images import KEYS
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
+
+
+def name_of(record: Record) -> Ref | WriteKey:
+    """The full name of a record."""
+    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
+
+
+def in_words(name: Ref | WriteKey) -> str:
+    """A record's name for people."""
+    if isinstance(name, Ref):
+        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
+    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"
+
+
+def relation_of(name: Ref | WriteKey) -> str:
+    """The table of a record."""
+    return CHECKPOINTS if isinstance(name, Ref) else WRITES
+
+
+def key_of(name: Ref | WriteKey | BlobName) -> Row:
+    """The columns that name its row."""
+    if isinstance(name, WriteKey):
+        return dict(zip(KEYS[WRITES], [*name.ref, name.task_id, name.idx], strict=True))
+    return dict(zip(KEYS[CHECKPOINTS if isinstance(name, Ref) else BLOBS], name, strict=True))
+
+
+def record_of(relation: str, key: Row) -> Ref | WriteKey | None:
+    """The record that a row is; a blob is none by itself."""
+    if relation not in (CHECKPOINTS, WRITES):
+        return None
+    ref = Ref(*(str(key[name]) for name in KEYS[CHECKPOINTS]))
+    return ref if relation == CHECKPOINTS else WriteKey(ref, str(key["task_id"]), int(key["idx"] or 0))
+
+
+class Rows:
+    """Records as rows of one layout."""
+
+    def __init__(self, engine: Engine, layout: Layout) -> None:
+        self._engine = engine
+        self._layout = layout
+
+    def all(self, records: Sequence[Record]) -> Iterator[Row]:
+        """The rows of some records, in their order; the server is asked once how it spells their JSON.
+
+        Raises:
+            NotSupported: there is no place for a record's parts.
+            Refused: a JSON column can't hold what is in one.
+        """
+        texts = [text for record in records if isinstance(record, Checkpoint) for text in self._texts(record)]
+        spelled = iter(self._engine.canonical(texts) if texts else [])
+        for record in records:
+            if isinstance(record, Checkpoint):
+                yield self._checkpoint(record, next(spelled), next(spelled))
+            else:
+                yield self._write(record)
+
+    def blob(self, name: BlobName, payload: Payload) -> Row:
+        """A channel's value; a version without one is NULL where the generation allows that."""
+        empty = payload.tag == "empty" and self._layout.columns[BLOBS]["blob"].nullable
+        value = None if empty else payload.data
+        return self._full(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})
+
+    def _texts(self, record: Checkpoint) -> Iterable[str]:
+        if record.channels is None or record.body.tag != "json":
+            raise NotSupported(f"{in_words(record.row.ref)}: this database keeps a JSON header and the channels apart")
+        if record.metadata.tag not in ("json", "null"):
+            raise NotSupported(f"this database keeps metadata as JSON, not as {record.metadata.tag}")
+        for what, payload in (("state", record.body), ("metadata", record.metadata)):
+            text = payload.data.decode("utf-8", "surrogateescape") or "{}"
+            if problem := unfit(text, nul=self._engine.holds_nul):
+                place = f"the {what} of {in_words(record.row.ref)}"
+                raise Refused(f"{place} holds {problem}, which this database's JSON can't; nothing was written")
+            yield text
+
+    def _checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
+        row = {**key_of(record.row.ref), "parent_checkpoint_id": record.row.parent_id}
+        return self._full(CHECKPOINTS, {**row, "checkpoint": header, "metadata": metadata})
+
+    def _write(self, record: Write) -> Row:
+        if record.payload is None:
+            raise ValueError(f"{in_words(name_of(record))} has no payload")
+        row = {**key_of(name_of(record)), "channel": record.channel, "type": record.payload.tag or None}
+        path = {"task_path": record.task_path} if self._layout.task_paths else {}
+        return self._full(WRITES, {**row, "blob": record.payload.data, **path})
+
+    def _full(self, relation: str, row: Row) -> Row:
+        """All columns of a row to add, so that it is known beforehand.
+
+        Raises:
+            NotSupported: somebody's own column wants a value.
+        """
+        own: dict[str, Scalar] = dict(self._engine.completed(relation, row))
+        for name, column in self._layout.columns[relation].items():
+            if name not in own and not column.nullable:
+                raise NotSupported(f"column {name!r} of {relation} is none of LangGraph's and wants a value")
+            own.setdefault(name, None)
+        return own
+
+
+def blobs_of(record: Checkpoint) -> Iterator[tuple[BlobName, Payload]]:
+    """Where a checkpoint's channels stand.
+
+    Raises:
+        Refused: its header names no version of a channel, so that nobody would find the value.
+    """
+    versions = versions_in(record.body.data.decode("utf-8", "surrogateescape"))
+    for channel, payload in (record.channels or {}).items():
+        if channel not in versions:
+            what = f"{in_words(record.row.ref)} names no version of its channel {channel!r}"
+            raise Refused(f"{what}, so the value has no place; nothing was written")
+        yield BlobName(record.row.thread_id, record.row.ns, channel, versions[channel]), payload

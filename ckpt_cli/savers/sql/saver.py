@@ -1,0 +1,98 @@
+"""`SqlSaver`: the writing half of a saver on LangGraph's SQL tables."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
+from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.sql.engine import Engine
+from ckpt_cli.savers.sql.images import Images
+from ckpt_cli.savers.sql.layout import Layout
+from ckpt_cli.savers.sql.reading import SqlReading
+
+T = TypeVar("T")
+
+
+class SqlSaver(SqlReading):
+    """A database of LangGraph's three tables; subclasses open it and say what it is.
+
+    Args:
+        engine: the open database.
+        layout: its tables.
+        unwritable: why it can't be written, in words; "" where it can.
+    """
+
+    def __init__(self, engine: Engine, layout: Layout, unwritable: str = "") -> None:
+        super().__init__(engine, layout)
+        self._images = Images(engine, layout)
+        self._unwritable = unwritable or ("a shallow saver's database keeps no history" if layout.shallow else "")
+        self._inside = False
+        self._writing = False
+        able = {
+            Ability.WRITE: not self._unwritable,
+            Ability.ATOMIC: True,
+            Ability.MOMENT: True,
+            Ability.SKIPS: True,
+            Ability.BRANCHES: not layout.shallow,
+            Ability.TASK_PATHS: layout.task_paths,
+        }
+        self.abilities = frozenset(ability for ability, has in able.items() if has)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """One snapshot; what was fetched in an earlier one is forgotten."""
+        if self._inside:
+            return look()
+
+        def fresh() -> T:
+            self._blobs.forget()
+            return look()
+
+        self._inside = True
+        try:
+            return self._engine.moment(fresh)
+        finally:
+            self._inside = False
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """One transaction of the engine, alone with those that write through ckpt."""
+        if self._writing:
+            return work()
+        if self._unwritable:
+            raise NotSupported(f"{self._unwritable}, so it can't be changed")
+        self._blobs.forget()
+        self._inside = self._writing = True
+        try:
+            return self._engine.transaction(work)
+        finally:
+            self._inside = self._writing = False
+            self._blobs.forget()
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """Rows of the three tables."""
+        if self._unwritable:
+            raise NotSupported(f"{self._unwritable}, so it can't be changed")
+        from ckpt_cli.savers.sql.expand import Expansion
+
+        yield from Expansion(self._engine, self._layout, plan).changes()
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """A blob belongs to all checkpoints that name it, and is no record."""
+        from ckpt_cli.savers.sql.records import record_of
+
+        return record_of(relation, key)
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """All columns of a row."""
+        return self._images.current(relation, key)
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Insert, update and delete by key."""
+        if not self._writing:
+            raise RuntimeError("rows are changed only inside a transaction")
+        self._blobs.forget()
+        self._images.change(changes)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._engine.close()
