@@ -12,6 +12,7 @@ CODES = {
     "AmbiguousRevision": 2,
     "MissingExtra": 2,
     "DatabaseUnreachable": 3,
+    "DatabaseDamaged": 3,
     "NotFound": 4,
     "ThreadNotFound": 4,
     "CheckpointNotFound": 4,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Page, plain
-from ckpt_cli.output.text.values import block, brief, inline
+from ckpt_cli.output.text.values import behind, block, brief, inline
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 from tests.history.nested import VALUES
 
@@ -157,3 +157,17 @@ def test_inline_is_given_only_where_all_fits() -> None:
     assert inline([1, 2], page) == ("value", "[1, 2]")
     assert inline("x" * 60, page) is None
     assert inline([said("hi")], page) is None
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (60, ["order  Person(name=“Ada”, age=36)"]),
+        (32, ["order", "  Person(name=“Ada”, age=36)"]),
+        (24, ["order  Person", "  name  “Ada”", "  age   36"]),
+    ],
+)
+def test_a_class_is_named_once(width: int, shown: list[str]) -> None:
+    """Behind a name, below it, or as a heading of its fields."""
+    lines = behind([("key", "order")], PERSON, Page(width, 0), 2)
+    assert [plain(line) for line in lines] == shown

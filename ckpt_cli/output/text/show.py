@@ -155,6 +155,8 @@ def _next(view: ShowView, page: Page) -> Iterator[Line]:
         yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
     else:
         yield [("key", "next"), ("", "  "), ("node", ", ".join(view.next)) if view.next else ("good", "nothing: done")]
+    if view.tasks:
+        yield [("key", "tasks")]
     column = max((cell_len(task.node or "") for task in view.tasks), default=0)
     for task in view.tasks:
         yield from task_lines(task, page, column)

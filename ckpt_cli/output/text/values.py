@@ -80,15 +80,21 @@ class _Block:
         return UNCUT if self._page.width is None else max(self._page.width - indent, 20)
 
     def behind(self, head: Line, value: Any, indent: int, note: Line) -> Iterator[Line]:
-        """See `behind`."""
+        """See `behind`; a class is named once."""
         line = None if note else self.inline(value, line_len(head) + 2 if self._page.width is not None else 0)
         if line is not None:
             yield [*head, ("", "  "), line]
             return
-        size = size_of(value)
+        below = self._inline(value, self._room(indent), 0)
+        named = isinstance(value, Node) and below is not None  # the line below says what it is
+        size = "" if named else size_of(value)
         told: Line = [*([("muted", size)] if size else []), *note]
-        yield fit([*head, *([("", "  ")] if told else []), *told], self._page.width)
-        yield from self.lines(value, indent, 0)
+        if told:
+            yield fit([*head, ("", "  "), *told], self._page.width)
+        else:
+            yield fit([*head[:-1], (head[-1][0], head[-1][1].rstrip())], self._page.width)
+        is_object = isinstance(value, Node) and below is None and not self._talks(value)
+        yield from self._entries(value, indent, 0) if is_object else self.lines(value, indent, 0)
 
     def _talks(self, value: Any) -> bool:
         known_already = self._known_talks.get(id(value))
