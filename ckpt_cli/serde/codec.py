@@ -1,6 +1,7 @@
 """`Codec`: the one door between payloads and values; it looks the type tag up and never raises for bad bytes."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported
@@ -26,6 +27,7 @@ class Codec:
             "bytes": bytes,
             "bytearray": _bytearray,
             "": _untagged,
+            "mongo-pairs": lambda data: _pairs().decode(data, self.decode),
         }
 
     def decode(self, payload: Payload) -> Any:
@@ -68,6 +70,8 @@ class Codec:
         old = self.decode(like)
         if same(value, old):
             return like
+        if like.tag == "mongo-pairs":
+            return Payload(like.tag, _pairs().encode(value, like.data, self.decode, self.encode))
         if isinstance(value, bytes) and like.tag:
             return Payload("bytes", value)
         if like.tag == "json" or (like.tag == "" and like.data[:1] != b"\x80"):
@@ -117,6 +121,12 @@ def _locked(payload: Payload, error: CkptError) -> Node:
         encoding=payload.tag,
         raw=payload.data,
     )
+
+
+def _pairs() -> ModuleType:
+    from ckpt_cli.serde import pairs
+
+    return pairs
 
 
 def _pickle(data: bytes) -> Any:

@@ -1,0 +1,15 @@
+"""MongoDB databases of LangGraph's own savers, read and changed by plans."""
+
+from ckpt_cli.savers.contract import Saver
+
+
+def open_url(url: str) -> Saver:
+    """Open an existing database: ``mongodb://host/database?collection=checkpoints&writes_collection=checkpoint_writes``.
+
+    Raises:
+        UsageError: the URL has an option that nobody knows.
+        DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
+    """
+    from ckpt_cli.savers.mongodb.saver import open_saver
+
+    return open_saver(url)

@@ -1,0 +1,92 @@
+"""What a MongoDB URL names: the server, the database, and LangGraph's two collections in it."""
+
+import re
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote
+
+from ckpt_cli.errors import UsageError
+
+DATABASE = "checkpointing_db"
+"""Where no database is named (checkpoint-mongodb 0.5.1, ``saver.py: MongoDBSaver.__init__``)."""
+
+PAIRS = (("checkpoints", "checkpoint_writes"), ("checkpoints_aio", "checkpoint_writes_aio"))
+"""The collections of checkpoints and of writes: the saver's own, and those of its former async twin (up to 0.1)."""
+
+_OWN = ("collection", "writes_collection", "connect_timeout")
+_URL = re.compile(r"(mongodb(?:\+srv)?)://([^/?#]*(?:@[^/?#]*)?)(?:/([^?#]*))?(?:\?(.*))?", re.DOTALL | re.IGNORECASE)
+
+
+class Address(NamedTuple):
+    """A database, named.
+
+    Attributes:
+        url: for the driver, with credentials and without the parameters that are ours.
+        hosts: ``host:port``, each, without credentials.
+        collection: of checkpoints; "" where the URL names none.
+        writes: of pending writes; "" where the URL names none.
+        options: what the URL says to the driver, by lower-case name.
+        timeout: seconds to wait for a server.
+    """
+
+    url: str
+    scheme: str
+    hosts: tuple[str, ...]
+    database: str
+    collection: str
+    writes: str
+    options: frozenset[str]
+    timeout: float
+
+    @property
+    def identity(self) -> str:
+        """The same for every way to name this database and these collections."""
+        pair = (self.collection, self.writes)
+        place = f"mongodb://{','.join(sorted(self.hosts))}/{quote(self.database, safe='')}"
+        return place if pair == PAIRS[0] else f"{place}/{','.join(quote(name, safe='') for name in pair)}"
+
+    @property
+    def location(self) -> str:
+        """What people may see."""
+        named = (self.collection, self.writes) not in (*PAIRS[:1], ("", ""))
+        shown = f"?collection={self.collection}&writes_collection={self.writes}" if named else ""
+        return f"{self.scheme}://{','.join(self.hosts)}/{self.database}{shown}"
+
+
+def parsed(url: str) -> Address:
+    """The parts of a URL.
+
+    Raises:
+        UsageError: it isn't one; no part of it is repeated, since any could be a password.
+    """
+    match = _URL.fullmatch(url)
+    if match is None or not match[2].rpartition("@")[2]:
+        hint = "mongodb://user:password@host:27017/database; a password with special characters needs them %-escaped"
+        raise UsageError("that is no valid MongoDB URL", hint=hint)
+    scheme, authority, path, query = match[1].lower(), match[2], match[3] or "", match[4] or ""
+    words = dict(parse_qsl(query, keep_blank_values=True))
+    given = [part for part in query.split("&") if part and unquote(part.partition("=")[0]) not in _OWN]
+    collection = words.get("collection", "")
+    writes = words.get("writes_collection", "") or dict(PAIRS).get(collection, PAIRS[0][1] if collection else "")
+    return Address(
+        f"{scheme}://{authority}/{path}{'?' if given else ''}{'&'.join(given)}",
+        scheme,
+        tuple(_host(host, scheme) for host in authority.rpartition("@")[2].split(",")),
+        unquote(path) or DATABASE,
+        collection or (PAIRS[0][0] if writes else ""),
+        writes,
+        frozenset(part.partition("=")[0].lower() for part in given),
+        _seconds(words.get("connect_timeout")),
+    )
+
+
+def _host(host: str, scheme: str) -> str:
+    """With its port, which an SRV record names where there is one."""
+    named = unquote(host).lower()
+    return named if scheme.endswith("srv") or re.search(r":\d+$", named) else f"{named}:27017"
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return float(text) if text else 5.0
+    except ValueError as error:
+        raise UsageError("connect_timeout wants seconds") from error

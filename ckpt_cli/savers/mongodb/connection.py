@@ -1,0 +1,202 @@
+"""The connection to a server: what is found where, and the sessions in which it is read and changed."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.raw_bson import RawBSONDocument
+from pymongo import MongoClient, errors
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
+from ckpt_cli.savers.mongodb.address import PAIRS, Address
+from ckpt_cli.savers.mongodb.telling import explained, is_lost
+
+T = TypeVar("T")
+Document = dict[str, Any]
+
+_PATIENCE = 120_000  # milliseconds that one answer may take
+_RAW: CodecOptions[RawBSONDocument] = CodecOptions(RawBSONDocument)
+_VALUES: CodecOptions[Document] = CodecOptions(
+    unicode_decode_error_handler="replace", datetime_conversion=DatetimeConversion.DATETIME_AUTO
+)
+_SNAPSHOTS = 13  # the wire version of MongoDB 5.0, which reads snapshots outside transactions
+_NO_OPERATOR = (168, 31325, 15999, 51276)
+
+
+class Connection:
+    """One client, and at most one session at a time, which everything then runs in."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._client = _client(address)
+        self._session: Any = None
+        self._inside = False
+        self._measures = True
+        with explained(address.location):
+            self.hello: Document = self._client.admin.command("hello")
+            self.version = str(self._client.server_info().get("version", ""))
+        self._db = self._client.get_database(address.database, codec_options=_VALUES)
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is a replica set or a sharded cluster: only these have snapshots and transactions."""
+        return "setName" in self.hello or self.hello.get("msg") == "isdbgrid"
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether several reads can be of one moment."""
+        return self.is_cluster and int(self.hello.get("maxWireVersion", 0)) >= _SNAPSHOTS
+
+    def settled(self) -> tuple[list[str], Address]:
+        """The collections there are of LangGraph's, and the address with those that count.
+
+        Raises:
+            DatabaseUnreachable: there are none.
+        """
+        wanted = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
+        names = [name for pair in (*wanted, *PAIRS) for name in pair]
+        with explained(self.address.location):
+            listed = self._db.list_collection_names(filter={"name": {"$in": names}}, session=self._session)
+        for collection, writes in wanted:
+            if collection in listed:
+                self.address = self.address._replace(collection=collection, writes=writes)
+                return sorted(listed), self.address
+        what = f"{self.address.location}: no collection {wanted[0][0]!r} of LangGraph's in it"
+        hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"
+        raise DatabaseUnreachable(what, hint=hint)
+
+    def find(
+        self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
+    ) -> Iterator[Document]:
+        """Some columns of documents."""
+        shown = {**dict.fromkeys(columns, 1), "_id": 0}
+        order = [*sort.items()] or None
+        return iter(self._db[relation].find(where, shown, sort=order, limit=limit, session=self._session))
+
+    def raw(self, relation: str, where: Document) -> Iterator[RawBSONDocument]:
+        """Whole documents, byte for byte."""
+        collection = self._db[relation].with_options(codec_options=_RAW)
+        return iter(collection.find(where, session=self._session))
+
+    def aggregate(self, relation: str, pipeline: Sequence[Document]) -> Iterator[Document]:
+        """What a pipeline gives."""
+        return iter(self._db[relation].aggregate([*pipeline], allowDiskUse=True, session=self._session))
+
+    def measured(self, relation: str, pipeline: Callable[[bool], Sequence[Document]]) -> Iterator[Document]:
+        """What a pipeline gives that measures values, or its other form where the server can't (before 4.4, clones)."""
+        if self._measures:
+            try:
+                return self.aggregate(relation, pipeline(True))
+            except errors.OperationFailure as error:
+                if error.code not in _NO_OPERATOR and "binarySize" not in str(error):
+                    raise
+                self._measures = False
+        return self.aggregate(relation, pipeline(False))
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look` on one snapshot where the server has such; once more if the connection broke meanwhile."""
+        if self._inside:
+            return look()
+        with explained(self.address.location):
+            try:
+                return self._look(look)
+            except errors.PyMongoError as error:
+                if not is_lost(error):
+                    raise
+                return self._look(look)
+
+    def _look(self, look: Callable[[], T]) -> T:
+        self._inside = True
+        try:
+            if not self.has_snapshots:
+                return look()
+            with self._client.start_session(snapshot=True) as self._session:
+                return look()
+        finally:
+            self._inside, self._session = False, None
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """Run `work` with the right to write: in a transaction where the server has such.
+
+        Raises:
+            Refused: this user or this server may not write.
+        """
+        if self._inside:
+            return work()
+        self._inside = True
+        try:
+            with explained(self.address.location, writing=True):
+                self._may_write()
+                return self._in_transaction(work) if self.is_cluster else work()
+        finally:
+            self._inside, self._session = False, None
+
+    def _in_transaction(self, work: Callable[[], T]) -> T:
+        with (
+            self._client.start_session() as self._session,
+            self._session.start_transaction(ReadConcern("snapshot"), WriteConcern("majority")),
+        ):
+            return work()
+
+    def write(self, relation: str, operations: Sequence[Any]) -> Any:
+        """Make some changes in this order, up to the first that can't be made."""
+        return self._db[relation].bulk_write([*operations], ordered=True, session=self._session)
+
+    def close(self) -> None:
+        """Let go of the sockets; safe to call twice."""
+        self._client.close()
+
+    def _may_write(self) -> None:
+        """Ask before anything is planned; the server itself has the last word."""
+        if not (self.hello.get("isWritablePrimary") or self.hello.get("ismaster") or self.is_cluster):
+            raise Refused(f"{self.address.location}: this server takes no writes; nothing was written")
+        told = self._client.admin.command("connectionStatus", showPrivileges=True)["authInfo"]
+        if told.get("authenticatedUsers") and not _allowed(self.address, told.get("authenticatedUserPrivileges", [])):
+            user = told["authenticatedUsers"][0].get("user", "")
+            hint = "name a user with the role readWrite"
+            raise Refused(f"{self.address.location}: user {user!r} may only read; nothing was written", hint=hint)
+
+
+def _client(address: Address) -> MongoClient[Document]:
+    """A client, which connects at its first use.
+
+    Raises:
+        UsageError: the URL has an option that the driver doesn't know.
+        DatabaseUnreachable: it isn't valid otherwise; what the driver says could repeat a password.
+    """
+    waits = {"connectTimeoutMS": address.timeout * 1000, "serverSelectionTimeoutMS": address.timeout * 1000}
+    waits["socketTimeoutMS"] = _PATIENCE
+    ours = {name: int(value) for name, value in waits.items() if name.lower() not in address.options}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            return MongoClient(address.url, appname="ckpt", tz_aware=False, **cast(Any, ours))
+    except UserWarning as warning:
+        raise UsageError(f"{address.location}: an option of the URL is wrong", hint=str(warning)[:200]) from warning
+    except errors.InvalidURI as error:
+        hint = "special characters in user and password need %-escapes"
+        raise DatabaseUnreachable(f"{address.location}: the URL isn't valid", hint=hint) from error
+    except (errors.ConfigurationError, ValueError) as error:
+        hint = "mongodb+srv:// wants a name that DNS knows, and options want values of their kind"
+        raise DatabaseUnreachable(f"{address.location}: the driver can't use this URL", hint=hint) from error
+
+
+def _allowed(address: Address, privileges: Sequence[Document]) -> bool:
+    """Whether both collections may be written."""
+    return all(
+        any(
+            _covers(held.get("resource", {}), address.database, name)
+            and {"insert", "update", "remove"} <= set(held["actions"])
+            for held in privileges
+        )
+        for name in (address.collection, address.writes)
+    )
+
+
+def _covers(resource: Document, database: str, collection: str) -> bool:
+    if resource.get("anyResource"):
+        return True
+    return resource.get("db") in ("", database) and resource.get("collection") in ("", collection)

@@ -1,0 +1,57 @@
+"""Which saver wrote a database, told from one document of each collection without its values."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.mongodb.connection import Connection
+
+
+class Generation(NamedTuple):
+    """What is known of a database from its documents' fields.
+
+    Attributes:
+        task_paths: whether writes name the task's path.
+        facts: more, for people.
+    """
+
+    words: str
+    task_paths: bool
+    facts: Mapping[str, str]
+
+
+def generation(connection: Connection, found: list[str]) -> Generation:
+    """Look at the last checkpoint and the last write.
+
+    Args:
+        connection: an open one.
+        found: the collections of LangGraph's that are there.
+
+    Raises:
+        DatabaseUnreachable: the collection holds something else.
+    """
+    address = connection.address
+    columns = ("thread_id", "checkpoint_id", "type", "metadata", "created_at")
+    last = next(connection.find(address.collection, {}, columns, {"_id": -1}, 1), None)
+    written = next(connection.find(address.writes, {}, ("task_path", "idx"), {"_id": -1}, 1), None)
+    if last is not None and "checkpoint_id" not in last:
+        hint = "?collection= names another"
+        raise DatabaseUnreachable(f"{address.location}: {address.collection!r} holds no checkpoints", hint=hint)
+    task_paths = written is None or "task_path" in written
+    facts = {"collections": f"{address.collection}, {address.writes}"}
+    if others := [name for name in found if name not in (address.collection, address.writes)]:
+        facts["other collections"] = ", ".join(others)
+    if last is not None and "created_at" in last:
+        facts["time to live"] = "documents are dated (created_at)"
+    return Generation(_words(last, task_paths), task_paths, facts)
+
+
+def _words(last: Mapping[str, object] | None, task_paths: bool) -> str:
+    if last is None:
+        return "checkpoint-mongodb, empty"
+    metadata = last.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return "LangGraph.js checkpoint-mongodb"
+    if any(isinstance(value, bytes) for value in metadata.values()):
+        return "checkpoint-mongodb 0.1"
+    return "checkpoint-mongodb 0.5.1" if task_paths else "checkpoint-mongodb before 0.5, without task paths"

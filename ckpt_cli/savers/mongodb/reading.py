@@ -1,0 +1,119 @@
+"""Filters and pipelines over LangGraph's unique indexes (thread, namespace, id downwards, then task and position)."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from ckpt_cli.model import Ref
+
+Document = dict[str, Any]
+
+SKELETON = ("checkpoint_ns", "checkpoint_id", "parent_checkpoint_id")
+WRITE = ("checkpoint_ns", "checkpoint_id", "task_id", "task_path", "idx", "channel", "type")
+DOWNWARDS = {"thread_id": 1, "checkpoint_ns": 1, "checkpoint_id": -1}
+"""As the index stands, so that nothing is sorted."""
+UPWARDS = {"checkpoint_id": 1}
+"""Within one namespace the index read backwards."""
+
+HEADS: list[Document] = [
+    {"$sort": DOWNWARDS},
+    {
+        "$group": {
+            "_id": "$thread_id",
+            "checkpoint_ns": {"$first": "$checkpoint_ns"},
+            "checkpoint_id": {"$first": "$checkpoint_id"},
+        }
+    },
+    {"$project": {"checkpoint_ns": 1, "checkpoint_id": 1, "rooted": {"$eq": ["$checkpoint_ns", ""]}}},
+    {"$sort": {"rooted": 1, "checkpoint_id": -1, "_id": 1}},
+]
+"""Each thread's first entry in the index, which a server skips to; threads without a root first, then newest first."""
+
+TOTALS: list[Document] = [
+    {"$sort": DOWNWARDS},
+    {
+        "$group": {
+            "_id": "$thread_id",
+            "count": {"$sum": 1},
+            "oldest": {"$min": "$checkpoint_id"},
+            "newest": {"$max": "$checkpoint_id"},
+        }
+    },
+    {
+        "$group": {
+            "_id": None,
+            "threads": {"$sum": 1},
+            "count": {"$sum": "$count"},
+            "oldest": {"$min": "$oldest"},
+            "newest": {"$max": "$newest"},
+        }
+    },
+]
+
+NUMBER_IDS: list[Document] = [
+    {"$match": {"thread_id": {"$type": "number"}}},
+    {"$group": {"_id": "$thread_id"}},
+]
+"""Thread ids that were stored as numbers: a part of the index by itself."""
+
+
+def spaces(where: Document) -> list[Document]:
+    """The namespaces of some threads with the highest id of each."""
+    named = {"thread_id": "$thread_id", "checkpoint_ns": "$checkpoint_ns"}
+    heads = {"$group": {"_id": named, "checkpoint_id": {"$first": "$checkpoint_id"}}}
+    return [{"$match": where}, {"$sort": DOWNWARDS}, heads]
+
+
+def rows(where: Document, sort: Mapping[str, int], *, limit: int = 0, sizes: bool) -> list[Document]:
+    """The skeleton of checkpoints, with the size of each where the server can measure it without sending it."""
+    shown: Document = {"_id": 0, **dict.fromkeys(SKELETON, 1)}
+    if sizes:
+        shown["size"] = {"$binarySize": "$checkpoint"}
+    return [{"$match": where}, {"$sort": {**sort}}, *([{"$limit": limit}] if limit else []), {"$project": shown}]
+
+
+def writes(where: Document, sort: Mapping[str, int], values: int | None, *, sizes: bool) -> list[Document]:
+    """Pending writes; a value longer than `values` bytes is left out, where the server can measure it."""
+    shown: Document = {"_id": 0, **dict.fromkeys(WRITE, 1)}
+    size = {"$binarySize": "$value"}
+    if values is None or not sizes:
+        shown["value"] = 1
+    else:
+        shown["size"] = size
+        if values > 0:
+            shown["value"] = {"$cond": [{"$lte": [size, values]}, "$value", None]}
+    return [{"$match": where}, {"$sort": {**sort}}, {"$project": shown}]
+
+
+def named(refs: Iterable[Ref], stored: Mapping[str, Any]) -> Document:
+    """A filter for some checkpoints of any thread; `stored` has thread ids that aren't stored as text."""
+    clauses = [
+        {"thread_id": stored.get(thread_id, thread_id), "checkpoint_ns": ns, "checkpoint_id": ids(r[2] for r in some)}
+        for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: ref[:2])
+    ]
+    return clauses[0] if len(clauses) == 1 else {"$or": clauses}
+
+
+def ids(some: Iterable[str]) -> Any:
+    """One id, or any of some."""
+    found = sorted(set(some))
+    return found[0] if len(found) == 1 else {"$in": found}
+
+
+def ascending(found: Iterable[Document]) -> Iterator[Document]:
+    """Documents that come by namespace upwards and by id downwards, upwards by both; holds one namespace at a time."""
+    for _, some in groupby(found, key=lambda document: document["checkpoint_ns"]):
+        yield from reversed([*some])
+
+
+def by_checkpoint(found: Iterable[Any]) -> Iterator[Any]:
+    """Writes that come checkpoint by checkpoint, each one's in canonical order."""
+    for _, some in groupby(found, key=lambda write: write.ref):
+        yield from sorted(some, key=lambda write: write.order)
+
+
+def pages(items: Collection[Any], size: int) -> Iterator[Sequence[Any]]:
+    """Some at a time."""
+    listed = [*items]
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]

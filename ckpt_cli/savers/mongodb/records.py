@@ -1,0 +1,128 @@
+"""Documents as records and back: nothing in a value is decoded, and what isn't LangGraph's stays in its document.
+
+checkpoint-mongodb 0.5.1, ``saver.py: put, put_writes``; LangGraph.js keeps metadata as one value of the checkpoint's
+own type.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import bson
+from bson.binary import Binary
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Record, Ref, Write, WriteKey
+
+Document = dict[str, Any]
+
+METADATA = "mongo-pairs"
+"""The tag of metadata that is a document; its form is told in `serde.pairs`."""
+
+_ODD = "bson"
+
+
+def row(thread_id: str, found: Mapping[str, Any]) -> CheckpointRow:
+    """A skeleton row."""
+    place = (thread_id, _text(found.get("checkpoint_ns")), _text(found.get("checkpoint_id")))
+    return CheckpointRow(*place, found.get("parent_checkpoint_id") or None, found.get("size"))
+
+
+def checkpoint(thread_id: str, found: Mapping[str, Any]) -> Checkpoint:
+    """A checkpoint with its payloads."""
+    body = payload(found.get("type"), found.get("checkpoint"))
+    return Checkpoint(row(thread_id, {**found, "size": len(body.data)}), body, metadata(found))
+
+
+def metadata(found: Mapping[str, Any]) -> Payload:
+    """A checkpoint's metadata: the canonical JSON of a document of pairs, or one value."""
+    kept = found.get("metadata")
+    if isinstance(kept, Mapping):
+        return Payload(METADATA, json.dumps(_plain(kept)).encode())
+    return NULL if kept is None else payload(found.get("type"), kept)
+
+
+def write(thread_id: str, found: Mapping[str, Any], *, read: bool) -> Write:
+    """A pending write; `read` is whether its value was asked for."""
+    value = _bytes(found.get("value"))
+    size = int(found["size"] or 0) if "size" in found else len(value)
+    here = size == 0 or (read and found.get("value") is not None)
+    ref = (thread_id, _text(found.get("checkpoint_ns")), _text(found.get("checkpoint_id")))
+    told = (_text(found.get("task_id")), int(found.get("idx") or 0), _text(found.get("channel")))
+    path = _text(found.get("task_path"))
+    return Write(*ref, *told, path, Payload(_text(found.get("type")), value) if here else None, size)
+
+
+def payload(tag: Any, data: Any) -> Payload:
+    """A value as stored."""
+    return Payload(_text(tag), _bytes(data))
+
+
+def place(name: Ref | WriteKey, thread_id: Any) -> Document:
+    """The fields that name a document; they are a unique index."""
+    ref = name if isinstance(name, Ref) else name.ref
+    key = {"thread_id": thread_id, "checkpoint_ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
+    return key if isinstance(name, Ref) else {**key, "task_id": name.task_id, "idx": name.idx}
+
+
+def name_of(record: Record) -> Ref | WriteKey:
+    """A record's full name."""
+    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
+
+
+def fields(record: Record, *, task_paths: bool) -> Document:
+    """What a document holds of a record, beside what names it.
+
+    Raises:
+        NotSupported: a checkpoint whose channels are kept apart, or metadata that is no document.
+    """
+    if isinstance(record, Write):
+        if record.payload is None:
+            raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
+        path = {"task_path": record.task_path} if task_paths or record.task_path else {}
+        return {**path, "channel": record.channel, "type": record.payload.tag, "value": record.payload.data}
+    if record.channels is not None:
+        raise NotSupported("MongoDB keeps a checkpoint whole, not channel by channel")
+    told = {"parent_checkpoint_id": record.row.parent_id, "type": record.body.tag, "checkpoint": record.body.data}
+    return {**told, "metadata": _stored(record.metadata, record.body.tag)}
+
+
+def _stored(kept: Payload, tag: str) -> Any:
+    if kept.tag == METADATA:
+        return _document(json.loads(kept.data or b"{}"))
+    if kept == NULL:
+        return None
+    if kept.tag != tag:
+        raise NotSupported(f"MongoDB keeps metadata as a document, not as {kept.tag or 'pickle'}")
+    return kept.data
+
+
+def _plain(value: Any) -> Any:
+    """JSON of metadata: dicts as they are, ``[tag, base64]`` for a pair, ``[base64]`` for bytes without a tag."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, bytes):
+        return [b64encode(value).decode()]
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], bytes):
+        return [value[0], b64encode(value[1]).decode()]
+    return [_ODD, b64encode(bson.encode({"": value})).decode()]
+
+
+def _document(plain: Any) -> Any:
+    if isinstance(plain, dict):
+        return {key: _document(item) for key, item in plain.items()}
+    data = b64decode(plain[-1])
+    if len(plain) == 1:
+        return data
+    return bson.decode(data)[""] if plain[0] == _ODD else [plain[0], data]
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    return bytes(value) if isinstance(value, bytes | Binary) else b""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)

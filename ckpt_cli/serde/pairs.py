@@ -1,0 +1,80 @@
+"""MongoDB's metadata: a document whose dicts stay dicts and whose other values are pairs of type tag and bytes.
+
+checkpoint-mongodb 0.5.1 ``utils.py: dumps_metadata``; up to 0.1 a value is JSON bytes without a tag. Its saver hands
+the document over as JSON: a dict is an object, a pair ``[tag, base64]``, untagged bytes ``[base64]``.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.model import Payload
+from ckpt_cli.values.node import broken
+from ckpt_cli.values.same import same
+
+TAG = "mongo-pairs"
+
+_NEW = Payload("bytes", b"")
+"""What is followed where there is nothing: values become msgpack, ``null`` or ``bytes``, as checkpoint 4.3 makes them."""
+
+
+def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:
+    """Metadata's values; `value` decodes one payload."""
+    try:
+        document = json.loads(data or b"{}") or {}
+    except ValueError as error:
+        return broken(str(error), data)
+    return _values(document, value)
+
+
+def encode(
+    values: Any, like: bytes, value: Callable[[Payload], Any], encoded: Callable[[Any, Payload], Payload]
+) -> bytes:
+    """Metadata with each value as `like` has it, or as its others are; what is the same keeps its very bytes.
+
+    Raises:
+        UsageError: it is no mapping with text keys.
+    """
+    old = json.loads(like or b"{}") or {}
+    return json.dumps(_document(values, old, next(_leaves(old), _NEW), value, encoded)).encode()
+
+
+def _values(part: Any, value: Callable[[Payload], Any]) -> Any:
+    if isinstance(part, dict):
+        return {key: _values(item, value) for key, item in part.items()}
+    return value(_payload(part))
+
+
+def _document(
+    new: Any, old: Any, pattern: Payload, value: Callable[[Payload], Any], encoded: Callable[[Any, Payload], Payload]
+) -> Any:
+    if isinstance(new, Mapping):
+        if not all(isinstance(key, str) for key in new):
+            raise UsageError("MongoDB's metadata has text keys only")
+        known = old if isinstance(old, dict) else {}
+        return {key: _document(item, known.get(key), pattern, value, encoded) for key, item in new.items()}
+    if old is not None and not isinstance(old, dict):
+        pattern = _payload(old)
+        if same(value(pattern), new):
+            return old
+    return _leaf(encoded(new, pattern))
+
+
+def _payload(leaf: list[str]) -> Payload:
+    return Payload(leaf[0] if len(leaf) == 2 else "", b64decode(leaf[-1]))
+
+
+def _leaf(payload: Payload) -> list[str]:
+    data = b64encode(payload.data).decode()
+    return [payload.tag, data] if payload.tag else [data]
+
+
+def _leaves(part: Any) -> Any:
+    """The payloads that show how a new value is encoded: whatever is not one of the tags for special values."""
+    if isinstance(part, dict):
+        for item in part.values():
+            yield from _leaves(item)
+    elif len(part) == 1 or part[0] not in ("null", "bytes", "bytearray"):
+        yield _payload(part)
