@@ -92,8 +92,8 @@ def _metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> di
     metadata: dict[str, Any] = {"source": source, "step": of.step + 1}
     if "writes" in of.metadata:  # up to langgraph 0.4
         metadata["writes"] = {}
-    if "parents" in of.metadata:  # since langgraph 0.2.28
-        metadata["parents"] = of.metadata["parents"]
+    if "parents" in of.metadata or of.state.v > 1:  # since langgraph 0.2.28
+        metadata["parents"] = of.metadata.get("parents", {})
     if counters:
         metadata[COUNTERS] = counters
     return metadata

@@ -136,7 +136,10 @@ def functional(saver: BaseCheckpointSaver[Any]) -> Threads:
 
 @scenario
 def deferred(saver: BaseCheckpointSaver[Any]) -> Threads:
-    """A deferred node waits until nothing else runs; a join of a short and a long way."""
+    """A deferred node waits until nothing else runs; a join of a short and a long way.
+
+    Saved at once: in the background the library saves a join as it is when the next step has changed it already.
+    """
     builder = StateGraph(Bag)
     for name in ("a", "b", "b2", "c", "both"):
         builder.add_node(name, says(name))
@@ -150,11 +153,11 @@ def deferred(saver: BaseCheckpointSaver[Any]) -> Threads:
     builder.add_edge(["b2", "c"], "both")
     builder.add_edge("both", "last")
     graph = builder.compile(checkpointer=saver)
-    graph.invoke({"log": []}, on("deferred"))
-    graph.invoke({"log": []}, on("deferred"))
+    graph.invoke({"log": []}, on("deferred"), durability="sync")
+    graph.invoke({"log": []}, on("deferred"), durability="sync")
     yield "deferred", graph
     stopped = builder.compile(checkpointer=saver, interrupt_before=["last"])
-    stopped.invoke({"log": []}, on("deferred-stopped"))
+    stopped.invoke({"log": []}, on("deferred-stopped"), durability="sync")
     yield "deferred-stopped", stopped
 
 

@@ -5,11 +5,12 @@ Nothing of ckpt or pytest is imported here, as the older release has its own Pyt
 
 import json
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, StateUpdate
 
@@ -17,6 +18,7 @@ from tests.graphs import SCENARIOS, Graph
 from tests.graphs.building import on
 
 Config = dict[str, Any]
+INTERRUPT = "__interrupt__"
 
 
 class Library:
@@ -67,28 +69,37 @@ class Library:
         """How a run goes on to its end, everything answered; what it raises is an end too."""
         graph = self._graph(path, name, thread)
         try:
-            result = graph.invoke(None, config or on(thread))
+            result = graph.invoke(None, config or on(thread), durability="sync")
             for _ in range(9):
-                if "__interrupt__" not in (result or {}):
+                if INTERRUPT not in (result or {}):
                     break
-                answers = {asked.id: "yes" for asked in result["__interrupt__"]}
-                result = graph.invoke(Command(resume=answers), on(thread))
+                answers = {asked.id: "yes" for asked in result[INTERRUPT]}
+                result = graph.invoke(Command(resume=answers), on(thread), durability="sync")
         except Exception as error:
             return type(error).__name__, str(error)[:40]
         return plain(result)
 
-    def invoke(self, path: str, name: str, thread: str, given: Any, config: Config | None = None) -> Any:
-        """One ``invoke``; ``{"resume": …}`` is a Command, and what asks then is said with its id."""
-        command = isinstance(given, dict) and set(given) == {"resume"}
-        with suppress(ValueError):
-            graph = self._graph(path, name, thread)
-            return plain(graph.invoke(Command(**given) if command else given, config or on(thread)))
-        return None
+    def answered(self, path: str, name: str, thread: str, answers: dict[str, Any] | None) -> Any:
+        """What an ``invoke`` gives, with answers by the ids of their questions or without."""
+        return plain(self._graph(path, name, thread).invoke(Command(resume=answers) if answers else None, on(thread)))
 
-    def questions(self, path: str, name: str, thread: str) -> dict[str, str]:
-        """The node of each task that waits, with the id of its question."""
+    def questions(self, path: str, name: str, thread: str) -> list[str]:
+        """The ids of the questions that wait."""
         tasks = self._graph(path, name, thread).get_state(on(thread)).tasks
-        return {task.name: asked.id for task in tasks for asked in task.interrupts if not task.result}
+        return sorted(asked.id for task in tasks if task.result is None for asked in task.interrupts)
+
+    def put_child(self, path: str, name: str, thread: str, config: Config, channel: str, item: Any) -> None:
+        """Store a child of a checkpoint with one item more in a channel, as the saver stores any."""
+        saver = self._graph(path, name, thread).checkpointer
+        saved = saver.get_tuple(config)
+        step, values = saved.metadata["step"] + 1, saved.checkpoint["channel_values"]
+        made = {
+            **saved.checkpoint,
+            "id": str(uuid6(clock_seq=step)),
+            "channel_values": {**values, channel: [*values[channel], item]},
+            "updated_channels": None,
+        }
+        saver.put(saved.config, made, {"source": "update", "step": step, "parents": {}}, {})
 
     def _graph(self, path: str, name: str, thread: str) -> Graph:
         if (path, thread) not in self._open:
@@ -117,12 +128,13 @@ class Library:
 
 def _told(graph: Graph, state: Any, at: dict[str, int]) -> dict[str, Any]:
     stored = graph.checkpointer.get_tuple(state.config).checkpoint
+    parent = (state.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
     return {
         "values": plain(state.values),
         "next": state.next,
         "metadata": state.metadata,
         "tasks": [(t.name, t.path, t.error, [i.value for i in t.interrupts], plain(t.result)) for t in state.tasks],
-        "parent": state.parent_config and at.get(state.parent_config["configurable"]["checkpoint_id"]),
+        "parent": parent in at and at[parent] - at[state.config["configurable"]["checkpoint_id"]],
         "step in the id": state.config["configurable"]["checkpoint_id"].split("-")[3],
         "versions": sorted((_count(v), channel) for channel, v in stored["channel_versions"].items()),
         "seen": {node: {c: _count(v) for c, v in seen.items()} for node, seen in stored["versions_seen"].items()},
@@ -135,9 +147,9 @@ def _count(version: Any) -> int:
 
 
 def plain(value: Any) -> Any:
-    """A value without what chance made: the ids of messages."""
+    """A value without what chance made: the ids of messages, the order of siblings' questions."""
     if isinstance(value, BaseMessage):
         return (value.type, value.content, value.name, value.additional_kwargs, getattr(value, "tool_calls", None))
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: sorted(map(str, item)) if key == INTERRUPT else plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -43,16 +43,16 @@ def planned(release: str, thread_id: str, rev: str, *updates: Update) -> Callabl
 
 
 MOST = 8
+PLACES = [(release, name, p) for release, name in KINDS for p in range(MOST + 1 if release == "installed" else 6)]
 NO_STATE_GRAPHS = ("bare_pregel", "functional")
 
 
-@pytest.mark.parametrize("place", range(MOST + 1))
-@pytest.mark.parametrize(("release", "name"), KINDS)
+@pytest.mark.parametrize(("release", "name", "place"), PLACES)
 def test_the_end_is_the_librarys(copies: Copies, release: str, name: str, place: int) -> None:
     """``update_state(config, None, as_node=END)`` and ckpt leave the same, for every kind of graph."""
     for thread_id in copies.threads(name):
         mine, theirs = copies.pair(name, thread_id)
-        if place >= len(configs := theirs.ask("targets", MOST)):
+        if place >= len(configs := theirs.targets(MOST)):
             continue
         rev = configs[place]["configurable"].get("checkpoint_id", "@")
         try:
@@ -72,13 +72,12 @@ VALUES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("as_node", [None, "first", "last"])
-@pytest.mark.parametrize("place", range(MOST + 1))
-@pytest.mark.parametrize(("release", "name"), KINDS)
+@pytest.mark.parametrize(("release", "name", "place"), PLACES)
 def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, place: int, as_node: str | None) -> None:
     """Values as a node, or as whom the library infers: rows, history and the run onwards are those of the real call."""
     for thread_id in copies.threads(name):
         mine, theirs = copies.pair(name, thread_id)
-        if place >= len(configs := theirs.ask("targets", MOST)):
+        if place >= len(configs := theirs.targets(MOST)):
             continue
         rev = configs[place]["configurable"].get("checkpoint_id", "@")
         nodes, channels = theirs.shape()
@@ -118,7 +117,7 @@ PENDING = [("interrupts", "ask-many", 0), ("errors", "error", 0), ("forks", "for
 def test_finished_tasks_count_as_the_person_says(copies: Copies, name: str, thread_id: str, place: int) -> None:
     """Where nothing stored tells whether finished tasks count, ckpt asks, names them, and does what is said."""
     mine, other = copies.pair(name, thread_id)
-    config = mine.ask("targets", MOST)[place]
+    config = mine.targets(MOST)[place]
     rev, given = config["configurable"].get("checkpoint_id", "@"), Update({"log": ["edited"]}, mine.shape()[0][0])
     with pytest.raises(Refused, match=r"had finished at that checkpoint counts .* up to langgraph 1\.0\.2"):
         mine.apply(planned("installed", thread_id, rev, given))
@@ -141,8 +140,8 @@ def test_an_upgraded_database_is_of_the_newer_generation(
     """What 0.6 wrote and the installed saver has opened since is updated as the installed library does it, unasked."""
     installed.call("made", [name])
     mine, theirs = (replace(twin, library=installed) for twin in copies.pair(name, thread_id))
-    rev = mine.ask("targets", MOST)[place]["configurable"].get("checkpoint_id", "@")
-    config = theirs.ask("targets", MOST)[place]
+    rev = mine.targets(MOST)[place]["configurable"].get("checkpoint_id", "@")
+    config = theirs.targets(MOST)[place]
     mine.apply(planned("installed", thread_id, rev, Update({"log": ["edited"]}, mine.shape()[0][0])))
     theirs.ask("update", config, [[[{"log": ["edited"]}, theirs.shape()[0][0]]]])
     compare(mine, theirs)
