@@ -1,6 +1,7 @@
 """Takes operations back: the rows as they were before, as an operation of its own that can be taken back too."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.model import Ref, RowChange, WriteKey
@@ -49,12 +50,15 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
         Refused: a row is not as the operation left it, or something was added since to what would go.
     """
     gone: set[Ref | WriteKey] = set()
-    for change in log.changes(operation.number, backwards=True):
-        if digest(saver.current(change.relation, change.key)) != digest(change.after):
-            raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
-        if change.before is None and (name := saver.record_of(change.relation, change.key)) is not None:
-            gone.add(name)
-        yield change.inverse
+    left = log.changes(operation.number, backwards=True)
+    while page := list(islice(left, saver.page)):
+        rows = saver.currents([(change.relation, change.key) for change in page])
+        for change, now in zip(page, rows, strict=True):
+            if digest(now) != digest(change.after):
+                raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
+            if change.before is None and (name := saver.record_of(change.relation, change.key)) is not None:
+                gone.add(name)
+            yield change.inverse
     _must_bear_nothing(saver, gone, operation)
 
 

@@ -4,7 +4,7 @@ Commands ask thread by thread, which over a network would be several round trips
 them from memory; what it wasn't told of it passes on.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -183,6 +183,10 @@ class Ahead(Saver):
     def current(self, relation: str, key: Row) -> Row | None:
         """See `Saver.current`."""
         return self._saver.current(relation, key)
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """See `Saver.currents`."""
+        return self._saver.currents(names)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """See `Saver.change`."""

@@ -226,6 +226,10 @@ class Saver(ABC):
     def current(self, relation: str, key: Row) -> Row | None:
         """A physical row as it is now, None if there is none."""
 
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Physical rows, by relation and key, as they are now."""
+        return [self.current(relation, key) for relation, key in names]
+
     @abstractmethod
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make every row what its after-image says; only inside `transaction`.

@@ -1,6 +1,7 @@
 """`SqlSaver`: the writing half of a saver on LangGraph's SQL tables."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
@@ -85,6 +86,13 @@ class SqlSaver(SqlReading):
     def current(self, relation: str, key: Row) -> Row | None:
         """All columns of a row."""
         return self._images.current(relation, key)
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """All columns of rows, those of one table that follow each other in one statement."""
+        found: list[Row | None] = []
+        for relation, group in groupby(names, key=lambda name: name[0]):
+            found += [row for _, row in self._images.all(relation, [key for _, key in group])]
+        return found
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, update and delete by key."""
