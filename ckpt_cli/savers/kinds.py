@@ -77,7 +77,7 @@ def open_url(scheme: str, url: str, shown: str) -> Saver:
 
 def open_special(path: Path) -> Saver | None:
     """Open what isn't SQLite though it is a path: a folder of ``langgraph dev``, langgraph.json, a pickled storage."""
-    if path.name in _SPECIAL or (path.is_file() and _is_pickle(path)):
+    if path.name in _SPECIAL or (_is_pickle(path) if path.is_file() else _has_pickles(path)):
         module = import_module(f"ckpt_cli.savers.{_SPECIAL.get(path.name, 'dev')}")
         return cast(Callable[[Path], Saver], module.open_path)(path)
     return None
@@ -94,6 +94,13 @@ def _is_pickle(path: Path) -> bool:
     with path.open("rb") as file:
         start = file.read(2)
     return start[:1] == b"\x80" and b"\x02" <= start[1:] <= b"\x05"
+
+
+def _has_pickles(folder: Path) -> bool:
+    """Whether it is a folder with what ``langgraph dev`` leaves."""
+    from ckpt_cli.savers.dev.files import holds
+
+    return folder.is_dir() and holds(folder)
 
 
 def _foreign(scheme: str, shown: str) -> Callable[[str], Saver]:

@@ -15,6 +15,7 @@ from ckpt_cli.savers import kinds
 from ckpt_cli.savers.contract import Saver
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
+_DEV = ".langgraph_api"
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
@@ -162,6 +163,7 @@ def _open_here(say: Callable[[str], None]) -> Saver:
 
     files = [path for path in sorted(Path().iterdir()) if path.suffix in _ENDINGS and is_sqlite(path)]
     found = [str(path) for path in files if _holds_checkpoints(path)]
+    found += [_DEV] if Path(_DEV, ".langgraph_checkpoint.1.pckl").is_file() else []
     if not found:
         hint = "name one with --db or $CKPT_DB; `ckpt demo` makes one to look around in"
         raise UsageError("no database named, and no checkpoint database in this folder", hint=hint)
@@ -172,7 +174,7 @@ def _open_here(say: Callable[[str], None]) -> Saver:
             candidates=found,
         )
     say(f"database: {found[0]}")
-    return _open_sqlite(Path(found[0]), found[0])
+    return kinds.open_special(Path(found[0])) or _open_sqlite(Path(found[0]), found[0])
 
 
 def _holds_checkpoints(path: Path) -> bool:

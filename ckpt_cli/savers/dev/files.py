@@ -1,0 +1,78 @@
+"""Which files belong together: the three dicts of an `InMemorySaver`, or all of them in one.
+
+``langgraph dev`` writes ``.langgraph_api/.langgraph_checkpoint.{1,2,3}.pckl`` (langgraph-runtime-inmem 0.36,
+``checkpoint.py: InMemorySaver``): storage, writes and blobs in the order that the saver makes them.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ckpt_cli.errors import DatabaseUnreachable
+
+FOLDER = ".langgraph_api"
+_STEM = ".langgraph_checkpoint."
+_NUMBERED = (".1.", ".2.", ".3.")
+
+
+class Files(NamedTuple):
+    """Where the parts are; `writes` and `blobs` may be missing, or everything is in `storage`.
+
+    Attributes:
+        served: a server of ``langgraph dev`` wrote them.
+    """
+
+    storage: Path
+    writes: Path | None = None
+    blobs: Path | None = None
+    served: bool = False
+
+    @property
+    def all(self) -> list[Path]:
+        """Those there are."""
+        return [path for path in (self.storage, self.writes, self.blobs) if path is not None]
+
+    def marks(self) -> tuple[tuple[int, int, int], ...]:
+        """Identity, size and time of each; equal marks mean that nobody wrote in between.
+
+        Raises:
+            DatabaseUnreachable: one is gone.
+        """
+        try:
+            return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in (path.stat() for path in self.all))
+        except OSError as error:
+            raise DatabaseUnreachable(f"can't read {error.filename}: {error.strerror}") from error
+
+
+def holds(folder: Path) -> bool:
+    """Whether a folder is one of ``langgraph dev``, or has one."""
+    return folder.name == FOLDER or (folder / FOLDER).is_dir() or _storage(folder).is_file()
+
+
+def found(path: Path) -> Files:
+    """The files that a path means.
+
+    Raises:
+        DatabaseUnreachable: there are none.
+    """
+    if not path.is_dir():
+        return _beside(path.resolve())
+    folder = path.resolve()
+    folder = folder / FOLDER if (folder / FOLDER).is_dir() else folder
+    if not _storage(folder).is_file():
+        hint = "`langgraph dev` writes its checkpoints when it is stopped with Ctrl+C"
+        raise DatabaseUnreachable(f"{path} holds no checkpoints", hint=hint)
+    return _beside(_storage(folder))._replace(served=True)
+
+
+def _storage(folder: Path) -> Path:
+    return folder / f"{_STEM}1.pckl"
+
+
+def _beside(storage: Path) -> Files:
+    """A storage with the numbered files beside it; without such a number in its name it stands alone."""
+    if _NUMBERED[0] not in storage.name:
+        return Files(storage)
+    head, _, tail = storage.name.rpartition(_NUMBERED[0])
+    others = (storage.with_name(f"{head}{number}{tail}") for number in _NUMBERED[1:])
+    writes, blobs = (path if path.is_file() else None for path in others)
+    return Files(storage, writes, blobs, storage.name.startswith(_STEM))

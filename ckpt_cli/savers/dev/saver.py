@@ -1,0 +1,153 @@
+"""`DevSaver`: the pickles of an `InMemorySaver` behind the contract, read whole and never written."""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
+from ckpt_cli.savers.contract import Ability, About, Form, Totals
+from ckpt_cli.savers.dev.files import Files
+from ckpt_cli.savers.dev.pickles import Storage, Stored, load
+from ckpt_cli.savers.held import ReadOnlySaver, Skeleton
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.values.node import Form as Shape
+from ckpt_cli.values.node import Node
+
+T = TypeVar("T")
+
+_ATTEMPTS = 5
+_KEY = "LANGGRAPH_AES_KEY"  # where LangGraph looks for it: an encrypted header hides which blobs are its own
+_KEY_SIZES = (16, 24, 32)
+
+
+class DevSaver(ReadOnlySaver):
+    """Three dicts as they were when they were last written."""
+
+    name: ClassVar[str] = "dev"
+    form = Form(apart=True, metadata="msgpack")
+    abilities = frozenset({Ability.MOMENT, Ability.BRANCHES, Ability.TASK_PATHS})
+    why_not = "its server holds everything in memory and writes over these files"
+
+    def __init__(self, files: Files, location: str) -> None:
+        self._files = files
+        self._location = location
+        key = (os.environ.get(_KEY) or "").encode()
+        self._codec = Codec(key if len(key) in _KEY_SIZES else None)
+        self._inside = False
+        self._read()
+
+    def _read(self) -> None:
+        for _ in range(_ATTEMPTS):
+            self._marks = self._files.marks()
+            self._storage: Storage = load(self._files)
+            if self._files.marks() == self._marks:
+                self._skeleton = Skeleton(stored.row for stored in self._storage.checkpoints.values())
+                return
+        raise Refused(f"{self._location} is being written all the time", hint="try again when its server is quieter")
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """A look at what was read; it is read again where the files have changed since."""
+        if self._inside:
+            return look()
+        if self._files.marks() != self._marks:
+            self._read()
+        self._inside = True
+        try:
+            return look()
+        finally:
+            self._inside = False
+
+    def about(self) -> About:
+        """Who wrote the files, and which there are."""
+        backend = "langgraph dev" if self._files.served else "InMemorySaver"
+        facts = {"files": ", ".join(path.name for path in self._files.all)}
+        if self._files.served:
+            facts["written"] = "by `langgraph dev` every ten seconds and when it stops"
+        size = sum(size for _, size, _ in self._marks)
+        return About(backend, self._location, "pickles of InMemorySaver", "dev", facts, size)
+
+    def totals(self) -> Totals:
+        """Counted in memory."""
+        ids = list(self._skeleton.ids())
+        writes = sum(len(some) for some in self._storage.writes.values())
+        threads = sum(1 for _ in self._skeleton.threads())
+        return Totals(threads, len(ids), writes, min(ids, default=None), max(ids, default=None))
+
+    def threads(self) -> Iterator[Thread]:
+        """Every thread, newest head first."""
+        return self._skeleton.threads()
+
+    def thread(self, thread_id: str) -> Thread | None:
+        """One thread by its exact id."""
+        return self._skeleton.thread(thread_id)
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """The namespaces of a thread, in text order."""
+        return self._skeleton.namespaces(thread_id)
+
+    def count(self, thread_id: str) -> int:
+        """How many checkpoints a thread has."""
+        return sum(1 for _ in self._skeleton.rows(thread_id))
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """Ascending by namespace and id."""
+        return self._skeleton.rows(thread_id, ns)
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """The highest ids, highest first."""
+        return self._skeleton.newest(thread_id, ns, limit)
+
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """One skeleton row."""
+        return self._skeleton.row(ref)
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """The metadata of those that are there."""
+        known = self._storage.checkpoints
+        yield from [(ref, known[ref].metadata) for ref in dict.fromkeys(refs) if ref in known]
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """Those that are there, in the order asked, with the blobs of their versions."""
+        for ref in refs:
+            stored = self._storage.checkpoints.get(ref)
+            if stored is not None:
+                yield Checkpoint(stored.row, stored.header, stored.metadata, self._channels(stored))
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        """By namespace and checkpoint, then in canonical order."""
+        for ref in sorted(ref for ref in self._storage.writes if ref.thread_id == thread_id):
+            if (ns is None or ref.ns == ns) and (checkpoint_ids is None or ref.checkpoint_id in checkpoint_ids):
+                for write in self._storage.writes[ref]:
+                    yield write if values is None or write.size <= values else write._replace(payload=None)
+
+    @property
+    def identity(self) -> str:
+        """The storage's file, by whatever name it was opened."""
+        return f"dev:{self._files.storage}"
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _channels(self, stored: Stored) -> dict[str, Payload]:
+        """The blobs that a header's ``channel_versions`` name (checkpoint 4.3, ``memory: _load_blobs``)."""
+        header: Any = self._codec.decode(stored.header)
+        if isinstance(header, Node) and header.form is Shape.BROKEN:
+            return {}
+        versions = header.get("channel_versions") if isinstance(header, dict) else None
+        row, blobs = stored.row, self._storage.blobs
+        keys = {c: (row.thread_id, row.ns, c, v) for c, v in _plain(versions).items()}
+        return {channel: blobs[key] for channel, key in keys.items() if key in blobs}
+
+
+def _plain(versions: Any) -> dict[str, str | int | float]:
+    """What can be a version; a hostile header may hold anything."""
+    items = versions.items() if isinstance(versions, dict) else ()
+    return {channel: version for channel, version in items if isinstance(version, str | int | float)}
