@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.conformance.samples import ODD_IDS, Make, Samples, everything
+from ckpt_cli.conformance.samples import Make, Samples, everything
 from ckpt_cli.model import Payload, Ref, Thread
 from ckpt_cli.savers.contract import Ability, Totals
 
@@ -55,11 +55,13 @@ class Reading(Samples):
     def test_odd_thread_ids(self, make: Make) -> None:
         """A thread id may hold any character, and finds its own records and nobody else's."""
         records = [
-            r for i in ODD_IDS for r in (self.checkpoint(i, "1"), self.checkpoint(i, "2", ns=i), self.write(i, "1"))
+            r
+            for i in self.odd_ids
+            for r in (self.checkpoint(i, "1"), self.checkpoint(i, "2", ns=i), self.write(i, "1"))
         ]
         saver = make(records)
-        assert sorted(thread.thread_id for thread in saver.threads()) == sorted(ODD_IDS)
-        for odd in ODD_IDS:
+        assert sorted(thread.thread_id for thread in saver.threads()) == sorted(self.odd_ids)
+        for odd in self.odd_ids:
             assert saver.thread(odd) == Thread(odd, Ref(odd, "", "1"))
             assert [row.ref for row in saver.rows(odd)] == [Ref(odd, "", "1"), Ref(odd, odd, "2")]
             assert saver.namespaces(odd) == ["", odd]
@@ -101,7 +103,7 @@ class Reading(Samples):
 
     def test_rows_ascend(self, make: Make) -> None:
         """Rows come in text order of namespace and id, whatever order they were saved in, with parent and size."""
-        ids = ["10", "2", "1", "a", "B", "ä"]
+        ids = self.checkpoint_ids
         saver = make([self.checkpoint("t", i, parent_id=f"before {i}" if i > "2" else None) for i in ids])
         rows = list(saver.rows("t", ""))
         assert [row.checkpoint_id for row in rows] == sorted(ids)

@@ -66,6 +66,10 @@ class Samples:
     samples.
     """
 
+    odd_ids: ClassVar[list[str]] = ODD_IDS
+    """Thread ids of which each is another; fewer where the engine itself takes some of them for one."""
+    checkpoint_ids: ClassVar[list[str]] = ["10", "2", "1", "a", "B", "ä"]
+    """The same of checkpoint ids, whose order is by their characters."""
     payloads: ClassVar[list[Payload]] = PAYLOADS
     """Write values that come back as they went in."""
     metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\u0000"}'.encode())
