@@ -8,7 +8,7 @@ import pytest
 
 from tests.databases import unpacked
 
-pytest_plugins: list[str] = ["tests.servers.mongodb"]
+pytest_plugins: list[str] = ["tests.servers.mongodb", "tests.servers.postgres"]
 
 _OUTSIDE = (
     "CKPT_DB",
