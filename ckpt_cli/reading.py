@@ -135,6 +135,8 @@ class Reader:
         splits = [(thread, rev) for thread, rev in split_thread(text) if self.saver.thread(thread) is not None]
         if len(splits) > 1:
             splits = [split for split in splits if self._fits(*split, ns)] or splits
+        elif not splits and (other := next((t for t, rev in split_thread(text) if is_own(rev)), None)) is not None:
+            self.thread(other)  # raises: there is none of that name, and these are near
         if len(splits) > 1:
             shown = [f"{rev} of thread {thread!r}" for thread, rev in splits]
             raise UsageError(f"{text!r} can be read in {len(splits)} ways", candidates=shown)

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ckpt_cli.commands.asked import channels_of, no_channel, no_namespace
 from ckpt_cli.commands.completing import complete_namespace
 from ckpt_cli.commands.options import Channels, Since, Threads
-from ckpt_cli.commands.searching import Result, Scope, run
+from ckpt_cli.commands.searching import Result, Scope, namespaces, run
 from ckpt_cli.history.needle import Needle
 from ckpt_cli.history.search import Place
 from ckpt_cli.history.when import moment
@@ -18,6 +19,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
 _TOLD = 3
+_JUDGED = 1000  # threads of which the channels are looked up where a search found nothing
 
 
 def grep(
@@ -36,7 +38,7 @@ def grep(
         typer.Option(
             "--ns",
             metavar="NAMESPACE",
-            help="Only this namespace; all unless given.",
+            help="Only this namespace, or all that begin so; all unless given.",
             autocompletion=complete_namespace,
         ),
     ] = None,
@@ -81,7 +83,8 @@ def _hits(
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
     """Thread by thread, each in a moment of its own, or a page of them where that saves round trips."""
-    left = iter(session.look(lambda reader: _threads(reader, threads)))
+    searched = session.look(lambda reader: _threads(reader, threads))
+    left = iter(searched)
     while page := list(islice(left, session.reader.saver.page)):
         for thread, result in session.look(partial(_searched, page=page, needle=needle, scope=scope)):
             hits = result.hits
@@ -96,11 +99,30 @@ def _hits(
                 yield from _ends(hits, first=first, last=last)
     for line in _unread(view):
         session.say(line)
+    if not view.found and not view.unreadable and len(searched) <= _JUDGED:
+        session.look(lambda reader: _refuse_unknown(reader, searched, scope))
 
 
 def _searched(reader: Reader, page: list[str], needle: Needle, scope: Scope) -> list[tuple[str, Result]]:
     reader.saver.expect_whole(page)
     return [(thread, run(reader, thread, needle, scope)) for thread in page]
+
+
+def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> None:
+    """Where nothing was found, a name that exists in none of the threads is told from one that had no hit."""
+    where = repr(threads[0]) if len(threads) == 1 else f"any of {len(threads)} threads"
+    spaces = [(thread, ns) for thread in threads for ns in namespaces(reader, thread, scope)]
+    if scope.ns and not spaces:
+        known = {ns for thread in threads for ns in reader.saver.namespaces(thread) if ns}
+        raise no_namespace(scope.ns, known, where)
+    channels: set[str] = set()
+    for thread, ns in spaces if scope.channels else ():
+        if (found := channels_of(reader, thread, ns)) is None:
+            return
+        channels |= found
+    for name in scope.channels:
+        if name not in channels:
+            raise no_channel(name, channels, where)
 
 
 def _threads(reader: Reader, names: Sequence[str] | None) -> list[str]:

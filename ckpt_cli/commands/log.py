@@ -1,18 +1,20 @@
 """``ckpt log``: the checkpoints of a thread, newest first, one line each."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
 import typer
 
+from ckpt_cli.commands.asked import channels_of, no_channel
 from ckpt_cli.commands.completing import complete_revision
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Channels, Limit, Ns, Since, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history import ids
 from ckpt_cli.history.changes import Kind
+from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.rails import rails
 from ckpt_cli.history.revisions import between, split_range
 from ckpt_cli.history.when import moment
@@ -57,27 +59,46 @@ def run(
     """Follow a line of ancestors, or take all; read metadata and writes of those that are shown.
 
     Raises:
-        ThreadNotFound, CheckpointNotFound, AmbiguousRevision, UsageError.
+        ThreadNotFound, CheckpointNotFound, ChannelNotFound, AmbiguousRevision, UsageError.
     """
     reader.thread(thread_id)
-    ns = reader.namespace(thread_id, ns)
+    ns = reader.head(thread_id, reader.namespace(thread_id, ns)).ns
     describer = Describer(reader, thread_id, ns)
     candidates = _candidates(reader, describer, wanted)
     steps = list(islice(_matching(describer, candidates, wanted), wanted.limit or None))
     lineage = describer.lineage
-    followed = set(lineage.line(candidates[0])) if candidates and not wanted.everything else set(lineage.rows)
+    if wanted.channels:
+        _refuse_unknown(describer, steps, wanted.channels)
     return LogView(
         thread_id=thread_id,
         ns=ns,
         checkpoints=len(lineage),
         steps=steps,
         omitted=len(candidates) - len(steps) if wanted.plain else None,
-        other_branches=sum(1 for branch in lineage.branches if branch.tip not in followed),
+        other_branches=0 if wanted.everything or not candidates else _others(lineage, candidates[0]),
         rails=[RailView(rail.joins, rail.lanes) for rail in rails(lineage, [s.checkpoint_id for s in steps])]
         if graph
         else [],
         oneline=oneline,
     )
+
+
+def _refuse_unknown(describer: Describer, steps: Sequence[StepView], names: Collection[str]) -> None:
+    """A channel that changed in none of the steps has to be one of the namespace's all the same."""
+    told = {change.channel for step in steps for change in step.changes or ()}
+    left = [name for name in names if name not in told]
+    known = channels_of(describer.reader, describer.thread_id, describer.ns) if left else None
+    for name in left:
+        if known is not None and name not in known:
+            raise no_channel(name, known, f"{describer.thread_id!r}")
+
+
+def _others(lineage: Lineage, start: str) -> int:
+    """The branches beside the one that is followed: the head's, where that goes through here."""
+    line = set(lineage.line(start))
+    if any(branch.tip in line for branch in lineage.branches):
+        return sum(1 for branch in lineage.branches if branch.tip not in line)
+    return len(lineage.branches) - 1
 
 
 def _candidates(reader: Reader, describer: Describer, wanted: Wanted) -> list[str]:

@@ -18,7 +18,7 @@ class Scope:
     """Where to look.
 
     Attributes:
-        ns: only this namespace; None for all of a thread.
+        ns: only the namespaces that begin so, "" for the root graph; None for all of a thread.
         channels: only these; () for all, and then metadata too.
         since: nothing made before.
     """
@@ -49,12 +49,20 @@ def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> Result:
     """All that matches in one thread."""
     result, search = Result(), Search(needle)
     try:
-        for ns in [scope.ns] if scope.ns is not None else reader.saver.namespaces(thread):
+        for ns in namespaces(reader, thread, scope):
             _Namespace(reader, search, needle, scope, thread, ns, result).search()
     except DatabaseDamaged as error:
         result.damaged = True
         result.unreadable.append(Unreadable(thread, scope.ns or "", "", error.message))
     return result
+
+
+def namespaces(reader: Reader, thread: str, scope: Scope) -> list[str]:
+    """Those of a thread that are in the scope."""
+    known = reader.saver.namespaces(thread)
+    if not scope.ns or scope.ns in known:
+        return known if scope.ns is None else [ns for ns in known if ns == scope.ns]
+    return [ns for ns in known if ns.startswith(scope.ns.rstrip("…"))]
 
 
 class _Namespace:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ckpt_cli.commands.asked import no_channel
 from ckpt_cli.commands.neighbours import Neighbours, marks
 from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
-from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
 from ckpt_cli.history.channels import is_control
 from ckpt_cli.history.lineage import Lineage
@@ -152,15 +153,7 @@ def _changed(name: str, state: State, parent: State | None) -> bool:
 def _wanted(found: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
     for name in names:
         if name not in found:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, found, n=3, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(found) or 'none'}"
-            raise ChannelNotFound(
-                f"no channel {name!r} in this checkpoint of {thread!r}",
-                hint=hint,
-                candidates=near if len(near) > 1 else (),
-            )
+            raise no_channel(name, found, f"this checkpoint of {thread!r}")
     return {name: found[name] for name in names}
 
 

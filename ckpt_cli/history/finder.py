@@ -99,7 +99,7 @@ class Finder:
         lineage, short = self._rows.lineage(), self._rows.short()
         found = [i for i in short.find(prefix.lower()) or short.find(prefix) if i in lineage]
         if len(found) > 1:
-            shown = [_described(i, short) for i in found[:_LISTED]]
+            shown = self._described(found[:_LISTED])
             more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
             hint = f"did you mean step:{prefix}?" if _is_step(prefix) else ""
             raise AmbiguousRevision(f"{prefix!r} fits {len(found)} checkpoints", hint=hint, candidates=[*shown, *more])
@@ -120,11 +120,13 @@ class Finder:
         raise CheckpointNotFound(f"no step {step} on the head's line", hint=f"its steps are {_spans(known)}")
 
     def _branch(self, number: int) -> CheckpointRow:
-        lineage, short = self._rows.lineage(), self._rows.short()
+        lineage = self._rows.lineage()
         for branch in lineage.branches:
             if branch.number == number:
                 return lineage.rows[branch.tip]
-        known = [f"branch:{b.number}  up to {_described(b.tip, short)}" for b in lineage.branches[:_LISTED]]
+        some = lineage.branches[:_LISTED]
+        told = self._described([branch.tip for branch in some])
+        known = [f"branch:{branch.number}  up to {tip}" for branch, tip in zip(some, told, strict=True)]
         raise CheckpointNotFound(f"no branch {number}: there are {len(lineage.branches)}", candidates=known)
 
     def _tagged(self, name: str) -> CheckpointRow:
@@ -146,8 +148,13 @@ class Finder:
             return lineage.rows[past[-1]]
         if not dated:
             raise CheckpointNotFound("the ids of this thread do not tell their time", hint="use an id or step:N")
-        first, short = dated[0][1], self._rows.short()
-        raise CheckpointNotFound("nothing was there yet then", hint=f"the first is {_described(first, short)}")
+        (first,) = self._described([dated[0][1]])
+        raise CheckpointNotFound("nothing was there yet then", hint=f"the first is {first}")
+
+    def _described(self, checkpoint_ids: list[str]) -> list[str]:
+        """One line about each checkpoint, with the step that metadata records."""
+        short, steps = self._rows.short(), self._rows.steps(checkpoint_ids)
+        return [_described(i, short, steps.get(i, ids.step(i))) for i in checkpoint_ids]
 
 
 def _may_be(checkpoint_id: str, step: int) -> bool:
@@ -163,12 +170,11 @@ def _end(row: CheckpointRow, climbed: int) -> str:
     return f"{above}, the parent {row.parent_id} was never stored"
 
 
-def _described(checkpoint_id: str, short: ShortIds) -> str:
-    """One line about a checkpoint, from its id alone."""
+def _described(checkpoint_id: str, short: ShortIds, step: int | None) -> str:
     from datetime import datetime
 
     words = [short(checkpoint_id)]
-    if (step := ids.step(checkpoint_id)) is not None:
+    if step is not None:
         words.append(f"step {step}")
     if (when := ids.unix_time(checkpoint_id)) is not None and ids.is_uuid6(checkpoint_id):
         words.append(datetime.fromtimestamp(when).strftime("%Y-%m-%d %H:%M:%S"))

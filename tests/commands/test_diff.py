@@ -154,7 +154,8 @@ def test_exit_code_1_is_told_when_asked_for(options: dict[str, Any], code: int, 
 @pytest.mark.parametrize(
     ("words", "options", "error"),
     [
-        (("chat-linear", "step:0", "nobody:@"), {}, UsageError),
+        (("chat-linear", "step:0", "nobody:@"), {}, ThreadNotFound),
+        (("chat-linear", "step:0", "no revision"), {}, UsageError),
         (("chat-linear", "step:77"), {}, CheckpointNotFound),
         (("nobody",), {}, ThreadNotFound),
         (("chat-linear",), {"channel": ["nothing"]}, ChannelNotFound),

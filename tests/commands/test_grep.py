@@ -9,7 +9,7 @@ import ormsgpack
 import pytest
 
 from ckpt_cli.commands.grep import grep
-from ckpt_cli.errors import ThreadNotFound, UsageError
+from ckpt_cli.errors import NotFound, ThreadNotFound, UsageError
 from ckpt_cli.history.search import Place
 from ckpt_cli.output.json import rows
 from ckpt_cli.session import Session
@@ -98,7 +98,7 @@ def test_first_and_last_are_one_hit_a_thread(database: Database) -> None:
         ("Kyoto", {"places": [Place.METADATA]}, False),
         ("Kyoto", {"places": [Place.WRITES]}, True),
         ("Kyoto", {"since": "2026-01-01"}, False),
-        ("Kyoto", {"ns": "nowhere"}, False),
+        ("Kyoto", {"ns": ""}, True),
     ],
 )
 def test_options_narrow_the_search(pattern: str, options: dict[str, Any], found: bool, database: Database) -> None:
@@ -221,3 +221,31 @@ def test_threads_of_odd_names_are_searched(tmp_path: Path) -> None:
     path = stored(tmp_path / "odd.sqlite", *names, note="needle in here")
     assert {hit.thread_id for hit in hits(path, "needle")} == set(names)
     assert [hit.thread_id for hit in hits(path, "needle", ["%"])] == ["%"]
+
+
+@pytest.mark.parametrize(
+    ("threads", "options", "hint"),
+    [
+        (["chat-linear"], {"channel": ["mesages"]}, "did you mean messages?"),
+        (None, {"channel": ["mesages"]}, "did you mean messages?"),
+        (["subgraphs"], {"ns": "outer:nothing"}, ""),
+        (["chat-linear"], {"ns": "nowhere"}, "there are no subgraphs: leave --ns out"),
+    ],
+)
+def test_a_name_that_exists_nowhere_is_no_empty_answer(
+    threads: list[str] | None, options: dict[str, Any], hint: str, database: Database
+) -> None:
+    """A channel or namespace that none of the threads has is told as such; one without a hit is just empty."""
+    path = database("real")
+    with pytest.raises(NotFound) as caught:
+        hits(path, "nobody said this", threads, **options)
+    assert caught.value.hint == hint
+    assert hits(path, "nobody said this", ["chat-linear"], channel=["messages"]) == []
+
+
+def test_a_namespace_is_named_by_its_beginning(database: Database) -> None:
+    """All of a subgraph's calls are searched by the node's name."""
+    path = database("real")
+    every = hits(path, "in", ["subgraphs"], places=[Place.STATE])
+    inner = hits(path, "in", ["subgraphs"], places=[Place.STATE], ns=every[-1].ns[:4])
+    assert {hit.ns for hit in inner} == {hit.ns for hit in every if hit.ns.startswith(every[-1].ns[:4])} != {""}

@@ -9,7 +9,7 @@ import pytest
 from ckpt_cli.commands.log import Wanted, log
 from ckpt_cli.commands.log import run as log_run
 from ckpt_cli.commands.tree import run as tree_run
-from ckpt_cli.errors import CheckpointNotFound, UsageError
+from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.reading import Reader
@@ -155,3 +155,25 @@ def test_what_goes_into_a_delta_channel_is_added(database: Database) -> None:
     """The channel's own value stands nowhere in the checkpoint; its writes are items all the same."""
     view: LogView = look(database("real"), lambda session: log(session, "delta", limit=3))[0]
     assert [change.text for change in view.steps[0].changes or ()] == ["log +1 “two-5”"]
+
+
+def test_an_unknown_channel_is_no_empty_answer(forks: Callable[..., list[str]]) -> None:
+    """One that was never changed on this line is just empty."""
+    with pytest.raises(ChannelNotFound) as caught:
+        forks(channel=["mesages"])
+    assert caught.value.hint == "did you mean messages?"
+    assert forks("branch:1", channel=["branch:to:model"]) == []
+
+
+@pytest.mark.parametrize("namespace", ["nowhere", "outer"])
+def test_an_unknown_namespace_is_no_empty_answer(namespace: str, forks: Callable[..., list[str]]) -> None:
+    """Also with ``--all``."""
+    with pytest.raises(CheckpointNotFound):
+        forks(everything=True, ns=namespace)
+
+
+@pytest.mark.parametrize(("rev", "others"), [("@", 5), ("branch:1", 5), ("branch:1~3", 5), ("0d60aa", 5), ("@^", 5)])
+def test_the_line_that_is_followed_is_no_other_branch(rev: str, others: int, database: Database) -> None:
+    """Wherever on it a log starts."""
+    view: LogView = look(database("real"), lambda session: log(session, "forks", rev))[0]
+    assert view.other_branches == others

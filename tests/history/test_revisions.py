@@ -316,3 +316,10 @@ def test_every_short_id_names_its_checkpoint(checkpoint_ids: set[str]) -> None:
     for checkpoint_id in checkpoint_ids - {""}:
         shown = short(checkpoint_id)
         assert shown == checkpoint_id or short.find(shown) == [checkpoint_id]
+
+
+def test_candidates_are_told_with_their_recorded_steps() -> None:
+    """The id of a copy carries one step less than its metadata records."""
+    with pytest.raises(CheckpointNotFound) as caught:
+        find("branch:9", Recorded(FORKED, {E: 3}))
+    assert [told.split("  ")[2] for told in caught.value.candidates] == ["step 2", "step 3"]

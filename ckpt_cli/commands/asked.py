@@ -1,0 +1,38 @@
+"""Names that a person asked for and that exist nowhere: an error with the nearest ones, never an empty answer."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from ckpt_cli.errors import ChannelNotFound, NotFound, PayloadCorrupt
+from ckpt_cli.reading import Reader
+
+_LISTED = 12
+
+
+def channels_of(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
+    """Every channel of a namespace that its head knows or a task wrote to; None where the head can't be read."""
+    try:
+        state = reader.state(reader.head(thread_id, ns).ref)
+    except PayloadCorrupt:
+        return None
+    written = {write.channel for write in reader.saver.writes(thread_id, ns, values=0)}
+    return {*state.versions, *state.values, *written}
+
+
+def no_channel(name: str, known: Iterable[str], where: str) -> ChannelNotFound:
+    """That there is no such channel, and what may have been meant."""
+    near = _near(name, known := sorted(known))
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:_LISTED]) or 'none'}"
+    return ChannelNotFound(f"no channel {name!r} in {where}", hint=hint, candidates=near if len(near) > 1 else ())
+
+
+def no_namespace(name: str, known: Collection[str], where: str) -> NotFound:
+    """That there is no such namespace, and which there are."""
+    near = _near(name, known) or sorted(known)
+    hint = "" if near else "there are no subgraphs: leave --ns out"
+    return NotFound(f"no namespace {name!r} in {where}", hint=hint, candidates=near[:_LISTED])
+
+
+def _near(name: str, known: Iterable[str]) -> Sequence[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), n=3, cutoff=0.5)
