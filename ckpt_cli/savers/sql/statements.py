@@ -1,6 +1,7 @@
 """Every statement that reads, put together once from an engine's expressions for a layout.
 
-Those that end in ``WHERE`` want a condition, of `Engine.among`. Only `OfBlobs.contents`, `OfCheckpoints.headers` and writes fetch values.
+Those that end in ``WHERE`` want a condition, of `Engine.among`. Only `OfBlobs.contents`, `OfCheckpoints.headers` and
+`OfWrites.some` fetch values.
 """
 
 # ruff: noqa: S608 - names of tables and columns stand in the text, values never

@@ -1,0 +1,190 @@
+"""The connection: moments of one snapshot, transactions alone with other ckpts, and results in bounded pages.
+
+Nothing outlives a transaction (settings are LOCAL, cursors close with it, no statement is prepared), so that poolers
+which hand out a connection per transaction do as well.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg import Connection, Error
+from psycopg.pq import TransactionStatus
+
+from ckpt_cli.errors import DatabaseDamaged
+from ckpt_cli.model import Scalar
+from ckpt_cli.savers.postgres.address import Address
+from ckpt_cli.savers.postgres.faults import ConnectionLost, no_connection, unread, unwritten
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Words = Sequence[Scalar | list[Scalar]]
+
+_STATEMENT_TIMEOUT = "5min"
+_LOCK_TIMEOUT = "5s"
+_FIRST, _MOST = 100, 5000  # rows of a page
+_PAGE_BYTES = 4_000_000
+
+_MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_TRANSACTION = f"BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'"
+
+
+class Link:
+    """A connection that is made anew where it was lost between two moments, or during one."""
+
+    def __init__(self, place: Address) -> None:
+        self.place = place
+        self._connection: Connection[Row] | None = None
+        self._inside = False
+        self._cursors = 0
+        self._spent: list[str] = []
+        self._writing = False
+
+    @property
+    def connection(self) -> Connection[Row]:
+        """The open connection.
+
+        Raises:
+            DatabaseUnreachable: there is none to be had.
+        """
+        if self._connection is None or self._connection.closed:
+            try:
+                parameters = cast(dict[str, Any], self.place.parameters)
+                self._connection = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
+            except Error as error:
+                raise no_connection(self.place.location, error) from None
+        return self._connection
+
+    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Row]:
+        """The rows of one statement; see `sql.engine.Engine.query`."""
+        if not self._inside:
+            yield from self.moment(lambda: list(self.query(sql, words)))
+        elif stream:
+            yield from self._stream(sql, words)
+        else:
+            yield from self._rows(sql, words)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """One snapshot, read-only; the same once more on a new connection if this one was lost."""
+        if self._inside:
+            return look()
+        try:
+            return self._within(self._begin(_MOMENT), look)
+        except ConnectionLost:
+            self.close()
+        return self._within(self._begin(_MOMENT), look)
+
+    def transaction(self, table: str, work: Callable[[], T]) -> T:
+        """One snapshot that may be written, taken once no other ckpt writes this table.
+
+        The lock conflicts with itself, VACUUM and changes of the table, never with what applications do, and LOCK
+        takes no snapshot, so the one that follows sees what the other ckpt has done (Postgres 15, "LOCK", 13.3.1).
+        """
+        self._writing = True
+        try:
+            return self._within(f"{self._begin(_TRANSACTION)}; LOCK TABLE {table} IN SHARE UPDATE EXCLUSIVE MODE", work)
+        finally:
+            self._writing = False
+
+    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+        """One writing statement for many rows, in one round trip; how many it touched."""
+        with self._told(), self.connection.cursor() as cursor:
+            cursor.executemany(sql, words)
+            return cursor.rowcount
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _begin(self, statement: str) -> str:
+        """With a timeout, unless the URL sets its own."""
+        own = "statement_timeout" in str(self.place.parameters.get("options", ""))
+        return statement if own else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
+
+    def _within(self, begin: str, act: Callable[[], T]) -> T:
+        self._inside = True
+        try:
+            with self._told():
+                self.connection.execute(begin)
+            result = act()
+            with self._told():
+                self.connection.execute("COMMIT")
+            return result
+        finally:
+            self._inside = False
+            self._spent.clear()
+            self._end()
+
+    def _end(self) -> None:
+        """Roll back what was not committed, as far as the server is there to hear it."""
+        connection = self._connection
+        if connection is None or _idle(connection):
+            return
+        with suppress(Error):
+            connection.execute("ROLLBACK")
+        if not _idle(connection):
+            self.close()
+
+    def _rows(self, sql: str, words: Words) -> list[Row]:
+        with self._told():
+            return self.connection.execute(sql, words, binary=True).fetchall()
+
+    def _stream(self, sql: str, words: Words) -> Iterator[Row]:
+        """By a cursor on the server; pages grow as long as they stay short in bytes."""
+        self._cursors += 1
+        name = f"ckpt_{self._cursors}"
+        size = _FIRST
+        rows = self._declared(name, sql, words)
+        try:
+            while rows:
+                yield from rows
+                if len(rows) < size:
+                    return
+                length = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes)) or 1
+                size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(rows) // length))
+                rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
+        finally:
+            self._spent.append(name)
+
+    def _declared(self, name: str, sql: str, words: Words) -> list[Row]:
+        """Its first page, in one round trip that also closes the cursors that are done with."""
+        spent, self._spent = self._spent, []
+        with self._told(), self.connection.pipeline():
+            for one in spent:
+                self.connection.execute(f"CLOSE {one}")
+            self.connection.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", words)
+            page = self.connection.execute(f"FETCH FORWARD {_FIRST} FROM {name}", binary=True)
+        return page.fetchall()
+
+    def _told(self) -> "_Told":
+        return _Told(self)
+
+    def explained(self, error: Exception) -> Exception:
+        """A driver's error in words."""
+        if isinstance(error, UnicodeDecodeError):
+            return DatabaseDamaged(f"{self.place.location} holds text that isn't UTF-8")
+        if not isinstance(error, Error):
+            return error
+        lost = self._connection is None or self._connection.closed
+        return (unwritten if self._writing else unread)(self.place.location, error, lost=lost)
+
+
+class _Told:
+    """Errors of the driver leave as ckpt's own."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, Error | UnicodeDecodeError):
+            raise self._link.explained(error) from error
+
+
+def _idle(connection: Connection[Row]) -> bool:
+    return connection.info.transaction_status is TransactionStatus.IDLE

@@ -1,0 +1,143 @@
+"""Postgres' way of saying what `sql.statements` says."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+from uuid import UUID
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Scalar
+from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.postgres.faults import WANTED
+from ckpt_cli.savers.postgres.schema import Found, quoted
+from ckpt_cli.savers.sql.engine import Engine
+from ckpt_cli.savers.sql.engine import Found as Row
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, TABLES
+
+T = TypeVar("T")
+
+_MAY_WRITE = """
+SELECT current_setting('transaction_read_only') = 'on', ARRAY(
+    SELECT wanted || ' on ' || name FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS wanted
+    WHERE NOT has_table_privilege(name, wanted))
+"""
+_RIGHTS: list[Scalar] = ["INSERT", "UPDATE", "DELETE"]
+_RAW = {"bytea", "integer", "bigint", "smallint", "text"}  # types that come as they are
+
+
+class PostgresEngine(Engine):
+    """A database of Postgres, or of what speaks its language."""
+
+    def __init__(self, link: Link, found: Found) -> None:
+        self._link = link
+        self._found = found
+
+    def query(self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False) -> Iterator[Row]:
+        """See `Link.query`."""
+        return self._link.query(sql, words, stream=stream)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """See `Link.moment`."""
+        return self._link.moment(look)
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """See `Link.transaction`; who may not write finds out before `work` begins."""
+
+        def permitted() -> T:
+            tables: list[Scalar] = [self.table(name).replace("%%", "%") for name in TABLES]
+            ((read_only, lacking),) = self.query(_MAY_WRITE, [tables, _RIGHTS])
+            if read_only or lacking:
+                why = "it is read-only" if read_only else f"no right to {lacking[0]}"
+                raise Refused(f"{self._link.place.location} can't be written: {why}; nothing was written", hint=WANTED)
+            return work()
+
+        return self._link.transaction(self.table(CHECKPOINTS).replace("%%", "%"), permitted)
+
+    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+        """See `Link.run_many`."""
+        return self._link.run_many(sql, words)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._link.close()
+
+    def table(self, relation: str) -> str:
+        """With the schema it was found in."""
+        return f"{quoted(self._found.schemas[relation])}.{relation}"
+
+    def quoted(self, name: str) -> str:
+        """In double quotes."""
+        return quoted(name)
+
+    def json_text(self, path: str) -> str:
+        """A member of the header."""
+        return f"(checkpoint ->> '{path}')"
+
+    def shown(self, relation: str, column: str, expression: str = "") -> str:
+        """Cast to text, but for bytes, whole numbers and text itself."""
+        raw = self._kind(relation, column) in _RAW
+        return expression or quoted(column) if raw else f"({expression or quoted(column)})::text"
+
+    def versions(self) -> str:
+        """A member of the header."""
+        return "(checkpoint -> 'channel_versions')::text"
+
+    def octets(self, column: str) -> str:
+        """Told by the head of a value that is kept apart (TOAST), which isn't fetched."""
+        return f"octet_length({column})"
+
+    def digest(self, column: str) -> str:
+        """Built in since Postgres 11."""
+        return f"encode(sha256({column}), 'hex')"
+
+    def ordered(self, expression: str) -> str:
+        """As it is where the database sorts by bytes anyway, so that its index serves."""
+        return expression if self._found.by_bytes else f'({expression}) COLLATE "C"'
+
+    def same(self, relation: str, column: str) -> str:  # noqa: ARG002 - other engines must
+        """Text is equal by its bytes whatever the collation (Postgres 15, 24.2.2.4: deterministic ones)."""
+        return f"{quoted(column)} = %s"
+
+    def among(
+        self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
+    ) -> tuple[str, list[Scalar | list[Scalar]]]:
+        """Arrays as parameters, so that the statement is the same for any number."""
+        names = [quoted(column) for column in columns]
+        arrays = [f"%s::{self._kind(relation, column)}[]" for column in columns]
+        sought = [[self.sought(relation, column, row[n]) for row in rows] for n, column in enumerate(columns)]
+        if len(columns) == 1:
+            return f"{names[0]} = ANY({arrays[0]})", [*sought]
+        asked = f"SELECT * FROM unnest({', '.join(arrays)})"  # noqa: S608 - types, and places for values
+        return f"({', '.join(names)}) IN ({asked})", [*sought]
+
+    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
+        """No text holds U+0000 or half a surrogate pair, and no uuid column what isn't spelled as one."""
+        if not isinstance(value, str):
+            return value
+        if "\x00" in value or (not value.isascii() and not _encodable(value)):
+            return None
+        return value if self._kind(relation, column) != "uuid" or _is_uuid(value) else None
+
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """Spelled by the server: JSONB keeps neither order nor spaces."""
+        kind = self._kind(CHECKPOINTS, "checkpoint")
+        given = "unnest(%s::text[]) WITH ORDINALITY AS given(text, n)"
+        spelled = f"SELECT text::{kind}::text FROM {given} ORDER BY n"  # noqa: S608 - a type's name
+        return [text for (text,) in self.query(spelled, [[*texts]])]
+
+    def _kind(self, relation: str, column: str) -> str:
+        return self._found.layout.columns[relation][column].kind
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

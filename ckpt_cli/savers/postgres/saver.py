@@ -1,0 +1,63 @@
+"""`PostgresSaver`: LangGraph's tables in Postgres behind the contract."""
+
+from typing import ClassVar
+
+from ckpt_cli.savers.contract import About, Form
+from ckpt_cli.savers.postgres.address import address
+from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.postgres.dialect import PostgresEngine
+from ckpt_cli.savers.postgres.schema import NEWEST, OTHERS, SIZE, Found, generation, look
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
+from ckpt_cli.savers.sql.saver import SqlSaver
+
+
+def open_url(url: str) -> "PostgresSaver":
+    """Open an existing database for reading.
+
+    Raises:
+        UsageError: the URL can't be read.
+        DatabaseUnreachable: it can't be reached, may not be read, or holds no checkpoints.
+    """
+    link = Link(address(url))
+    try:
+        return PostgresSaver(link, link.moment(lambda: look(link)))
+    except BaseException:
+        link.close()
+        raise
+
+
+class PostgresSaver(SqlSaver):
+    """An open database."""
+
+    name: ClassVar[str] = "postgres"
+    form = Form(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
+
+    def __init__(self, link: Link, found: Found) -> None:
+        version = found.layout.version
+        newer = version is not None and version > NEWEST
+        self._warning = f"its tables are newer (migration {version}) than ckpt knows ({NEWEST})" if newer else ""
+        super().__init__(PostgresEngine(link, found), found.layout, self._warning)
+        self._link = link
+        self._found = found
+
+    def about(self) -> About:
+        """The server, where the tables are, how large they are with their indexes."""
+        found, schema = self._found, self._found.schemas[CHECKPOINTS]
+        tables = [self._engine.table(name).replace("%%", "%") for name in TABLES]
+        ((size,),) = self._engine.query(SIZE, [[*tables]])
+        others = [name for (name,) in self._engine.query(OTHERS, [schema, [*TABLES, MIGRATIONS]])]
+        facts = {"server": found.server, "schema": schema, "collation": found.collation}
+        if found.layout.version is not None:
+            facts["migration"] = f"{found.layout.version} of {NEWEST}"
+        if others:
+            facts["other tables"] = ", ".join(others)
+        if self._warning:
+            facts["warning"] = f"{self._warning}: look, don't change"
+        letter = "G" if found.layout.shallow else "F"
+        return About("Postgres", self._link.place.location, generation(found.layout), letter, facts, size)
+
+    @property
+    def identity(self) -> str:
+        """Host, port, database and schema, whoever asks."""
+        place = self._link.place._replace(schema="")
+        return f"{place.location}/{self._found.schemas[CHECKPOINTS]}"

@@ -1,0 +1,109 @@
+"""What stands in a Postgres database, asked of its catalogue in one statement.
+
+Tables are looked up along the search path, or in one schema, and named with their schema ever after.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
+
+NEWEST = 9
+"""The last migration known: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
+
+_CATALOGUE = """
+SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, NULL), NOT a.attnotnull,
+    has_table_privilege(c.oid, 'SELECT'),
+    coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') || ' ' || coalesce(d.datcollate, ''),
+    split_part(version(), ' on ', 1)
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_database d ON d.datname = current_database()
+WHERE c.oid = ANY(ARRAY(SELECT to_regclass(name)::oid FROM unnest(%s::text[]) AS name))
+ORDER BY c.relname, a.attnum
+"""
+
+_ELSEWHERE = """
+SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = 'checkpoint_blobs' AND c.relkind IN ('r', 'p', 'v') ORDER BY 1
+"""
+
+OTHERS = """
+SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND c.relname <> ALL(%s) ORDER BY 1 LIMIT 30
+"""
+
+SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
+
+_BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
+
+
+class Found(NamedTuple):
+    """A database's tables.
+
+    Attributes:
+        schemas: table to schema.
+        by_bytes: whether text sorts by its bytes as it is, so that an index gives LangGraph's order.
+        collation: how text sorts, in the server's words.
+        server: what the server calls itself.
+    """
+
+    layout: Layout
+    schemas: Mapping[str, str]
+    by_bytes: bool
+    collation: str
+    server: str
+
+
+def look(link: Link) -> Found:
+    """What an open database holds.
+
+    Raises:
+        DatabaseUnreachable: not LangGraph's tables; the hint says where others are.
+    """
+    schema = link.place.schema
+    prefix = f"{quoted(schema)}." if schema else ""
+    rows = list(link.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
+    columns: dict[str, dict[str, Column]] = {}
+    schemas, readable = {}, set()
+    for table, space, column, kind, nullable, may_read, *_ in rows:
+        columns.setdefault(table, {})[column] = Column(kind, nullable)
+        schemas[table] = space
+        if may_read:
+            readable.add(table)
+    if lost := missing(columns):
+        raise _no_checkpoints(link, lost)
+    version = None
+    if MIGRATIONS in readable:
+        ((version,),) = link.query(f"SELECT max(v) FROM {quoted(schemas[MIGRATIONS])}.{MIGRATIONS}")  # noqa: S608
+    provider, _, collation = rows[0][6].partition(" ")
+    by_bytes = provider == "b" or (provider == "c" and collation in _BY_BYTES)
+    return Found(layout_of(columns, version), schemas, by_bytes, collation, rows[0][7])
+
+
+def _no_checkpoints(link: Link, lost: list[str]) -> DatabaseUnreachable:
+    location = link.place.location
+    if CHECKPOINTS in lost or len(lost) > 1:
+        schemas = [name for (name,) in link.query(_ELSEWHERE) if name != link.place.schema]
+        hint = f"there are some in schema {schemas[0]!r}: ?schema={schemas[0]}" if schemas else "is it the right one?"
+        return DatabaseUnreachable(f"{location} holds no LangGraph checkpoints", hint=hint, candidates=schemas[1:])
+    return DatabaseUnreachable(f"{location}: {lost[0]} is missing, so these aren't LangGraph's tables")
+
+
+def quoted(name: str) -> str:
+    """A name in a statement, its ``%`` doubled."""
+    return '"' + name.replace('"', '""').replace("%", "%%") + '"'
+
+
+def generation(layout: Layout) -> str:
+    """The generation in words (LEGACY: F, and G the shallow one)."""
+    if layout.shallow:
+        return "ShallowPostgresSaver: one checkpoint a namespace, no history"
+    if layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
+        return "a LangGraph server's own tables (uuid columns)"
+    if layout.task_paths:
+        return "checkpoint-postgres 2.0.13 or newer (task_path)"
+    return "checkpoint-postgres before 2.0.13, or LangGraph.js"

@@ -1,0 +1,50 @@
+"""Records as Postgres and MySQL keep them: a JSON header, and channels that are blobs or stand in the header."""
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+from typing import Any, ClassVar
+
+from ckpt_cli.conformance import Conformance
+from ckpt_cli.conformance.samples import PAYLOADS
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
+
+
+class ApartConformance(Conformance):
+    """Checkpoints whose value is a blob; that of a record which is to be one row and no more stands in the header."""
+
+    metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\\\u0000"}'.encode())
+    payloads: ClassVar[list[Payload]] = PAYLOADS
+
+    def checkpoint(
+        self,
+        thread_id: str,
+        checkpoint_id: str,
+        *,
+        ns: str = "",
+        parent_id: str | None = None,
+        payload: Payload | None = None,
+        metadata: Payload | None = None,
+    ) -> Checkpoint:
+        """`payload` tells its version, so that two values never meet under one."""
+        row = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
+        place = f"{thread_id}|{ns}|{checkpoint_id}"
+        told = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
+        header: dict[str, Any] = {"v": 4, "id": checkpoint_id, "channel_values": {}, "channel_versions": {}}
+        if payload is None or payload.data == b"other":
+            data = b64encode(payload.data if payload else place.encode()).decode()
+            header["channel_values"]["told"] = data
+            return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {})
+        version = sha256(payload.tag.encode() + payload.data).hexdigest()
+        header["channel_versions"] = {"told": version, "gone": version}
+        return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {"told": payload})
+
+    def alike(self, stored: Checkpoint, given: Checkpoint) -> bool:
+        """JSON is compared by its value: the server spells it."""
+        same = stored.row.ref == given.row.ref and stored.row.parent_id == given.row.parent_id
+        texts = ((stored.body, given.body), (stored.metadata, given.metadata))
+        return same and stored.channels == given.channels and all(_equal(*pair) for pair in texts)
+
+
+def _equal(stored: Payload, given: Payload) -> bool:
+    return stored.tag == given.tag and json.loads(stored.data) == json.loads(given.data)

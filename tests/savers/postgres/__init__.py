@@ -1,0 +1,1 @@
+"""Postgres, against a real server."""
