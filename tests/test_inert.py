@@ -23,7 +23,11 @@ COMMANDS: dict[str, list[list[str]]] = {
     "grep": [["grep", "touch"]],
     "info": [["info"]],
     "fork": [["fork", "{thread}", "@", "--dry-run"], ["fork", "{thread}", "@", "--to", "elsewhere", "--dry-run"]],
-    "replay": [["replay", "{thread}"], ["replay", "{thread}", "--commit", "--dry-run"]],
+    "replay": [
+        ["replay", "{thread}"],
+        ["replay", "{thread}", "--commit", "--dry-run"],
+        ["replay", "{thread}", "--to", "@"],
+    ],
     "rollback": [["rollback", "{thread}", "@^", "--dry-run"]],
     "resume": [["resume", "{thread}"], ["resume", "{thread}", "--value", "true", "--dry-run"]],
     "edit": [["edit", "{thread}", "--set", "bad=1", "--dry-run"], ["edit", "{thread}", "--unset", "bad", "--dry-run"]],

@@ -1,12 +1,15 @@
-"""``ckpt replay``: what a checkpoint's pending writes come to, and keeping them."""
+"""``ckpt replay``: what a checkpoint's pending writes come to, and keeping them; or a line's steps, one by one."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.options import Ns, Rev, Thread
+from ckpt_cli.commands.completing import complete_revision
+from ckpt_cli.commands.options import Ns, Thread
+from ckpt_cli.commands.playing import play
 from ckpt_cli.commands.update import reducer_of
+from ckpt_cli.errors import UsageError
 from ckpt_cli.history.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.diff import differences
 from ckpt_cli.history.reducers import Reducer
@@ -19,38 +22,71 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.state import State
 from ckpt_cli.views.plan import PlanView
-from ckpt_cli.views.replay import ReplayedTask, ReplayView, WriteLine
+from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView, WriteLine
+
+_Rev = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="REV",
+        help="A checkpoint: @ (the head, unless --to is given), an id or a unique part of it, step:5, branch:2.",
+        autocompletion=complete_revision,
+        show_default=False,
+    ),
+]
+_To = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="REV",
+        help="Play the recorded steps forward to this one, from REV or from the first.",
+        autocompletion=complete_revision,
+        show_default=False,
+    ),
+]
+_Reducer = Annotated[
+    list[str] | None,
+    typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
+]
 
 
 def replay(
     session: Session,
     thread: Thread,
-    rev: Rev = "@",
+    rev: _Rev = None,
+    to: _To = None,
     commit: Annotated[
         bool, typer.Option("--commit", help="Keep what finished tasks wrote, and abandon the others.")
     ] = False,
-    reducer: Annotated[
-        list[str] | None,
-        typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
-    ] = None,
+    reducer: _Reducer = None,
     ns: Ns = "",
-) -> PlanView | ReplayView:
+) -> PlanView | ReplayView | PlayedView:
     """Apply a checkpoint's pending writes to its state, and tell what would run again.
 
     Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: what finished
     tasks wrote is kept, waiting and failed tasks are abandoned.
 
+    With --to it plays what was recorded, step by step: who wrote what, what the channels' reducers make of it, and
+    whether the recorded state is that. Which reducers they are is learned from all of these steps.
+
     Examples:
       ckpt replay support-42
+      ckpt replay support-42 step:2 --to @
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
     said = dict(reducer_of(one) for one in reducer or ())
+    if to is not None:
+        if commit:
+            raise UsageError(
+                "--to only looks at what was recorded", hint="--commit keeps what is pending: leave --to out"
+            )
+        return play(session, thread, rev, to, ns, said)
+    at = "@" if rev is None else rev
     if not commit:
-        return session.look(lambda r: run(r, r.resolve(thread, rev, ns), said))
+        return session.look(lambda r: run(r, r.resolve(thread, at, ns), said))
     ends = [[update.Update(None, END)]]
 
     def planned(reader: Reader) -> Plan:
-        row = reader.resolve(thread, rev, ns)
+        row = reader.resolve(thread, at, ns)
         return update.plan(reader, row, Mint(session.clock), ends, reducers=said, verb="replay")
 
     return session.change(session.look(planned))

@@ -21,7 +21,7 @@ _SHORT = {
 
 @dataclass(slots=True)
 class Tally:
-    """The reducers that explain every step of a channel seen so far.
+    """How many steps of a channel seen so far each reducer explains.
 
     Attributes:
         steps: those with writes.
@@ -32,13 +32,14 @@ class Tally:
     steps: int = 0
     faded: bool = False
     kept: bool = False
-    _alive: list[Reducer] = field(default_factory=lambda: list(REDUCERS))
+    _explained: list[int] = field(default_factory=lambda: [0] * len(REDUCERS))
 
     def add(self, step: Step) -> None:
         """Take in one more step."""
         if step.writes:
             self.steps += 1
-            self._alive = [reducer for reducer in self._alive if explains(reducer, step)]
+            for place, reducer in enumerate(REDUCERS):
+                self._explained[place] += explains(reducer, step)
         elif step.before is not ABSENT and step.before != []:
             if same(step.before, step.after):
                 self.kept = True
@@ -51,9 +52,19 @@ class Tally:
 
         A channel that no step was seen to empty is taken for one that lasts, where one that lasts explains it.
         """
-        lasting = [] if self.faded else [reducer for reducer in self._alive if not reducer.fades]
-        fitting = lasting or [reducer for reducer in self._alive if reducer.fades and not self.kept]
+        alive = [r for r, count in zip(REDUCERS, self._explained, strict=True) if count == self.steps]
+        lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
+        fitting = lasting or [reducer for reducer in alive if reducer.fades and not self.kept]
         return [Evidence(r, self.steps, self.steps) for r in fitting] if self.steps else []
+
+    @property
+    def likely(self) -> list[Evidence]:
+        """The candidates, else what explains the most steps: a step that it doesn't explain was made otherwise."""
+        most = max(self._explained)
+        if not most or most == self.steps:
+            return self.candidates
+        place = self._explained.index(most)
+        return [Evidence(REDUCERS[place], most, self.steps)]
 
 
 def named(name: str) -> Reducer | None:

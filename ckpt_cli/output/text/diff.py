@@ -32,7 +32,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
     if page.width is None:
         yield from stat_rows(view) if view.stat else rows(view, page)
         return
-    yield from _sides(view.before, view.after, page.width)
+    yield from sides(view.before, view.after, page.width)
     if view.equal:
         yield [("muted", "no difference")]
     elif view.stat:
@@ -45,7 +45,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
             yield from screen.differences(view.meta, 2)
 
 
-def _sides(before: End, after: End, width: int) -> Iterator[Line]:
+def sides(before: End, after: End, width: int) -> Iterator[Line]:
     """Which two checkpoints: in one line, or one each where their names are long."""
     left, right = _side(before), _side(after)
     if (before.thread_id, before.ns) != (after.thread_id, after.ns):

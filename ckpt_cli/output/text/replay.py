@@ -2,16 +2,21 @@
 
 from collections.abc import Iterator
 
-from ckpt_cli.output.cells import cell_len, pad
+from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import changed
 from ckpt_cli.output.text.tasks import STATUS
-from ckpt_cli.views.replay import ReplayedTask, ReplayView
+from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
 
-def render(view: ReplayView, page: Page) -> Iterator[Line]:
-    """Tasks, state and words on a screen; a row a task in a pipe."""
+def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
+    """Tasks, state and words on a screen, or step by step; a row a task or a write in a pipe."""
+    if isinstance(view, PlayedView):
+        from ckpt_cli.output.text.played import played
+
+        yield from played(view, page)
+        return
     if page.width is None:
         for task in view.tasks:
             told = (task.node or "", task.status, "again" if task.again else "kept", _said(task, None, page))
@@ -29,11 +34,12 @@ def render(view: ReplayView, page: Page) -> Iterator[Line]:
 
 def _task(task: ReplayedTask, column: int, page: Page) -> Line:
     kept = "would run again" if task.again else "kept, not run again"
-    room = max(page.width - column - len(kept) - 18, 8) if page.width else None
     style, word = STATUS.get(task.status, ("muted", task.status))
     node = pad(task.node or "unknown node", column)
-    line: Line = [("node", node), ("", "  "), (style, word), ("", "  "), ("", _said(task, room, page))]
-    return [*line, ("muted", f"  {kept}")]
+    line: Line = [("node", node), ("", "  "), (style, word), ("", "  ")]
+    room = (page.width or 0) - line_len(line) - len(kept) - 2
+    said: Line = [("", truncate(_said(task, None, page), max(room, 8)))]
+    return fit([*line, *said, ("muted", f"  {kept}" if said[0][1] else kept)], page.width)
 
 
 def _said(task: ReplayedTask, room: int | None, page: Page) -> str:
@@ -49,12 +55,18 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
         yield [("muted", "the state would be")]
         yield from changed(view.changes, page, 2)
     if view.reducers:
-        yield [("muted", f"Reducers: {', '.join(view.reducers)}")]
+        yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
     if view.consumed:
         yield [("muted", "A child continues it: nothing of it is pending.")]
         return
-    yield [("", f"If resumed now: {', '.join(again) or 'nothing'} would run{'' if again else '; all have finished'}.")]
+    runs = f"If resumed now: {', '.join(again) or 'nothing'} would run{'' if again else '; all have finished'}."
+    yield from _wrapped("", runs, page)
     after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
     gone = f" and abandons {', '.join(again)}" if again else ""
-    yield [("muted", f"Nothing written. --commit keeps what has finished{gone}: next {after}.")]
+    kept = f"Nothing written. --commit keeps what has finished{gone}: next {after}."
+    yield from _wrapped("muted", kept, page)
+
+
+def _wrapped(style: str, text: str, page: Page) -> Iterator[Line]:
+    return ([(style, part)] for part in wrap(text, page.width or cell_len(text)))

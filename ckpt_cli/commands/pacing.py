@@ -1,0 +1,155 @@
+"""Goes down a line of checkpoints step by step: what stood before, what was written, what stood after."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ckpt_cli.errors import PayloadCorrupt
+from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, NO_WRITES, RETURN, START, TASKS, is_control
+from ckpt_cli.history.credit import is_update, note, path
+from ckpt_cli.history.makers import Makers
+from ckpt_cli.history.played import Line
+from ckpt_cli.history.recorded import outputs_by_node, values_by_channel
+from ckpt_cli.history.tasks import caller
+from ckpt_cli.model import Ref
+from ckpt_cli.plans.past import acted
+from ckpt_cli.reading import Reader
+from ckpt_cli.values.state import State, TaskWrite
+
+AT_ONCE = 50
+"""Checkpoints that are read in one moment of the database."""
+
+_NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
+
+
+class Given(NamedTuple):
+    """One write that made a checkpoint; `node` is None where it can't be known."""
+
+    task: str
+    node: str | None
+    channel: str
+    value: Any
+
+
+class Pace(NamedTuple):
+    """One checkpoint of a line, and how it came to be.
+
+    Attributes:
+        state: the checkpoint; None where it can't be read.
+        before: the user's channels of its parent; None where they can't be read.
+        after: its own; None where they can't be read.
+        given: the writes that made it, in the library's order.
+        grown: they made it out of its parent by a run, so they are evidence for reducers.
+        doubt: why something else than the writes make may stand there; "" where nothing tells.
+    """
+
+    ref: Ref
+    state: State | None
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    given: Sequence[Given] = ()
+    grown: bool = False
+    doubt: str = ""
+
+    @property
+    def written(self) -> dict[str, list[Any]]:
+        """What was written to each of the user's channels."""
+        found: dict[str, list[Any]] = {}
+        for one in self.given:
+            if self.counts(one):
+                found.setdefault(one.channel, []).append(one.value)
+        return found
+
+    def counts(self, one: Given) -> bool:
+        """Whether a write is one to a channel of the user's."""
+        if one.channel in _NO_VALUES or (one.channel == START and self.state is None):
+            return False
+        return self.state is None or not is_control(one.channel, self.state)
+
+
+class Walk:
+    """Reads each checkpoint of a line once; only what delta channels are made of is looked for before its start."""
+
+    def __init__(self, reader: Reader, start: Ref | None) -> None:
+        self._reader = reader
+        self.line = Line(lambda state: reader.deltas(state.ref))
+        self._parent: State | None = None
+        self._before: Mapping[str, Any] | None = {}
+        self._problem = ""
+        if start is not None:
+            self._parent = reader.state(start)
+            self._before = self.line.at(self._parent)
+
+    def on(self, some: Sequence[Ref]) -> Iterator[Pace]:
+        """The next checkpoints."""
+        makers = self._makers(some)
+        for ref in some:
+            yield self._pace(makers, ref)
+
+    def _pace(self, makers: Makers, ref: Ref) -> Pace:
+        parent_id = makers.lineage.parent(ref.checkpoint_id)
+        doubt, self._problem = self._problem, ""
+        if (missing := makers.lineage.missing(ref.checkpoint_id)) is not None:
+            self._before, doubt = None, f"its parent {missing} was never stored"
+        before, stored = self._before, makers.writes.get(parent_id or "", [])
+        try:
+            state = self._reader.state(ref)
+        except PayloadCorrupt as error:
+            self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
+            return Pace(ref, None, before, None, doubt=error.message)
+        credited = makers.credited(ref.checkpoint_id)
+        grown = credited is not None and state.source == "loop" and self._is_next(state, credited)
+        after = self.line.at(state, stored, grown=grown)
+        given = self._given(makers, ref, credited)
+        doubt = doubt or _doubt(makers, ref, credited)
+        self._parent, self._before = state, after
+        return Pace(ref, state, before, after, given, grown and before is not None, doubt)
+
+    def _is_next(self, state: State, credited: Sequence[TaskWrite]) -> bool:
+        if any(write.channel == ERROR_SOURCE for write in credited):  # which writes count is for handlers to say
+            return False
+        return self._parent is not None and state.step is not None and self._parent.step == state.step - 1
+
+    def _given(self, makers: Makers, ref: Ref, credited: Sequence[TaskWrite] | None) -> list[Given]:
+        if credited is None:
+            told = makers.note(ref.checkpoint_id)
+            nodes = list(outputs_by_node(told.outputs, told.source))
+            by = nodes[0] if len(nodes) == 1 else None
+            by_channel = values_by_channel(told.outputs, told.source)
+            return [Given(by or "", by, channel, value) for channel, some in by_channel.items() for value in some]
+        own = [write for write in credited if caller(path(write)) is None]
+        tasks = {write.task_id for write in own}
+        if len(tasks) == 1 or all(write.row.task_path for write in own):
+            return [Given(w.task_id, None if is_update(w) else makers.node(w), w.channel, w.value) for w in own]
+        parent_id = makers.lineage.parent(ref.checkpoint_id) or ""
+        ordered = acted(self._reader, ref._replace(checkpoint_id=parent_id))
+        return [Given(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
+
+    def _makers(self, some: Sequence[Ref]) -> Makers:
+        reader, (thread_id, ns, _) = self._reader, some[0]
+        makers = Makers(reader.lineage(thread_id, ns), ns)
+        ids = [ref.checkpoint_id for ref in some]
+        refs = [Ref(thread_id, ns, i) for i in makers.relatives(ids)]
+        notes = {ref.checkpoint_id: note(reader.value(p), ref.checkpoint_id) for ref, p in reader.saver.metadata(refs)}
+        makers.fill(notes, reader.writes_by_checkpoint(thread_id, ns, makers.sources(ids)))
+        return makers
+
+
+def _doubt(makers: Makers, ref: Ref, credited: Sequence[TaskWrite] | None) -> str:
+    """Why a checkpoint may hold something else than its writes make."""
+    told, parent = makers.note(ref.checkpoint_id), makers.lineage.parent(ref.checkpoint_id)
+    runs = [i for i in makers.lineage.children.get(parent or "", ()) if makers.note(i).source in ("loop", "")]
+    if credited is not None:
+        if any(write.channel == ERROR_SOURCE for write in credited):
+            return "which writes count was for error handlers to say"
+        if any(write.channel == ERROR for write in credited):
+            return "a task failed there before, and not all writes may be of the run that went on"
+        return "its parent has run several times, and may hold another run's writes" if len(runs) > 1 else ""
+    if told.outputs is not None:
+        return "only its metadata tells what was written"
+    if told.source == "fork":
+        return "a copy, which no writes make"
+    if told.source == "update":
+        return "an update whose writes are not stored"
+    if told.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
+        return "its parent's writes made another child"
+    return "" if told.source == "input" else "no writes are stored for it"

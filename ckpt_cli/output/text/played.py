@@ -1,0 +1,102 @@
+"""Recorded steps played again, as text: who wrote what, what it did to the state, and whether that was recorded."""
+
+from collections.abc import Iterator
+
+from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
+from ckpt_cli.output.line import Line, Page, Span, row
+from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.text.diff import changed, sides
+from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
+
+_MARKS: dict[str, Span] = {
+    "agrees": ("good", "✓ as recorded"),
+    "differs": ("bad", "✗ recorded otherwise"),
+    "unknown": ("muted", "? can't be told"),
+}
+_BY = {"input": "input", "update": "update"}
+_LEAST = 12  # cells for a value beside its reducer
+
+
+def played(view: PlayedView, page: Page) -> Iterator[Line]:
+    """Step by step on a screen; a row a write in a pipe."""
+    if page.width is None:
+        for step in view.steps:
+            yield from _rows(step, page)
+        return
+    yield from sides(view.before, view.after, page.width)
+    for step in view.steps:
+        yield []
+        yield from _step(step, page)
+    if view.count:
+        yield []
+        yield from _end(view, page.width)
+    else:
+        yield [("muted", "no steps: it is the same checkpoint")]
+
+
+def _step(step: PlayedStep, page: Page) -> Iterator[Line]:
+    width = page.width or 0
+    number = f"  step {step.step}" if step.step is not None else ""
+    head: Line = [("id", step.short), ("muted", number), ("", "  "), ("node", _who(step)), ("", "  ")]
+    yield fit([*head, _MARKS[step.verdict]], width)
+    if step.why:
+        yield from ([("", "  "), ("muted", part)] for part in wrap(step.why, max(width - 2, 20)))
+    column = max((cell_len(_node(task)) for task in step.tasks), default=0)
+    for task in step.tasks:
+        yield from _task(task, column, page)
+    yield from changed(step.changes, page, 2)
+
+
+def _who(step: PlayedStep) -> str:
+    if step.source in ("input", "update", "fork"):
+        return step.source
+    names = dict.fromkeys(task.node or "unknown node" for task in step.tasks)
+    return ", ".join(names) or "loop"
+
+
+def _node(task: PlayedTask) -> str:
+    return task.node or _BY.get(task.by, "unknown node")
+
+
+def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
+    """A task's writes, each with the reducer it went through; a task that wrote nothing says so."""
+    node = _node(task)
+    lines: list[Line] = [_write(write, column + 4, page) for write in task.writes]
+    if task.sends:
+        counts = {name: task.sends.count(name) for name in task.sends}
+        told = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
+        lines.append([("muted", "→ "), ("node", told)])
+    for place, line in enumerate(lines or [[("muted", "nothing")]]):
+        label = pad(node if place == 0 else "", max(column, cell_len(node)))
+        yield fit([("", "  "), ("node", label), ("", "  "), *line], page.width)
+
+
+def _write(write: PlayedWrite, used: int, page: Page) -> Line:
+    line: Line = [("key", write.channel), ("", "  ")]
+    reducer: Line = [("muted", f"  by {write.reducer}")] if write.reducer else []
+    room = (page.width or 0) - used - line_len(line) - line_len(reducer)
+    if room < _LEAST:
+        room, reducer = room + line_len(reducer), []
+    return [*line, ("value", brief(write.value, max(room, 1), reveal=page.reveal)), *reducer]
+
+
+def _end(view: PlayedView, width: int) -> Iterator[Line]:
+    if view.reducers:
+        told = f"Reducers: {', '.join(view.reducers)}"
+        yield from ([("muted", part)] for part in wrap(told, width))
+    words = {"agrees": "as recorded", "differs": "recorded otherwise", "unknown": "can't be told"}
+    counts = ", ".join(f"{count} {words[verdict]}" for verdict, count in view.verdicts.items())
+    steps = "1 step" if view.count == 1 else f"{view.count:,} steps"
+    yield [("", f"{steps} played: {counts}.")]
+
+
+def _rows(step: PlayedStep, page: Page) -> Iterator[Line]:
+    """Checkpoint, step, verdict, node, channel, reducer, value."""
+    first = (step.checkpoint_id, "" if step.step is None else str(step.step), step.verdict)
+    told = [
+        (_node(task), write.channel, write.reducer or "", brief(write.value, reveal=page.reveal))
+        for task in step.tasks
+        for write in task.writes
+    ]
+    for cells in told or [(_who(step), "", "", "")]:
+        yield row([("", cell)] for cell in (*first, *cells))

@@ -1,0 +1,178 @@
+"""``ckpt replay``: pending writes, and recorded steps played forward with ``--to``."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.model import Checkpoint
+from ckpt_cli.plans import mint
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.serde.codec import Codec
+from ckpt_cli.session import Session, Will
+from ckpt_cli.values.state import State
+from ckpt_cli.views.replay import PlayedView
+from tests import golden
+from tests.commands.asking import at
+from tests.graphs.building import line, on
+
+Database = Callable[[str], Path]
+
+LOOKS: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
+    "waiting": ("real", ("interrupt-multi",), {}),
+    "failed": ("legacy/py-1.2.22", ("err",), {}),
+    "passed": ("real", ("chat-linear", "step:1"), {}),
+    "to-commands": ("real", ("commands",), {"to": "@"}),
+    "to-chat": ("real", ("chat-linear", "step:2"), {"to": "step:5"}),
+    "to-forks": ("real", ("forks",), {"to": "branch:2"}),
+    "to-delta": ("real", ("delta", "@~4"), {"to": "@"}),
+    "to-subgraph": ("real", ("subgraph-interrupted",), {"to": "@", "ns": "child"}),
+    "to-same": ("real", ("forks", "@"), {"to": "@"}),
+    "to-lost": ("legacy/py-0.3.34", ("exit-mode",), {"to": "@"}),
+    "to-old": ("legacy/py-0.1.19", ("send",), {"to": "@"}),
+    "to-js": ("js", ("js-chat",), {"to": "step:2"}),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looks(name: str, database: Database) -> None:
+    """What is pending and what was recorded, on every kind of output."""
+    source, words, options = LOOKS[name]
+    golden.check(f"replay/{name}", at(database(source), replay, *words, **options))
+
+
+def test_the_plan_looks(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--commit --dry-run names what is kept, what is abandoned, and the row."""
+    monkeypatch.setattr(mint, "SystemRandom", lambda: Random(7))
+    session = Session(str(database("real")), clock=lambda: golden.NOW, will=Will(dry_run=True), changing=True)
+    try:
+        golden.check("replay/commit", replay(session, "interrupt-multi", commit=True))
+    finally:
+        session.close()
+
+
+def lines(reader: Reader) -> Iterator[tuple[str, str, str]]:
+    """Every line of a database: thread, namespace, tip; of the many alike ones a few."""
+    for thread in reader.saver.threads():
+        if thread.thread_id.startswith("small-") and len(thread.thread_id) > len("small-1"):
+            continue
+        for ns in reader.saver.namespaces(thread.thread_id):
+            for tip in reader.lineage(thread.thread_id, ns).tips:
+                yield thread.thread_id, ns, tip
+
+
+PATHED = ["real", "js", "old/sqlite-v03", "old/sqlite-v06"]
+PATHED += [f"legacy/{name}" for name in ("js-1.4.17", "py-0.3.21", "py-0.5.4", "py-0.6.11", "py-1.0.10", "py-1.2.22")]
+
+
+@pytest.mark.parametrize("name", PATHED)
+def test_what_libraries_recorded_is_what_the_writes_make(name: str, database: Database) -> None:
+    """No step of any real thread is told as recorded otherwise, and nearly all are proven to be as recorded."""
+    found: dict[str, int] = {}
+    with closing(open_file(database(name))) as saver:
+        session = Session(str(database(name)))
+        for thread, ns, tip in lines(Reader(saver, Codec())):
+            view = replay(session, thread, to=tip, ns=ns)
+            assert isinstance(view, PlayedView)
+            for step in view.steps:
+                assert step.verdict != "differs", (thread, ns, step)
+                found[step.verdict] = found.get(step.verdict, 0) + 1
+        session.close()
+    assert found["agrees"] > 20 * found.get("unknown", 0)
+
+
+def test_a_state_that_somebody_altered_is_found(tmp_path: Path) -> None:
+    """A value that no write made is told at its step and nowhere else, with the channel and the reducer."""
+    path, thread = tmp_path / "forged.sqlite", "t"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = line(SqliteSaver(connection), "a", "b", "c")
+        graph.invoke({"log": ["in"]}, on(thread))
+        graph.invoke({"log": ["again"]}, on(thread))
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        saver = SqliteSaver(connection)
+        tip = saver.get_tuple(on(thread))  # type: ignore[arg-type]
+        assert tip is not None and tip.parent_config is not None
+        state = {**tip.checkpoint, "channel_values": {**tip.checkpoint["channel_values"], "log": ["forged"]}}
+        saver.put(tip.parent_config, state, tip.metadata, {})  # type: ignore[arg-type]
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    view = at(path, replay, thread, to="@")
+    assert [step.verdict for step in view.steps][-1] == "differs"
+    assert {step.verdict for step in view.steps[:-1]} == {"agrees"}
+    assert view.steps[-1].otherwise == ["log"]
+    assert view.steps[-1].why == "log: not what append makes of the writes"
+
+
+def test_each_checkpoint_is_read_twice_at_most(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once to learn and once to play, however long the line is; no step is kept once it was taken."""
+    decoded: list[Any] = []
+    decode = Reader.decode
+
+    def counted(reader: Reader, one: Checkpoint) -> State:
+        decoded.append(one.row)
+        return decode(reader, one)
+
+    monkeypatch.setattr(Reader, "decode", counted)
+    session = Session(str(database("real")))
+    view = replay(session, "long-1000", to="@")
+    learned = len(decoded)
+    assert isinstance(view, PlayedView) and learned <= view.count
+    assert iter(view.steps) is view.steps
+    next(iter(view.steps))
+    assert len(decoded) - learned < 100
+    assert sum(1 for _ in view.steps) == view.count - 1
+    assert len(decoded) <= 2 * view.count
+    assert view.verdicts == {"agrees": view.count}
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["forks", "branch:1", "--to", "branch:2"], "is no ancestor of"),
+        (["forks", "@", "--to", "@^"], "hint: the other way round: ckpt replay forks 0d60aa --to c65df1"),
+        (["forks", "--to", "@", "--commit"], "--to only looks at what was recorded"),
+    ],
+)
+def test_what_can_not_be_played(
+    words: list[str], told: str, database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Steps lead down a line only, and --commit has no place there: exit 2, with what to do."""
+    assert run(["replay", *words, "-d", str(database("real"))]) == 2
+    said = capsys.readouterr().err
+    assert told in said and "hint: " in said
+
+
+def test_playing_is_looking(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written, neither into the database nor beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = database("real")
+    before, files = path.read_bytes(), sorted(path.parent.iterdir())
+    assert run(["replay", "forks", "--to", "@", "-d", str(path), "--json"]) == 0
+    assert (path.read_bytes(), sorted(path.parent.iterdir())) == (before, files)
+    assert not (tmp_path / "state").exists()
+
+
+def test_rows_are_streamed_as_json(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """--jsonl gives the steps of --json, one a line, and without --to the tasks."""
+    for words, rows in ((["forks", "--to", "@"], "steps"), (["interrupt-multi"], "tasks")):
+        line = ["replay", *words, "-d", str(database("real"))]
+        assert run([*line, "--json"]) == 0
+        whole = json.loads(capsys.readouterr().out)
+        assert run([*line, "--jsonl"]) == 0
+        assert [json.loads(one) for one in capsys.readouterr().out.splitlines()] == whole[rows]
+
+
+def test_a_reducer_can_be_said(database: Database) -> None:
+    """What a person says of a channel is what its writes are folded by."""
+    view = at(database("real"), replay, "commands", to="@", reducer=["seen=last"])
+    assert view.reducers[0] == "seen last value (as you say)"
+    assert {step.verdict for step in view.steps} == {"agrees", "differs"}
