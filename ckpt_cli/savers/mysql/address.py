@@ -1,0 +1,116 @@
+"""Where a database is, out of a URL: what the driver gets, and what may be shown of it."""
+
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from ckpt_cli.errors import UsageError
+
+_PORT = 3306
+_CONNECT_TIMEOUT = 5  # seconds
+_STATEMENT_TIMEOUT = 120  # seconds
+
+_NUMBERS = {"connect_timeout", "statement_timeout"}
+_FILES = {"ssl_ca", "ssl_cert", "ssl_key"}
+_FLAGS = {"ssl_verify_cert", "ssl_verify_identity", "ssl_disabled"}
+_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
+
+
+class Address(NamedTuple):
+    """What a URL names.
+
+    Attributes:
+        socket: path of a Unix socket; host and port then count for nothing.
+        tls: PyMySQL's ``ssl_…`` parameters.
+        connect_timeout: seconds.
+        statement_timeout: seconds that one statement may take.
+    """
+
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
+    socket: str
+    tls: dict[str, str | bool]
+    connect_timeout: int
+    statement_timeout: int
+
+    @property
+    def identity(self) -> str:
+        """The database by whatever user and options it was opened."""
+        return f"mysql://{self._place}"
+
+    @property
+    def location(self) -> str:
+        """The database as it may be shown."""
+        return f"mysql://{quote(self.user, safe='')}@{self._place}" if self.user else self.identity
+
+    @property
+    def _place(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host.lower()
+        socket = f"?unix_socket={self.socket}" if self.socket else ""
+        return f"{host}:{self.port}/{quote(self.database, safe='')}{socket}"
+
+
+def parse(url: str) -> Address:
+    """Read ``mysql://user:password@host:port/database?option=value``.
+
+    The options are those of LangGraph's own saver (``unix_socket``; langgraph-checkpoint-mysql 3.0, ``pymysql.py:
+    parse_conn_string``), PyMySQL's ``ssl_…``, ``ssl_mode`` as ``mysql`` knows it, and two times in seconds.
+
+    Raises:
+        UsageError: it names no database, or an option that isn't known.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "localhost", parts.port or _PORT
+    except ValueError as error:
+        hint = "in a password write @ as %40, / as %2F, # as %23, ? as %3F"
+        raise UsageError(f"not a URL of a MySQL database: {_without_words(str(error))}", hint=hint) from error
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    address = Address(
+        host=host,
+        port=port,
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        database=unquote(parts.path[1:]),
+        socket=options.pop("unix_socket", ""),
+        connect_timeout=_seconds(options, "connect_timeout", _CONNECT_TIMEOUT),
+        statement_timeout=_seconds(options, "statement_timeout", _STATEMENT_TIMEOUT),
+        tls=_tls(options),
+    )
+    options.pop("charset", None)  # SQLAlchemy's; it is always utf8mb4 here
+    if options:
+        known = sorted([*_NUMBERS, *_FILES, *_FLAGS, "ssl_mode", "unix_socket"])
+        raise UsageError(f"{address.location}: unknown option {min(options)!r}", hint=f"known: {', '.join(known)}")
+    if not address.database:
+        raise UsageError(f"{address.location}: no database in it", hint="mysql://user:password@host:3306/database")
+    return address
+
+
+def _without_words(reason: str) -> str:
+    """The reason without what was typed, which may be a piece of a password."""
+    return "its port is no number" if reason.startswith("Port") else "its host is malformed"
+
+
+def _seconds(options: dict[str, str], name: str, otherwise: int) -> int:
+    text = options.pop(name, str(otherwise))
+    if not text.isdecimal() or not 0 < int(text) < 1 << 24:
+        raise UsageError(f"{name}={text}: a whole number of seconds is wanted")
+    return int(text)
+
+
+def _tls(options: dict[str, str]) -> dict[str, str | bool]:
+    tls: dict[str, str | bool] = {name: options.pop(name) for name in sorted(_FILES) if name in options}
+    tls |= {name: options.pop(name).lower() in ("1", "true", "yes") for name in sorted(_FLAGS) if name in options}
+    mode = options.pop("ssl_mode", "preferred").lower()
+    if mode not in _MODES:
+        raise UsageError(f"ssl_mode={mode}: unknown", hint=f"known: {', '.join(_MODES)}")
+    if mode == "disabled":
+        tls["ssl_disabled"] = True
+    if mode.startswith("verify"):
+        tls["ssl_verify_cert"] = True
+        tls["ssl_verify_identity"] = mode == "verify_identity"
+    if mode == "required":
+        tls.setdefault("ssl_verify_cert", False)
+    return tls

@@ -1,0 +1,179 @@
+"""MySQL's and MariaDB's words for what `sql.engine.Engine` wants said.
+
+Ids compare by the server's collation, to which ``A`` and ``a``, all emoji, or ``x`` and ``x`` with a space may be one
+id. So every id is looked for twice: as the column compares it, which finds it in the index, and byte for byte.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import TypeVar
+
+from ckpt_cli.model import Row, Scalar
+from ckpt_cli.savers.mysql.connect import Connection
+from ckpt_cli.savers.mysql.schema import HASH, Schema
+from ckpt_cli.savers.sql.engine import Engine, Found
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, TABLES
+
+T = TypeVar("T")
+Words = Sequence[Scalar | list[Scalar]]
+
+_PROBES = (
+    "DELETE a, b, c FROM checkpoints a, checkpoint_blobs b, checkpoint_writes c WHERE FALSE",
+    "UPDATE checkpoints a, checkpoint_blobs b, checkpoint_writes c"
+    " SET a.thread_id = a.thread_id, b.thread_id = b.thread_id, c.thread_id = c.thread_id WHERE FALSE",
+    *(f"INSERT INTO {table} SELECT * FROM {table} WHERE FALSE" for table in TABLES),  # noqa: S608 - constants
+)
+"""What needs all rights that a plan may need, and does nothing."""
+
+AGAIN = "%=s"
+"""In a statement: the value of the last ``%s`` once more."""
+
+_TEXT = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
+
+
+class MySQLEngine(Engine):
+    """One open database."""
+
+    holds_nul = True
+
+    def __init__(self, connection: Connection, schema: Schema) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._exactly = "utf8mb4_nopad_bin" if connection.is_mariadb else "utf8mb4_0900_bin"
+
+    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Found]:  # noqa: ARG002
+        """The rows of one statement; every result is streamed."""
+        return self._connection.query(*repeated(sql, words))
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """One consistent snapshot."""
+        return self._connection.moment(look)
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """One serializable transaction: what is read in it stays as it is until its end."""
+        return self._connection.transaction(work, _PROBES)
+
+    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+        """Run one writing statement for many rows."""
+        rows = [repeated(sql, row) for row in words]
+        return self._connection.run_many(rows[0][0], [row for _, row in rows])
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+    def table(self, relation: str) -> str:
+        """In the database of the connection."""
+        return self.quoted(relation)
+
+    def quoted(self, name: str) -> str:
+        """In backticks: `blob` is a word of the language."""
+        return "`" + name.replace("`", "``").replace("%", "%%") + "`"
+
+    def json_text(self, path: str) -> str:
+        """Out of the header."""
+        return f"json_unquote(json_extract({self.quoted('checkpoint')}, '$.{path}'))"
+
+    def shown(self, relation: str, column: str, expression: str = "") -> str:  # noqa: ARG002
+        """As it is: the connection's character set holds every other, and JSON comes as text."""
+        return expression or self.quoted(column)
+
+    def versions(self) -> str:
+        """Out of the header."""
+        return f"json_extract({self.quoted('checkpoint')}, '$.channel_versions')"
+
+    def octets(self, column: str) -> str:
+        """Bytes, not characters."""
+        return f"length({column})"
+
+    def digest(self, column: str) -> str:
+        """The server's own SHA-256."""
+        return f"lower(sha2({column}, 256))"
+
+    def ordered(self, expression: str) -> str:
+        """By code points, which is by bytes, trailing spaces counted."""
+        return f"convert({expression} USING utf8mb4) COLLATE {self._exactly}"
+
+    def same(self, relation: str, column: str) -> str:
+        """By the index, and byte for byte; a namespace by its hash."""
+        if column == "checkpoint_ns" and self._schema.hashed:
+            return f"{HASH} = unhex(md5(%s))"
+        name = self.quoted(column)
+        if not self.folds(relation, column):
+            return f"{name} = %s"
+        return f"({name} = %s AND {self.ordered(name)} = {AGAIN})"
+
+    def among(
+        self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
+    ) -> tuple[str, list[Scalar | list[Scalar]]]:
+        """Rows that have all but the last column in common go together: each such group is one range of the index."""
+        *first, last = columns
+        parts: list[str] = []
+        words: list[Scalar | list[Scalar]] = []
+        for common, group in groupby(sorted(map(tuple, rows), key=_sortable), key=lambda row: row[:-1]):
+            values = [self.sought(relation, last, row[-1]) for row in group]
+            conditions = [self.same(relation, name) for name in first]
+            parts.append(" AND ".join([*conditions, self._one_of(relation, last, len(values))]))
+            words += [self.sought(relation, name, value) for name, value in zip(first, common, strict=True)]
+            words += values * (2 if self.folds(relation, last) else 1)
+        return f"({' OR '.join(f'({part})' for part in parts)})", words
+
+    def _one_of(self, relation: str, column: str, count: int) -> str:
+        if column == "checkpoint_ns" and self._schema.hashed:
+            return f"{HASH} IN ({', '.join(['unhex(md5(%s))'] * count)})"
+        name, places = self.quoted(column), ", ".join(["%s"] * count)
+        condition = f"{name} IN ({places})"
+        return f"{condition} AND {self.ordered(name)} IN ({places})" if self.folds(relation, column) else condition
+
+    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:  # noqa: ARG002
+        """Half a surrogate pair is in no column."""
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                return None
+        return value
+
+    def completed(self, relation: str, row: Row) -> Row:
+        """With the hash of its namespace, which the official saver looks for."""
+        if not self._schema.layout.has(relation, HASH) or HASH in row:
+            return row
+        digest = hashlib.md5(str(row["checkpoint_ns"]).encode(), usedforsecurity=False).digest()
+        return {**row, HASH: digest}
+
+    def canonical(self, texts: Sequence[str]) -> list[str]:
+        """MariaDB keeps JSON as it was written; MySQL is asked how it spells it."""
+        if self._schema.layout.columns[CHECKPOINTS]["checkpoint"].kind in _TEXT:
+            return list(texts)
+        asked = (self.query("SELECT cast(cast(%s AS JSON) AS CHAR CHARACTER SET utf8mb4)", [text]) for text in texts)
+        return [str(next(rows)[0]) for rows in asked]
+
+    def folds(self, relation: str, column: str) -> bool:
+        """Whether different texts may be equal in a column."""
+        collation = self._schema.collations.get((relation, column), "")
+        return bool(collation) and collation not in ("binary", "utf8mb4_0900_bin", "utf8mb4_nopad_bin")
+
+
+def _sortable(row: tuple[Scalar, ...]) -> tuple[tuple[str, Scalar], ...]:
+    return tuple((type(value).__name__, value) for value in row)
+
+
+def repeated(sql: str, words: Words) -> tuple[str, list[Scalar | list[Scalar]]]:
+    """A statement and its values as the driver takes them, where some values are wanted twice."""
+    places = _places(sql)
+    if not any(places):
+        return sql, list(words)
+    values: list[Scalar | list[Scalar]] = []
+    rest = iter(words)
+    for again in places:
+        values.append(values[-1] if again else next(rest))
+    return sql.replace(AGAIN, "%s"), values
+
+
+@lru_cache(maxsize=64)
+def _places(sql: str) -> list[bool]:
+    """Of every value in a statement, whether it is the one before it."""
+    pieces = sql.replace("%%", "").split("%")[1:]
+    return [piece.startswith("=s") for piece in pieces]

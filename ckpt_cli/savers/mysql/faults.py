@@ -1,0 +1,96 @@
+"""What a server's or the driver's error means to a person: one line, where it happened, and what to do.
+
+Error numbers are those of MySQL 8.0 (``share/messages_to_clients.txt``) and MariaDB 10.11 (``mysqld_error.h``); the
+driver's own begin at 2000 (PyMySQL 1.2, ``constants/CR.py``).
+"""
+
+import re
+
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.savers.mysql.address import Address
+
+_GONE = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
+"""Shut down, killed, or the wire is cut; 0 is PyMySQL's word for a closed connection."""
+
+_TOO_LONG = frozenset({1317, 1969, 3024})
+_DENIED = frozenset({1044, 1142, 1143, 1227, 1370})
+_READ_ONLY = frozenset({1290, 1792, 1836, 3032})
+_BUSY = frozenset({1205, 1213, 3572})
+_NO_FIT = {
+    1264: "a number is out of range",
+    1366: "text has characters the column can't hold",
+    1406: "text is longer than its column",
+    3140: "the server doesn't take it as JSON",
+    3988: "text has characters the column can't hold",
+    4025: "the server doesn't take it as JSON",
+}
+
+_CLASH = "ids that differ in case, accents or trailing spaces may be one id to this database's collation"
+
+_HINTS = {
+    1040: "the server has no connection left; try again",
+    1044: "this user may not open the database",
+    1045: "wrong user or password, or this user may not come from this host",
+    1049: "`mysql -e 'show databases'` lists what is there",
+    1129: "the server blocks this host after too many failed connections: `mysqladmin flush-hosts`",
+    1130: "the server takes no connections from this host",
+    1698: "this user logs in through the server's own machine only, without a password",
+    2003: "is the server running there, and does it listen on that address?",
+    2026: "ssl_mode=preferred connects with or without TLS, ssl_ca=FILE names whom to trust",
+}
+
+
+class Lost(DatabaseUnreachable):
+    """The connection was cut while it was in use; a read can be done again on a new one."""
+
+
+def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
+    """Why a database can't be opened or read."""
+    number, words = told(error)
+    if number in _GONE and "timed out" in words:
+        seconds = f"{address.statement_timeout} seconds, or {address.connect_timeout} while connecting"
+        return DatabaseUnreachable(
+            f"{address.location}: the server doesn't answer", hint=f"waited {seconds}; ?statement_timeout= sets it"
+        )
+    if number in _GONE:
+        return Lost(f"{address.location}: the connection was lost", hint="did the server stop? try again")
+    if number in _TOO_LONG:
+        hint = f"?statement_timeout=SECONDS allows more than {address.statement_timeout}"
+        return DatabaseUnreachable(f"{address.location}: a statement took too long", hint=hint)
+    if isinstance(error, RuntimeError):
+        return DatabaseUnreachable(f"{address.location}: {words}", hint="pip install 'PyMySQL[rsa]', or use TLS")
+    hint = "ask for SELECT on the database" if number in _DENIED else ""
+    return DatabaseUnreachable(f"{address.location}: {words}", hint=_HINTS.get(number, hint))
+
+
+def writing_fault(address: Address, error: Exception, relation: str = "") -> CkptError:
+    """Why a change was not made; the transaction is rolled back by whoever asks."""
+    number, words = told(error)
+    place = address.location
+    if number == 1062:
+        return Refused(f"a row of {relation} exists already; nothing was written", hint=_CLASH)
+    if number in _NO_FIT:
+        return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({words}); nothing was written")
+    if number in _DENIED:
+        return Refused(f"{place}: {words}; nothing was written", hint="this user may only read")
+    if number in _READ_ONLY:
+        return Refused(f"{place}: the server is read-only; nothing was written", hint="is it a replica?")
+    if number in _BUSY:
+        return Refused(f"{place}: somebody else is writing there; nothing was written", hint="try again")
+    if number == 1153:
+        hint = "SET GLOBAL max_allowed_packet on the server to more than the longest value twice"
+        return Failed(f"{place}: a row is longer than the server takes; nothing was written", hint=hint)
+    if number in _GONE:
+        return Failed(f"{place}: the connection was lost while writing", hint="`ckpt operations` tells what was done")
+    return Failed(f"{place}: {words}; nothing was written")
+
+
+def told(error: Exception) -> tuple[int, str]:
+    """The number of an error and its words, on one line; a failure to connect says only what the system said."""
+    number, words = 0, str(error)
+    if error.args and isinstance(error.args[0], int):
+        number, words = error.args[0], str(error.args[1] if len(error.args) > 1 else "")
+    cause = getattr(error, "original_exception", None)
+    if isinstance(cause, OSError):
+        words = f"can't connect: {cause.strerror or cause}"
+    return number, re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", words).strip()

@@ -1,0 +1,104 @@
+"""`MySQLSaver`: LangGraph's tables on MySQL and MariaDB behind the contract."""
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import chain
+from typing import ClassVar
+
+from ckpt_cli.model import Ref, Thread
+from ckpt_cli.savers.contract import About, Form, Totals
+from ckpt_cli.savers.mysql.address import parse
+from ckpt_cli.savers.mysql.connect import Connection
+from ckpt_cli.savers.mysql.engine import MySQLEngine
+from ckpt_cli.savers.mysql.listing import Head, Listing
+from ckpt_cli.savers.mysql.schema import Schema, detect, size
+from ckpt_cli.savers.sql.saver import SqlSaver
+
+
+def open_url(url: str) -> "MySQLSaver":
+    """Open ``mysql://user:password@host:3306/database``.
+
+    Raises:
+        UsageError: the URL isn't one.
+        DatabaseUnreachable: the server can't be reached or won't have us, or the database holds no checkpoints.
+    """
+    connection = Connection(parse(url))
+    try:
+        schema = connection.moment(lambda: detect(connection.address.location, connection.query))
+        return MySQLSaver(connection, schema)
+    except BaseException:
+        connection.abandon()
+        raise
+
+
+class MySQLSaver(SqlSaver):
+    """A database of any generation of langgraph-checkpoint-mysql."""
+
+    name: ClassVar[str] = "mysql"
+    form = Form(apart=True, inline=True, versions="text", metadata="json", body="json")
+
+    def __init__(self, connection: Connection, schema: Schema) -> None:
+        engine = MySQLEngine(connection, schema)
+        super().__init__(engine, schema.layout, _unwritable(schema))
+        self._connection = connection
+        self._schema = schema
+        self._listing = Listing(engine, schema)
+
+    @property
+    def identity(self) -> str:
+        """Host, port and database."""
+        return self._connection.address.identity
+
+    def about(self) -> About:
+        """The generation, the server, and whether its ids are told apart byte for byte."""
+        schema, connection = self._schema, self._connection
+        facts = {"server": f"{'MariaDB' if connection.is_mariadb else 'MySQL'} {connection.number}"}
+        facts["ids compare by"] = schema.collations.get(("checkpoints", "thread_id"), "")
+        if schema.others:
+            facts["other tables"] = ", ".join(schema.others)
+        if schema.is_newer:
+            facts["warning"] = f"schema {schema.layout.version} is newer than {schema.newest}, the last that is known"
+        letter = "G" if schema.layout.shallow else "F"
+        return About("MySQL", connection.address.location, schema.generation, letter, facts, size(connection.query))
+
+    def totals(self) -> Totals:
+        """Counts over the key indexes, ids that the server takes for one counted apart."""
+        ((checkpoints, oldest, newest),) = self._engine.query(self._sql.totals)
+        ((writes,),) = self._engine.query(self._sql_writes.total)
+        return Totals(self._listing.count(), checkpoints, writes, oldest, newest)
+
+    def threads(self) -> Iterator[Thread]:
+        """Skip from id to id in the key index; only the ids are sorted, by the server."""
+        mixed = self._listing.mixed()
+        apart = list(self._listing.apart(mixed))
+        rootless = [thread_id for thread_id, head in apart if head is None]
+        pairs = self._listing.heads(mixed)
+        first: list[Head] = []
+        for thread_id, head in pairs:
+            if head is not None:
+                first = [(thread_id, head)]
+                break
+            rootless.append(thread_id)
+        several = [*self._headed(rootless), *_rooted(apart)]
+        rest = _rooted(chain(first, pairs))
+        yield from merge(sorted(several, key=_head_id, reverse=True), rest, key=_head_id, reverse=True)
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """Skip from hash to hash in the key index."""
+        return sorted(self._listing.namespaces(self._thread(thread_id)))
+
+
+def _rooted(heads: Iterable[Head]) -> Iterator[Thread]:
+    return (Thread(thread_id, Ref(thread_id, "", head)) for thread_id, head in heads if head is not None)
+
+
+def _head_id(thread: Thread) -> str:
+    return thread.head.checkpoint_id
+
+
+def _unwritable(schema: Schema) -> str:
+    if schema.is_newer:
+        return f"its schema {schema.layout.version} is newer than {schema.newest}, the last that is known"
+    if schema.computed:
+        return "its server computes the hash of namespaces (schema 15 to 18)"
+    return ""
