@@ -45,12 +45,14 @@ def sqlite_file(database: str) -> Path | None:
     if _there(path := Path(database)):
         return path if path.is_file() else None
     url = _config()[1].get(database)
-    return None if url is None else sqlite_file(str(Path(url).expanduser()) if "://" not in url else url)
+    if not isinstance(url, str):
+        return None
+    return sqlite_file(url if "://" in url else str(Path(url).expanduser()))
 
 
 def names() -> list[str]:
     """The databases that the config file names."""
-    return sorted(_config()[1])
+    return sorted(name for name, url in _config()[1].items() if isinstance(url, str))
 
 
 def redact(text: str) -> str:
@@ -110,6 +112,8 @@ def _open_known(name: str) -> Saver | None:
     url = known.get(name)
     if url is None:
         return None
+    if not isinstance(url, str):
+        raise UsageError(f'{config}: {name} wants a line like {name} = "path or URL"')
     saver = _open_url(url) or _open_path(Path(url).expanduser(), url) or _open_attribute(url)
     if saver is None:
         raise DatabaseUnreachable(f"no such file: {redact(url)}", hint=f"{config} calls it {name}")
@@ -128,8 +132,8 @@ def _no_such(name: str) -> NoReturn:
     raise DatabaseUnreachable(f"no such file or database name: {redact(name)}", hint=hint, candidates=near)
 
 
-def _config() -> tuple[Path, dict[str, str]]:
-    """The config file and the names in it: ``[databases]``, ``name = "url or path"``."""
+def _config() -> tuple[Path, dict[str, object]]:
+    """The config file and what stands in it: ``[databases]``, ``name = "url or path"``, each judged when it is used."""
     home = os.environ.get("XDG_CONFIG_HOME")
     path = (Path(home) if home else Path("~/.config").expanduser()) / "ckpt" / "config.toml"
     try:
@@ -142,7 +146,7 @@ def _config() -> tuple[Path, dict[str, str]]:
         named = tomllib.loads(text).get("databases", {})
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
-    if not isinstance(named, dict) or not all(isinstance(url, str) for url in named.values()):
+    if not isinstance(named, dict):
         raise UsageError(f'{path}: [databases] wants lines like name = "url"')
     return path, named
 

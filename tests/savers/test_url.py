@@ -14,7 +14,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageE
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import kinds
 from ckpt_cli.savers.sqlite import create
-from ckpt_cli.savers.url import open_saver, redact
+from ckpt_cli.savers.url import names, open_saver, redact
 from tests.savers.writer import folder
 
 
@@ -126,6 +126,15 @@ def test_config_file_with_a_mistake(config: Callable[[str], None], text: str) ->
     error = refusal("prod")
     assert isinstance(error, UsageError)
     assert "config.toml" in error.message
+
+
+def test_one_bad_entry_of_the_config_file_disables_no_other(here: Path, config: Callable[[str], None]) -> None:
+    """Each entry is judged when it is named."""
+    made("x.sqlite")
+    config('[databases]\nbad = 3\ngood = "x.sqlite"\n')
+    assert found("good") == "x.sqlite"
+    assert names() == ["good"]
+    assert "bad = " in refusal("bad").message
 
 
 def test_nothing_of_that_name(here: Path, config: Callable[[str], None]) -> None:
