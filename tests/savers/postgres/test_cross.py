@@ -1,0 +1,44 @@
+"""The official Postgres saver and ckpt on the same database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres import PostgresSaver
+
+from tests.cross.backend import Backend, Fresh
+from tests.cross.look import Look
+from tests.cross.steps import Steps
+from tests.cross.travel import Travel
+from tests.servers.postgres import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def fresh(postgres: PostgresServer) -> Fresh:
+    """A database of its own each time."""
+
+    def give() -> Backend:
+        url = postgres.url(postgres.fresh())
+
+        @contextmanager
+        def official() -> Iterator[BaseCheckpointSaver[Any]]:
+            with PostgresSaver.from_conn_string(url) as saver:
+                yield saver
+
+        return Backend(url, official)
+
+    return give
+
+
+class TestLook(Look):
+    """Reading."""
+
+
+class TestTravel(Travel):
+    """Changing."""
+
+
+class TestSteps(Steps):
+    """Killed in the middle."""
