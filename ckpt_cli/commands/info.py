@@ -59,6 +59,8 @@ def _read_some(reader: Reader, view: InfoView) -> None:
                 formats[str(state.v)] += 1
         writes = reader.saver.writes(ref.thread_id, ref.ns, [ref.checkpoint_id], values=_WRITE)
         tags.update(write.payload.tag for write in writes if write.payload is not None)
+    if any("+" in tag for tag in tags):
+        view.key = "fits" if not view.locked else "wrong" if reader.codec.has_key else "missing"
     view.eras, view.encodings, view.formats = (
         dict(eras.most_common()),
         dict(tags.most_common()),

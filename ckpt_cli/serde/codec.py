@@ -30,6 +30,11 @@ class Codec:
             "mongo-pairs": lambda data: _pairs().decode(data, self.decode),
         }
 
+    @property
+    def has_key(self) -> bool:
+        """Whether it was given a key, right or wrong."""
+        return self._key is not None
+
     def decode(self, payload: Payload) -> Any:
         """A payload's value; what can't be decoded is a BROKEN node, at the top or where it stands.
 

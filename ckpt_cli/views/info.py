@@ -27,6 +27,7 @@ class InfoView(View):
         formats: checkpoint format (`v`) to sampled checkpoints.
         locked: sampled checkpoints that can't be read without the key.
         corrupt: sampled checkpoints that can't be read for another reason.
+        key: of an encrypted database, whether the key ``fits``, is ``wrong`` or ``missing``; null where none was needed.
     """
 
     verb: ClassVar[str] = "info"
@@ -49,3 +50,4 @@ class InfoView(View):
     formats: dict[str, int] = field(default_factory=dict)
     locked: int = 0
     corrupt: int = 0
+    key: str | None = None

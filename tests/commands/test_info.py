@@ -65,9 +65,11 @@ def test_counts_and_times_stand_for_every_generation(name: str, database: Databa
 
 @pytest.mark.parametrize("name", KEYS)
 def test_encryption_is_seen(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the key it says how many can't be read; with it, that the key fits."""
+    """Without the key, or with a wrong one, it says so and how many can't be read; with it, that the key fits."""
     path = database(name)
-    assert look(path).locked > 0
+    assert (look(path).locked > 0, look(path).key) == (True, "missing")
+    monkeypatch.setenv("LANGGRAPH_AES_KEY", "x" * 16)
+    assert (look(path).locked > 0, look(path).key) == (True, "wrong")
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS[name].decode())
-    assert look(path).locked == 0
+    assert (look(path).locked, look(path).key) == (0, "fits")
     assert any(tag.endswith("+aes") for tag in look(path).encodings)

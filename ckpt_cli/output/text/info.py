@@ -72,6 +72,7 @@ def _encryption(view: InfoView) -> Span:
     if not ciphers:
         return "", "none seen"
     if view.locked:
-        locked = f"{view.locked:,} of {view.sampled:,} checkpoints read need the right key (--key-env NAME)"
-        return "bad", f"{', '.join(ciphers)}; {locked}"
+        some = f"{view.locked:,} of {view.sampled:,} checkpoints read"
+        why = f"the key doesn't fit {some}" if view.key == "wrong" else f"no key was given, {some} need one"
+        return "bad", f"{', '.join(ciphers)}; {why} (--key-env NAME)"
     return "good", f"{', '.join(ciphers)}; the key fits"
