@@ -17,7 +17,7 @@ from ckpt_cli.values.same import same
 TAG = "mongo-pairs"
 
 _NEW = Payload("bytes", b"")
-"""What is followed where there is nothing: values become msgpack, ``null`` or ``bytes``, as checkpoint 4.3 makes them."""
+"""What is followed where there is nothing: msgpack, ``null`` or ``bytes`` come of it, as checkpoint 4.3 makes them."""
 
 
 def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:

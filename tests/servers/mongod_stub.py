@@ -14,7 +14,7 @@ import signal
 import socketserver
 import struct
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -24,6 +24,9 @@ import bson
 import mongomock
 import mongomock.aggregate
 from bson.codec_options import CodecOptions
+from mongomock.collection import Collection
+from mongomock.filtering import filter_applies
+from mongomock.store import CollectionStore
 
 Document = dict[str, Any]
 
@@ -174,11 +177,13 @@ class Stub:
         for number in c.get("cursors", []):
             self.cursors.pop(int(number), None)
         none: list[int] = []
-        return {"cursorsKilled": c["cursors"], "cursorsNotFound": none, "cursorsAlive": none, "cursorsUnknown": none}
+        return {"cursorsKilled": c["cursors"], "cursorsNotFound": none, "cursorsAlive": none, "ok": 1.0}
 
     def do_aggregate(self, db: str, c: Document) -> Document:
         client, at = self.reading(c)
-        found = client[db][c["aggregate"]].aggregate(c.get("pipeline", [])) if isinstance(c["aggregate"], str) else []
+        collection, stages = client[db][c["aggregate"]], list(c["pipeline"])
+        where = stages.pop(0)["$match"] if stages and "$match" in stages[0] else {}
+        found = mongomock.aggregate.process_pipeline(list(collection.find(where)), client[db], stages, None)
         return self.batch(found, f"{db}.{c['aggregate']}", (c.get("cursor") or {}).get("batchSize"), at)
 
     def do_count(self, db: str, c: Document) -> Document:
@@ -326,7 +331,7 @@ class Stub:
 
 
 def _know_sizes() -> None:
-    """Mongomock knows no ``$binarySize``; it is found where expressions are parsed."""
+    """Measure in pipelines: mongomock has no ``$binarySize``; this is where it parses expressions."""
     parser = mongomock.aggregate._Parser
     parse = parser.parse
 
@@ -339,6 +344,32 @@ def _know_sizes() -> None:
         return parse(self, expression)
 
     parser.parse = sized
+
+
+def _find_by_thread() -> None:
+    """Look a thread's documents up: mongomock walks over all documents for every filter, and for every unique index."""
+    walk, put = Collection._iter_documents, CollectionStore.__setitem__
+
+    def remember(self: Any, key: Any, document: Document) -> None:
+        put(self, key, document)
+        by_thread = self.__dict__.setdefault("by_thread", {})
+        by_thread.setdefault(repr(document.get("thread_id")), {})[key] = None
+
+    def found(self: Any, where: Document) -> Iterator[Document]:
+        threads = where.get("thread_id")
+        wanted = threads.get("$in") if isinstance(threads, dict) else None if threads is None else [threads]
+        if wanted is None and set(where) == {"$or"}:
+            seen: dict[Any, Document] = {}
+            for clause in where["$or"]:
+                seen |= {repr(document["_id"]): document for document in self._iter_documents(clause)}
+            return iter(seen.values())
+        if wanted is None:
+            return iter(walk(self, where))
+        stored = self._store._documents
+        keys = [key for one in wanted for key in self._store.__dict__.get("by_thread", {}).get(repr(one), ())]
+        return (stored[key] for key in keys if key in stored and filter_applies(where, stored[key]))
+
+    Collection._iter_documents, CollectionStore.__setitem__ = found, remember
 
 
 class Handler(socketserver.BaseRequestHandler):
@@ -410,5 +441,6 @@ if __name__ == "__main__":
     words.add_argument("--keep", type=Path)
     given = words.parse_args()
     _know_sizes()
+    _find_by_thread()
     stub = Stub(given.port, replica_set=given.replica_set, read_only=given.read_only, keep=given.keep)
     Server(stub).serve_forever()

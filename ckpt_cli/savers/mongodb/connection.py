@@ -1,5 +1,6 @@
 """The connection to a server: what is found where, and the sessions in which it is read and changed."""
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
@@ -24,6 +25,8 @@ _VALUES: CodecOptions[Document] = CodecOptions(
 )
 _SNAPSHOTS = 13  # the wire version of MongoDB 5.0, which reads snapshots outside transactions
 _NO_OPERATOR = (168, 31325, 15999, 51276)
+
+logging.getLogger("pymongo").addHandler(logging.NullHandler())  # else what fails in its threads is on stderr
 
 
 class Connection:
