@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.savers.contract import About, Form, Totals
@@ -22,13 +22,7 @@ def open_url(url: str) -> "MySQLSaver":
         UsageError: the URL isn't one.
         DatabaseUnreachable: the server can't be reached or won't have us, or the database holds no checkpoints.
     """
-    connection = Connection(parse(url))
-    try:
-        schema = connection.moment(lambda: detect(connection.address.location, connection.query))
-        return MySQLSaver(connection, schema)
-    except BaseException:
-        connection.abandon()
-        raise
+    return MySQLSaver.at(url)
 
 
 class MySQLSaver(SqlSaver):
@@ -43,6 +37,17 @@ class MySQLSaver(SqlSaver):
         self._connection = connection
         self._schema = schema
         self._listing = Listing(engine, schema)
+
+    @classmethod
+    def at(cls, url: str) -> Self:
+        """See `open_url`."""
+        connection = Connection(parse(url))
+        try:
+            schema = connection.moment(lambda: detect(connection.address.location, connection.query))
+            return cls(connection, schema)
+        except BaseException:
+            connection.abandon()
+            raise
 
     @property
     def identity(self) -> str:
