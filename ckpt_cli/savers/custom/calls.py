@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -73,6 +72,7 @@ def row_of(found: CheckpointTuple) -> CheckpointRow:
     )
 
 
-def _config(thread_id: str, ns: str | None, checkpoint_id: str | None = None) -> RunnableConfig:
+def _config(thread_id: str, ns: str | None, checkpoint_id: str | None = None) -> Any:
+    """A ``RunnableConfig`` of LangChain."""
     named = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}
     return {"configurable": {key: value for key, value in named.items() if value is not None}}
