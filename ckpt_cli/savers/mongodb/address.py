@@ -59,7 +59,7 @@ def parsed(url: str) -> Address:
         UsageError: it isn't one; no part of it is repeated, since any could be a password.
     """
     match = _URL.fullmatch(url)
-    if match is None or not match[2].rpartition("@")[2]:
+    if match is None or not match[2].rpartition("@")[2] or "@" in (match[3] or "") + (match[4] or ""):
         hint = "mongodb://user:password@host:27017/database; a password with special characters needs them %-escaped"
         raise UsageError("that is no valid MongoDB URL", hint=hint)
     scheme, authority, path, query = match[1].lower(), match[2], match[3] or "", match[4] or ""

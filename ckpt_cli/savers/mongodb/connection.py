@@ -38,9 +38,13 @@ class Connection:
         self._session: Any = None
         self._inside = False
         self._measures = True
-        with explained(address.location):
-            self.hello: Document = self._client.admin.command("hello")
-            self.version = str(self._client.server_info().get("version", ""))
+        try:
+            with explained(address.location):
+                self.hello: Document = self._client.admin.command("hello")
+                self.version = str(self._client.server_info().get("version", ""))
+        except BaseException:
+            self._client.close()
+            raise
         self._db = self._client.get_database(address.database, codec_options=_VALUES)
 
     @property

@@ -1,0 +1,82 @@
+"""A small database, and what is said to its server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.mongodb import MongoDBSaver
+from pymongo import MongoClient, monitoring
+
+from ckpt_cli.model import Plan
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.mongodb import connection, open_url
+from tests.savers.mongodb.records import MongoSamples
+from tests.servers.mongodb import Mongo
+
+SAMPLES = MongoSamples()
+
+
+class Said(monitoring.CommandListener):
+    """Every command that reads documents, as it was sent."""
+
+    def __init__(self) -> None:
+        self.commands: list[dict[str, Any]] = []
+
+    def started(self, event: Any) -> None:
+        if event.command_name in ("find", "aggregate", "getMore", "count", "distinct"):
+            self.commands.append(dict(event.command))
+
+    def succeeded(self, event: Any) -> None:
+        pass
+
+    def failed(self, event: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> Said:
+    """What is sent from now on by clients that ckpt makes."""
+    said = Said()
+    client: Any = connection.MongoClient
+    monkeypatch.setattr(connection, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
+    return said
+
+
+def filled(url: str, name: str, *records: Any) -> None:
+    """An existing database gets LangGraph's collections and some records."""
+    with MongoClient(url) as client:
+        MongoDBSaver(client, name)
+    saver = open_url(f"{url}/{name}")
+    try:
+        saver.apply(Plan("given", records))
+    finally:
+        saver.close()
+
+
+def two_steps(thread_id: str = "t") -> list[Any]:
+    """A thread of two checkpoints with a write on each."""
+    return [
+        SAMPLES.checkpoint(thread_id, "1"),
+        SAMPLES.write(thread_id, "1"),
+        SAMPLES.checkpoint(thread_id, "2", parent_id="1"),
+        SAMPLES.write(thread_id, "2"),
+    ]
+
+
+@pytest.fixture
+def given(mongo: Mongo, mongo_database: Callable[[], str]) -> str:
+    """The URL of a database with one thread."""
+    name = mongo_database()
+    filled(mongo.url, name, *two_steps())
+    return mongo.database(name)
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Saver]:
+    """A saver, closed afterwards."""
+    saver = open_url(url)
+    try:
+        yield saver
+    finally:
+        saver.close()

@@ -1,0 +1,106 @@
+"""How many statements MongoDB is asked, and that listings never ask for values."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from ckpt_cli.model import Payload, Ref
+from tests.savers.mongodb.conftest import SAMPLES, Said, filled, opened
+from tests.servers.mongodb import Mongo
+
+
+@pytest.fixture(scope="module")
+def sizes(mongo: Mongo, mongo_database: Callable[[], str]) -> list[str]:
+    """A database with few records, and one with many times as many (still below a page)."""
+    urls = []
+    for threads, steps in ((2, 3), (20, 40)):
+        name = mongo_database()
+        records = [
+            record
+            for thread in range(threads)
+            for step in range(steps)
+            for record in (
+                SAMPLES.checkpoint(f"t-{thread}", f"{step:03}", ns="" if thread else "sub"),
+                SAMPLES.write(f"t-{thread}", f"{step:03}", ns="" if thread else "sub"),
+            )
+        ]
+        filled(mongo.url, name, *records)
+        urls.append(mongo.database(name))
+    return urls
+
+
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "threads": lambda saver: list(saver.threads()),
+    "thread": lambda saver: saver.thread("t-0"),
+    "namespaces": lambda saver: saver.namespaces("t-1"),
+    "rows": lambda saver: list(saver.rows("t-1")),
+    "newest": lambda saver: saver.newest("t-1", "", 5),
+    "row": lambda saver: saver.row(Ref("t-1", "", "001")),
+    "metadata": lambda saver: list(saver.metadata([row.ref for row in saver.rows("t-1", "")])),
+    "writes": lambda saver: list(saver.writes("t-1", values=0)),
+    "writes of some": lambda saver: list(saver.writes("t-1", "", ["000", "001", "002"], values=0)),
+    "totals": lambda saver: saver.totals(),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_statements_do_not_grow(name: str, sizes: list[str], said: Said) -> None:
+    """A listing asks as often in a large database as in a small one, but for the pages of an answer, and no value."""
+    counts = []
+    for url in sizes:
+        with opened(url) as saver:
+            said.commands.clear()
+            assert saver.moment(lambda saver=saver: LOOKS[name](saver))
+        counts.append(sum("getMore" not in command for command in said.commands))
+        assert not [command for command in said.commands if shows_values(command)]
+    assert counts[0] == counts[1] <= 4
+
+
+def shows_values(command: dict[str, Any]) -> bool:
+    """Whether an answer would carry checkpoints or the values of writes; their sizes may be asked for."""
+    if "getMore" in command:
+        return False
+    if "find" in command:
+        return not command["projection"] or bool({"checkpoint", "value"} & set(command["projection"]))
+    stages = [stage for stage in command["pipeline"] if "$project" in stage]
+    shown = {key for stage in stages for key in stage["$project"]}
+    counted = any("$group" in stage or "$count" in stage for stage in command["pipeline"])
+    return not (stages or counted) or bool({"checkpoint", "value"} & shown)
+
+
+def test_checkpoints_come_in_growing_pages(sizes: list[str], said: Said) -> None:
+    """Forty checkpoints are four, sixteen and twenty; from many threads as from one."""
+    with opened(sizes[1]) as saver:
+        refs = [Ref(f"t-{1 + at % 19}", "", f"{at:03}") for at in range(40)]
+        said.commands.clear()
+        assert [c.row.ref for c in saver.checkpoints(refs)] == refs
+    assert len([command for command in said.commands if "find" in command]) == 3
+
+
+def test_large_checkpoints_come_one_at_a_time(mongo: Mongo, mongo_database: Callable[[], str], said: Said) -> None:
+    """Pages are bounded by bytes as well as by number."""
+    name = mongo_database()
+    filled(
+        mongo.url,
+        name,
+        *(SAMPLES.checkpoint("t", f"{n:02}", payload=Payload("bytes", b"x" * (3 << 20))) for n in range(12)),
+    )
+    with opened(mongo.database(name)) as saver:
+        said.commands.clear()
+        assert len(list(saver.checkpoints([Ref("t", "", f"{n:02}") for n in range(12)]))) == 12
+    assert [len(c["filter"]["checkpoint_id"]["$in"]) for c in said.commands if "find" in c] == [4, 2, 2, 2, 2]
+
+
+def test_long_values_stay_on_the_server(given: str, said: Said) -> None:
+    """A value above the limit isn't sent: the server measures it and leaves it out."""
+    with MongoClient(given) as client:
+        writes = client.get_default_database()["checkpoint_writes"]
+        writes.update_one({"checkpoint_id": "1"}, {"$set": {"value": b"x" * 5000}})
+    with opened(given) as saver:
+        said.commands.clear()
+        assert next((w.size, w.payload) for w in saver.writes("t", values=100)) == (5000, None)
+    assert said.commands[0]["pipeline"][-1]["$project"]["value"] == {
+        "$cond": [{"$lte": [{"$binarySize": "$value"}, 100]}, "$value", None]
+    }
