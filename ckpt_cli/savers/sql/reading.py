@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import groupby
+from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
 from ckpt_cli.savers.contract import Saver, Totals
@@ -22,6 +23,8 @@ _FEW = 20  # checkpoints whose writes are fetched at once
 
 class SqlReading(Saver):
     """Rows in, records out; what changes rows is `sql.saver.SqlSaver`."""
+
+    page = 100
 
     def __init__(self, engine: Engine, layout: Layout) -> None:
         self._engine = engine
@@ -87,6 +90,13 @@ class SqlReading(Saver):
         for found in self._engine.query(self._sql.rows + only + self._sql.rows_end, words, stream=True):
             yield CheckpointRow(thread_id, *found)
 
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """Those of many threads by one statement."""
+        for page in pages(thread_ids, _NAMES):
+            condition, words = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
+            statement = self._sql.parents + condition + self._sql.rows_of_end
+            yield from (CheckpointRow(*row) for row in self._engine.query(statement, words, stream=True))
+
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """Walk the key index backwards."""
         found = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
@@ -143,14 +153,19 @@ class SqlReading(Saver):
             condition, more = self._engine.among(WRITES, ("checkpoint_id",), [(name,) for name in page])
             yield from self._writes(thread_id, f"{only} AND {condition}", [*words, *more], stream=len(page) > _FEW)
 
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """Those of checkpoints of many threads by one statement."""
+        for page in pages(sorted(set(refs)), _NAMES):
+            condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
+            words = [_EVERYTHING if values is None else values, *more]
+            statement = self._sql_writes.named + condition + self._sql_writes.end
+            yield from (_write(*row) for row in self._engine.query(statement, words, stream=len(page) > _FEW))
+
     def _writes(
         self, thread_id: str, only: str, words: Sequence[Scalar | list[Scalar]], *, stream: bool
     ) -> Iterator[Write]:
         statement = self._sql_writes.some + only + self._sql_writes.end
-        for ns, own, path, task, idx, channel, tag, size, value in self._engine.query(statement, words, stream=stream):
-            unread = size is not None and value is None
-            payload = None if unread else Payload(tag or "", bytes(value or b""))
-            yield Write(thread_id, ns, own, task, idx, channel, path, payload, size or 0)
+        yield from (_write(thread_id, *row) for row in self._engine.query(statement, words, stream=stream))
 
     def _named(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[Found]:
         """The rows of some checkpoints; in a shallow layout of their namespaces, whichever checkpoint stands there."""
@@ -177,6 +192,13 @@ def _checkpoint(row: Found, channels: dict[str, Payload]) -> Checkpoint:
     thread_id, ns, checkpoint_id, parent_id, header, metadata = row
     skeleton = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
     return Checkpoint(skeleton, Payload("json", header.encode()), Payload("json", metadata.encode()), channels)
+
+
+def _write(thread_id: str, *row: Any) -> Write:
+    ns, own, path, task, idx, channel, tag, size, value = row
+    unread = size is not None and value is None
+    payload = None if unread else Payload(tag or "", bytes(value or b""))
+    return Write(thread_id, ns, own, task, idx, channel, path, payload, size or 0)
 
 
 def _head_id(thread: Thread) -> str:

@@ -65,6 +65,7 @@ class OfCheckpoints:
         self.in_ns = f" AND {engine.same(CHECKPOINTS, 'checkpoint_ns')}"
         self.rows = f"SELECT {ns}, {own}, {parent} FROM {table} WHERE {here}"
         self.rows_end = f" ORDER BY {engine.ordered(ns)}, {engine.ordered(own)}"
+        self.rows_of_end = f" ORDER BY {engine.ordered(thread)}, {engine.ordered(ns)}, {engine.ordered(own)}"
         self.newest = f"SELECT {own}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
         self.parents = f"SELECT {place}, {parent} FROM {table} WHERE "
         self.metadata = f"SELECT {place}, {shown('metadata')} FROM {table} WHERE "
@@ -87,6 +88,7 @@ class OfWrites:
         order = [
             engine.ordered(column) for column in (ns, own, *([path] if layout.task_paths else []), shown("task_id"))
         ]
+        self.named = f"SELECT {shown('thread_id')}, {columns} FROM {engine.table(WRITES)} WHERE "
         self.some = f"SELECT {columns} FROM {engine.table(WRITES)} WHERE {engine.same(WRITES, 'thread_id')}"
         self.in_ns = f" AND {engine.same(WRITES, 'checkpoint_ns')}"
         self.end = f" ORDER BY {', '.join(order)}, idx"
