@@ -2,9 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
-from ckpt_cli.history.reducers import ABSENT, REDUCERS, Evidence, Reducer, Step, Unfit, explains
+from ckpt_cli.history.reducers import (
+    ABSENT,
+    MESSAGES,
+    REDUCERS,
+    Evidence,
+    Reducer,
+    Shorthand,
+    Step,
+    Unfit,
+    agree,
+    as_message,
+    explains,
+)
+from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
 _SHORT = {
@@ -33,18 +47,20 @@ class Tally:
     faded: bool = False
     kept: bool = False
     _explained: list[int] = field(default_factory=lambda: [0] * len(REDUCERS))
+    _merging: "Merging" = field(default_factory=lambda: Merging())
 
     def add(self, step: Step) -> None:
         """Take in one more step."""
         if step.writes:
             self.steps += 1
             for place, reducer in enumerate(REDUCERS):
-                self._explained[place] += explains(reducer, step)
+                fits = self._merging.explains(step) if reducer is MESSAGES else explains(reducer, step)
+                self._explained[place] += fits
         elif step.before is not ABSENT and step.before != []:
-            if same(step.before, step.after):
-                self.kept = True
-            elif step.after is ABSENT or step.after == []:
+            if step.after is ABSENT or step.after == []:
                 self.faded = True
+            elif not self.kept:
+                self.kept = same(step.before, step.after)
 
     @property
     def candidates(self) -> list[Evidence]:
@@ -65,6 +81,55 @@ class Tally:
             return self.candidates
         place = self._explained.index(most)
         return [Evidence(REDUCERS[place], most, self.steps)]
+
+
+class Merging:
+    """Whether a message merge explains steps that are told one after the other.
+
+    Of a list that only grows, what stays is known from the step before: a long conversation isn't parsed at each step.
+    """
+
+    def __init__(self) -> None:
+        self._held: Any = None
+        self._ids: set[str] = set()
+
+    def explains(self, step: Step) -> bool:
+        """As `reducers.explains` with `MESSAGES`."""
+        before = [] if step.before is ABSENT else step.before
+        if not self._holds(before) and not self._know(before):
+            return explains(MESSAGES, step)
+        if (added := self._added(before, step)) is not None:
+            self._held, self._ids = step.after, self._ids | added
+            return True
+        self._held = None
+        return explains(MESSAGES, step)
+
+    def _holds(self, before: Any) -> bool:
+        held = self._held
+        return type(before) is list and held is not None and len(before) == len(held) and all(map(is_, before, held))
+
+    def _know(self, before: Any) -> bool:
+        told = [as_message(item) if isinstance(item, Node) else None for item in before] if type(before) is list else []
+        if type(before) is not list or any(one is None or one.role == "remove" for one in told):
+            return False
+        ids = [one.id for one in told if one is not None and one.id]
+        self._held, self._ids = before, set(ids)
+        return len(ids) == len(self._ids)
+
+    def _added(self, before: list[Any], step: Step) -> set[str] | None:
+        """The ids of what was put behind all that stays; None where something else was done."""
+        new = [item for write in step.writes for item in (write if isinstance(write, list) else [write])]
+        after, end = step.after, len(before)
+        if not isinstance(after, list) or len(after) != end + len(new) or not all(map(is_, before, after)):
+            return None
+        told = [as_message(item) for item in new]
+        named = [one.id for one in told if one is not None and one.id]
+        if any(one is None or one.role == "remove" for one in told) or not self._ids.isdisjoint(named):
+            return None
+        made = [item if isinstance(item, Node) else Shorthand(item) for item in new]
+        if len(set(named)) < len(named) or not agree(made, after[end:]):
+            return None
+        return {one.id for item in after[end:] if (one := as_message(item)) is not None and one.id}
 
 
 def named(name: str) -> Reducer | None:

@@ -229,7 +229,7 @@ def agree(made: Any, recorded: Any) -> bool:
         return True
     if not isinstance(made, list) or not isinstance(recorded, list) or len(made) != len(recorded):
         return False
-    return all(same(a, b) or _same_but_id(a, b) for a, b in zip(made, recorded, strict=True))
+    return all(a is b or same(a, b) or _same_but_id(a, b) for a, b in zip(made, recorded, strict=True))
 
 
 def _same_but_id(made: Any, recorded: Any) -> bool:

@@ -20,6 +20,7 @@ LEVELS = 400
 
 _SHALLOW = 100  # bytes that may open a container, in a payload whose objects need no tracking
 _COPIES = 64 << 20  # bytes that looking into all objects may copy, beside 8 times the size of the value
+_PART = 4096  # bytes in which openers are counted at a time
 _MEMO = 16 << 20  # bytes of payloads whose nodes are remembered
 _MEMO_EACH = 64 << 10
 
@@ -52,8 +53,13 @@ class _Unsettled(NamedTuple):
 
 
 def _is_shallow(data: bytes) -> bool:
-    openers = len(data) - len(data.translate(None, _OPENERS))
-    return openers <= _SHALLOW and openers * len(data) <= _COPIES
+    left = min(_SHALLOW, _COPIES // max(len(data), 1))
+    for at in range(0, len(data), _PART):  # a long payload tells by its beginning
+        part = data[at : at + _PART]
+        left -= len(part) - len(part.translate(None, _OPENERS))
+        if left < 0:
+            return False
+    return True
 
 
 def _is_within(box: list[Any], levels: int) -> bool:

@@ -21,7 +21,7 @@ def same(a: Any, b: Any) -> bool:
         elif isinstance(a, list | tuple):
             if len(a) != len(b):
                 return False
-            stack.extend(zip(a, b, strict=True))
+            stack.extend(pair for pair in zip(a, b, strict=True) if pair[0] is not pair[1])
         elif isinstance(a, Node):
             if not _nodes(a, b, stack):
                 return False

@@ -1,0 +1,69 @@
+"""Learning reducers step by step gives what looking at every step by itself gives."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ckpt_cli.history.learning import Merging, Tally
+from ckpt_cli.history.reducers import ABSENT, APPEND, LAST, MESSAGES, REDUCERS, REMOVE_ALL, Step, Unfit, explains
+from tests.history.recorded import message
+
+IDS = st.sampled_from(["1", "2", "3", None])
+SAID = st.builds(message, st.sampled_from("abc"), IDS)
+GONE = st.builds(lambda named: message("", named, "remove"), st.sampled_from(["1", "2", REMOVE_ALL]))
+OTHER = st.sampled_from(["text", ["user", "hi"], {"__overwrite__": []}, 5])
+WRITE = st.lists(st.one_of(SAID, SAID, SAID, GONE, OTHER), max_size=2) | SAID | OTHER
+
+
+def after(before: Any, writes: list[Any]) -> Any:
+    """What the real merge would leave, with ids for what has none; what was there where it can't."""
+    try:
+        made = MESSAGES.step(before, writes)
+    except Unfit:
+        return before
+    return [
+        message(item.given if isinstance(item.given, str) else "hi", "new") if hasattr(item, "given") else item
+        for item in made
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.lists(WRITE, min_size=1, max_size=2), st.sampled_from(["kept", "cut", "doubled"])), max_size=6
+    )
+)
+def test_a_growing_conversation_is_judged_as_each_step_alone(line: list[tuple[list[Any], str]]) -> None:
+    """What is remembered of the steps before never changes the answer, whatever was written and recorded."""
+    merging, before = Merging(), ABSENT
+    for writes, recorded in line:
+        now = after(before, writes)
+        if isinstance(now, list) and now and recorded != "kept":
+            now = now[:-1] if recorded == "cut" else [*now, now[-1]]
+        step = Step(before, writes, now)
+        assert merging.explains(step) == explains(MESSAGES, step)
+        before = now
+
+
+def test_the_likeliest_reducer_is_told_where_one_step_speaks_against_it() -> None:
+    """One altered step leaves no candidate, and the reducer of all others is still known."""
+    steps = [Step([n], [[n + 1]], [n, n + 1]) for n in range(5)]
+    tally = Tally()
+    for step in [*steps, Step([1], [[2]], ["forged"])]:
+        tally.add(step)
+    assert tally.candidates == []
+    [best] = tally.likely
+    assert (best.reducer, best.explained, best.steps, best.holds) == (APPEND, 5, 6, False)
+
+
+def test_the_candidates_are_those_that_explain_every_step() -> None:
+    """As `reducers.learn` finds them; without steps there are none, told or likely."""
+    steps = [Step(1, [2], 2), Step(2, [7], 7)]
+    tally = Tally()
+    assert tally.candidates == tally.likely == []
+    for step in steps:
+        tally.add(step)
+    fitting = [r for r in REDUCERS if all(explains(r, step) for step in steps) and not r.fades]
+    assert [one.reducer for one in tally.candidates] == fitting
+    assert LAST in fitting and tally.likely == tally.candidates
