@@ -31,7 +31,7 @@ _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versi
 
 
 def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
-    """A checkpoint, decoded; `sends_written_on` gives the Sends among a checkpoint's writes.
+    """A checkpoint, decoded; `sends_written_on` gives the Sends among a checkpoint's writes, or a missing parent's.
 
     Raises:
         PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
@@ -97,9 +97,9 @@ def _sends(
     if isinstance(own, list) and (own or checkpoint.channels is None):
         return own
     row = checkpoint.row
-    if row.parent_id is None or not isinstance(v, int) or v >= 4:
+    if not isinstance(v, int) or v >= 4:
         return []
-    return written_on(Ref(row.thread_id, row.ns, row.parent_id))
+    return written_on(Ref(row.thread_id, row.ns, row.parent_id or ""))
 
 
 def whole(checkpoint: Checkpoint, decode: Decode) -> dict[str, Any]:

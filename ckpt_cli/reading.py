@@ -19,7 +19,7 @@ from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.ahead import Ahead
-from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -185,7 +185,10 @@ class Reader:
         return state_of(checkpoint, self.codec.decode, self._sends_written_on)
 
     def _sends_written_on(self, ref: Ref) -> list[Any]:
-        return [write.value for write in self.writes(ref) if write.channel == TASKS]
+        """Shallow savers keep a parent's writes, not its id, beside their one checkpoint."""
+        ids = [ref.checkpoint_id] if ref.checkpoint_id or Ability.BRANCHES in self.saver.abilities else None
+        kept = self.writes_by_checkpoint(ref.thread_id, ref.ns, ids).values()
+        return [write.value for writes in kept for write in writes if write.channel == TASKS]
 
     def snapshot(self, ref: Ref) -> Snapshot:
         """What runs next at a checkpoint, its tasks and interrupts, as ``graph.get_state`` tells them.
@@ -204,9 +207,9 @@ class Reader:
             below=lambda ns: self.writes(self.head(ref.thread_id, ns).ref),
         )
 
-    def names(self, ref: Ref) -> Names:
+    def names(self, ref: Ref, written: list[TaskWrite] | None = None) -> Names:
         """Which nodes the tasks are that left writes on a checkpoint; neighbours are asked only where it can't tell."""
-        around, writes = Around(self, ref), self.writes(ref)
+        around, writes = Around(self, ref), self.writes(ref) if written is None else written
         known = Wiring(self.state(ref), around.others)
         names = Names(self.state(ref), writes, known, around.namespaces)
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}

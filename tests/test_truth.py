@@ -170,6 +170,11 @@ UNKNOWN: dict[str, int] = {
     "legacy/js-0.2.3": 13,
     "legacy/js-0.2.41": 20,
     "legacy/js-1.4.17": 1,
+    "legacy/js-pg-0.2.41": 19,
+    "legacy/js-pg-1.4.17": 1,
+    "legacy/pg-0.2.3": 16,
+    "legacy/pg-0.2.76": 19,
+    "legacy/pg-shallow-0.2.76": 23,
     "legacy/py-0.0.38": 14,
     "legacy/py-0.0.48": 13,
     "legacy/py-0.0.69": 15,
@@ -213,7 +218,7 @@ def test_tasks(told: Told) -> None:
                 assert not list(_task_differences(task, want)), _named(ref)
 
 
-OTHER_IDS = {"legacy/js-0.2.3", "legacy/py-upgraded"}
+OTHER_IDS = {"legacy/js-0.2.3", "legacy/pg-upgraded", "legacy/py-upgraded"}
 """Where the recorded ids count: the getState of LangGraph.js 0.2.3 computes others than its runs had, and a task that a
 newer version resumes gets a new one."""
 

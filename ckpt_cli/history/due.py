@@ -64,7 +64,10 @@ class Wiring:
         """Take in a finished step: whoever listens to a channel that was set in the parent has seen it in the child.
 
         Updates and forks run nothing; where the source isn't recorded (langgraph 0.0), what ran has seen something new.
+        Between v 2 and 3 channels got other names, so there it proves nothing.
         """
+        if parent.v < 3 <= child.v:
+            return
         if child.source in ("update", "fork") or (not child.source and child.seen == parent.seen):
             return
         self.silent.update(parent.loose)
@@ -92,6 +95,7 @@ class _Trace:
 
     def __init__(self, state: State) -> None:
         self.id = state.ref.checkpoint_id
+        self.v = state.v
         self.parent_id = state.parent_id
         self.source = state.source
         self.seen = state.seen

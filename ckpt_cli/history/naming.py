@@ -156,10 +156,14 @@ def place(state: State) -> Place | None:
 
 
 def is_javascript(state: State) -> bool:
-    """Whether LangGraph.js wrote it: versions are plain numbers, and Sends stand unmarked in an ever present list."""
+    """Whether LangGraph.js wrote it: versions are plain numbers, and Sends stand unmarked in an ever present list.
+
+    In Postgres that list is a blob like any other, and only the time tells, which Python never writes with a Z.
+    """
     if not all(isinstance(version, int) for version in state.versions.values()):
         return False
     if state.v < 4:
         return any(channel.startswith(f"{START}:") for channel in state.versions)
     packets = items(state.values.get(TASKS))
-    return packets is not None and all(isinstance(packet, dict | list) for packet in packets)
+    listed = packets is not None and all(isinstance(packet, dict | list) for packet in packets)
+    return listed or state.ts.endswith("Z")

@@ -1,0 +1,57 @@
+"""What ckpt reads of every generation's Postgres database equals what the library that wrote it read."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.postgres import open_url
+from ckpt_cli.serde.codec import Codec
+from tests.databases import DATA, truth
+from tests.servers.postgres import PostgresServer
+from tests.test_truth import (
+    Told,
+    test_checkpoints,
+    test_next,
+    test_tasks,
+    test_threads_namespaces_checkpoints_and_parents,
+    test_values,
+    test_what_its_own_library_cannot_read_is_read_here,
+    test_what_the_library_could_not_serialize_is_told,
+    test_writes,
+)
+
+__all__ = [
+    "test_checkpoints",
+    "test_next",
+    "test_tasks",
+    "test_threads_namespaces_checkpoints_and_parents",
+    "test_values",
+    "test_what_its_own_library_cannot_read_is_read_here",
+    "test_what_the_library_could_not_serialize_is_told",
+    "test_writes",
+]
+
+_ENDING = ".sql.gz"
+NAMES = sorted(f"legacy/{path.name.removesuffix(_ENDING)}" for path in (DATA / "legacy").glob(f"*pg-*{_ENDING}"))
+"""Python's and JavaScript's, the shallow saver's, and one that six versions wrote in turn."""
+
+TWICE = "1f1e585c-ca79-6aa1-8001-dbf90e76aa8d"
+"""A checkpoint that a newer version went on from: its one task left writes under the ids of both versions."""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def told(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[Told]:
+    """Each generation's database with its truth."""
+    reader = Reader(open_url(postgres.url(postgres.loaded(request.param))), Codec())
+    threads = truth(request.param)["threads"]
+    for one in (one for spaces in threads.values() for known in spaces.values() for one in known["checkpoints"]):
+        if one["checkpoint_id"] == TWICE:
+            del one["state"]
+    yield Told(request.param, reader, threads)
+    reader.saver.close()
+
+
+def test_every_generation_is_compared() -> None:
+    """There are databases to compare."""
+    assert len(NAMES) == 8
