@@ -131,8 +131,9 @@ def past(reader: Reader, thread_id: str, ns: str) -> Past:
 
 def acted(reader: Reader, ref: Ref) -> list[tuple[str | None, TaskWrite]]:
     """The writes of a checkpoint's own tasks in the order the library applies them, each with its node."""
-    names = reader.names(ref)
-    writes = [w for w in reader.writes(ref) if w.task_id == NULL_TASK or names.of_this_step(w.task_id)]
+    stored = reader.writes(ref)
+    names = reader.names(ref, stored)
+    writes = [w for w in stored if w.task_id == NULL_TASK or names.of_this_step(w.task_id)]
     if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
         return [(names.node(write.task_id), write) for write in writes]
     snapshot = reader.snapshot(ref)
