@@ -346,30 +346,44 @@ def _know_sizes() -> None:
     parser.parse = sized
 
 
-def _find_by_thread() -> None:
-    """Look a thread's documents up: mongomock walks over all documents for every filter, and for every unique index."""
+def _find_by_place() -> None:
+    """Look documents up by thread and checkpoint: mongomock walks over all for every filter and every unique index."""
     walk, put = Collection._iter_documents, CollectionStore.__setitem__
 
     def remember(self: Any, key: Any, document: Document) -> None:
         put(self, key, document)
-        by_thread = self.__dict__.setdefault("by_thread", {})
-        by_thread.setdefault(repr(document.get("thread_id")), {})[key] = None
+        places = self.__dict__.setdefault("places", {})
+        thread = places.setdefault(repr(document.get("thread_id")), {})
+        thread.setdefault(document.get("checkpoint_id"), {})[key] = None
+
+    def keys(self: Any, where: Document) -> list[Any] | None:
+        threads, ids = _named(where.get("thread_id")), _named(where.get("checkpoint_id"))
+        if threads is None:
+            return None
+        places = self._store.__dict__.get("places", {})
+        found = [places.get(repr(thread), {}) for thread in threads]
+        return [k for thread in found for one in (thread if ids is None else ids) for k in thread.get(one, ())]
 
     def found(self: Any, where: Document) -> Iterator[Document]:
-        threads = where.get("thread_id")
-        wanted = threads.get("$in") if isinstance(threads, dict) else None if threads is None else [threads]
-        if wanted is None and set(where) == {"$or"}:
+        if set(where) == {"$or"}:
             seen: dict[Any, Document] = {}
             for clause in where["$or"]:
                 seen |= {repr(document["_id"]): document for document in self._iter_documents(clause)}
             return iter(seen.values())
-        if wanted is None:
+        known, stored = keys(self, where), self._store._documents
+        if known is None:
             return iter(walk(self, where))
-        stored = self._store._documents
-        keys = [key for one in wanted for key in self._store.__dict__.get("by_thread", {}).get(repr(one), ())]
-        return (stored[key] for key in keys if key in stored and filter_applies(where, stored[key]))
+        return (stored[key] for key in known if key in stored and filter_applies(where, stored[key]))
 
     Collection._iter_documents, CollectionStore.__setitem__ = found, remember
+
+
+def _named(condition: Any) -> list[Any] | None:
+    """The values that a condition names, None where it doesn't."""
+    if isinstance(condition, dict):
+        named: list[Any] | None = condition.get("$in", [condition["$eq"]] if "$eq" in condition else None)
+        return named
+    return None if condition is None else [condition]
 
 
 class Handler(socketserver.BaseRequestHandler):
@@ -441,6 +455,6 @@ if __name__ == "__main__":
     words.add_argument("--keep", type=Path)
     given = words.parse_args()
     _know_sizes()
-    _find_by_thread()
+    _find_by_place()
     stub = Stub(given.port, replica_set=given.replica_set, read_only=given.read_only, keep=given.keep)
     Server(stub).serve_forever()
