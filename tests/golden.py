@@ -24,11 +24,12 @@ def check(name: str, view: View) -> None:
     for ending, width in WIDTHS.items():
         lines = [plain_text(line) for line in render(view, Page(width, NOW))]
         assert width is None or not [line for line in lines if cell_len(line) > width]
-        _compare(f"{name}.{ending}", lines)
-    _compare(f"{name}.json", document(view, None, reveal=False).split("\n"))
+        compare(f"{name}.{ending}", lines)
+    compare(f"{name}.json", document(view, None, reveal=False).split("\n"))
 
 
-def _compare(name: str, lines: list[str]) -> None:
+def compare(name: str, lines: list[str]) -> None:
+    """Lines are those of a file."""
     path = FOLDER / name
     if os.environ.get("CKPT_GOLDEN") == "write":
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,74 @@
+"""``ckpt update``: what its plans look like, and what it refuses."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.update import update
+from ckpt_cli.plans import mint
+from ckpt_cli.session import Session, Will
+from tests import golden
+
+Database = Callable[[str], Path]
+
+LOOKS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "as-node": (("commands", "step:2"), {"values": '{"seen": ["me"]}', "as_node": "router", "then": ["left"]}),
+    "as-input": (("commands",), {"values": '{"seen": ["more"]}', "as_input": True}),
+    "pending": (("interrupt-multi",), {"values": '{"log": ["me"]}', "as_node": "review", "then": ["END"]}),
+    "end": (("interrupt-multi",), {"as_node": "__end__"}),
+    "message": (
+        ("chat-linear",),
+        {
+            "values": '{"messages": [{"role": "user", "content": "stop", "id": "m1"}]}',
+            "as_node": "model",
+            "then": ["END"],
+        },
+    ),
+    "send": (("commands", "step:0"), {"values": '{"k": 7}', "as_node": "router", "then": ['left={"x": 1}']}),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looks(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan on every kind of output, chance and clock pinned."""
+    words, options = LOOKS[name]
+    monkeypatch.setattr(mint, "SystemRandom", lambda: Random(7))
+    session = Session(str(database("real")), clock=lambda: golden.NOW, will=Will(dry_run=True), changing=True)
+    try:
+        golden.check(f"update/{name}", update(session, *words, **options))
+    finally:
+        session.close()
+
+
+DICT = ["--reducer", "turn=dict", "--next", "END"]
+REFUSED: dict[str, tuple[str, list[str]]] = {
+    "nothing": ("real", ["commands"]),
+    "no-such-channel": ("real", ["commands", "--values", '{"sen": 1}', "--as-node", "router", "--next", "END"]),
+    "no-object": ("real", ["commands", "--values", "[1]", "--as-node", "router"]),
+    "no-json": ("real", ["commands", "--values", "{seen: 1}", "--as-node", "router"]),
+    "no-such-reducer": ("real", ["commands", "--values", '{"seen": []}', "--reducer", "seen=lats"]),
+    "two-ways-to-say-it": ("real", ["commands", "--values", "{}", "--as-input", "--as-node", "router"]),
+    "several-ways": ("real", ["chat-linear", "--values", '{"turn": 3}', "--as-node", "model"]),
+    "where-on": ("real", ["commands", "step:2", "--values", '{"seen": ["me"]}', "--as-node", "router"]),
+    "no-such-node": ("real", ["commands", "--values", '{"k": 1}', "--as-node", "ruoter"]),
+    "not-of-its-kind": ("real", ["chat-linear", "--values", '{"turn": 5}', "--as-node", "model", *DICT]),
+    "old-format": ("legacy/py-0.1.19", ["chat", "--values", "{}", "--as-node", "bot"]),
+    "of-javascript": ("js", ["js-chat", "--values", '{"n": 3}', "--as-node", "bot", "--next", "END"]),
+    "functional": ("real", ["functional", "--values", '{"x": 3}', "--as-node", "flow"]),
+}
+
+
+def test_refusals_look(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    """What can't be done is one line with its exit code, and a hint where a person can do something."""
+    told = []
+    for name, (source, words) in REFUSED.items():
+        capsys.readouterr()
+        code = run(["update", *words, "-d", str(database(source)), "--dry-run"])
+        caught = capsys.readouterr()
+        assert (code in (2, 4, 6, 7), caught.out) == (True, ""), name
+        told += [f"{name}: exit {code}", *(f"  {line}" for line in caught.err.splitlines())]
+    golden.compare("update/refused.txt", told)
