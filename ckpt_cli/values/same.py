@@ -60,11 +60,16 @@ def _nodes(a: Node, b: Node, stack: list[tuple[Any, Any]]) -> bool:
         return True
     if (a.module, a.name, a.form, a.method, a.problem) != (b.module, b.name, b.form, b.method, b.problem):
         return False
-    if a.type in _SETS and isinstance(a.state, list) and isinstance(b.state, list):
+    if is_set(a) and isinstance(a.state, list) and isinstance(b.state, list):
         stack.append((_sorted(a.state), _sorted(b.state)))
     else:
         stack.append((a.state, b.state))
     return True
+
+
+def is_set(value: Node) -> bool:
+    """Whether the order of an object's elements says nothing."""
+    return value.type in _SETS
 
 
 def _sorted(items: list[Any]) -> list[Any]:
