@@ -135,11 +135,15 @@ def _key(container: Any, token: str, more: int = 0) -> Any:
     if not isinstance(container, list):
         raise PathNotFound(f"{token!r} is looked for in a value that has no parts")
     if not _INDEX.fullmatch(token):
-        raise PathNotFound(f"{token!r} is no place in a list", hint=f"it has {len(container)} items")
+        raise PathNotFound(f"{token!r} is no place in a list", hint=_counted(container))
     if int(token) >= len(container) + more:
-        raise PathNotFound(f"there is no item {token}", hint=f"it has {len(container)} items")
+        raise PathNotFound(f"there is no item {token}", hint=_counted(container))
     return int(token)
 
 
 def _members(container: dict[str, Any]) -> str:
     return f"there is {', '.join(list(container)[:8])}" if container else "it is empty"
+
+
+def _counted(container: list[Any]) -> str:
+    return f"it has {len(container)} {'item' if len(container) == 1 else 'items'}"

@@ -123,7 +123,8 @@ def lost(there: Sequence[Any], step: Any, value: Any) -> PathNotFound:
     here = spell(there) or "the state"
     missing = spell([*there, step])
     if isinstance(step, int) and not isinstance(value, dict) and (elements := positions(value)) is not None:
-        return PathNotFound(f"no {missing}: {here} has {len(elements)} items", hint=_range(here, len(elements)))
+        count = "1 item" if len(elements) == 1 else f"{len(elements)} items"
+        return PathNotFound(f"no {missing}: {here} has {count}", hint=_range(here, len(elements)))
     names = [_spelled(key) if not isinstance(key, str) else key for key in fields(value)]
     if not names:
         return PathNotFound(f"no {missing}: {here} is {_kind(value)}")
@@ -138,7 +139,9 @@ def lost(there: Sequence[Any], step: Any, value: Any) -> PathNotFound:
 
 
 def _range(here: str, count: int) -> str:
-    return f"{here}[0] to {here}[{count - 1}]; [-1] is the last" if count else f"{here} is empty"
+    if count < 2:
+        return f"{here}[0] is the only one" if count else f"{here} is empty"
+    return f"{here}[0] to {here}[{count - 1}]; [-1] is the last"
 
 
 def _kind(value: Any) -> str:

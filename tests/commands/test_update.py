@@ -15,7 +15,7 @@ from tests import golden
 
 Database = Callable[[str], Path]
 
-LOOKS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+LOOKS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "as-node": (("commands", "step:2"), {"values": '{"seen": ["me"]}', "as_node": "router", "then": ["left"]}),
     "as-input": (("commands",), {"values": '{"seen": ["more"]}', "as_input": True}),
     "pending": (("interrupt-multi",), {"values": '{"log": ["me"]}', "as_node": "review", "then": ["END"]}),

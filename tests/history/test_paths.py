@@ -86,12 +86,13 @@ def test_follow_goes_through_dicts_lists_and_objects(value: object, path: str, e
         ("l[3]", "no l[3]: l has 2 items", "l[0] to l[1]; [-1] is the last"),
         ("l[0].x", "no l[0].x: l[0] is a number", ""),
         ("empty[0]", "no empty[0]: empty has 0 items", "empty is empty"),
+        ("nested[1]", "no nested[1]: nested has 1 item", "nested[0] is the only one"),
         ("p.tags.zzz", "no p.tags.zzz: p.tags is a list", ""),
     ],
 )
 def test_a_lost_path_names_the_deepest_part_that_exists(path: str, message: str, hint: str) -> None:
     """What is there is said, and the nearest name."""
-    state = {"p": PERSON, "l": [1, 2], "empty": []}
+    state = {"p": PERSON, "l": [1, 2], "empty": [], "nested": [1]}
     with pytest.raises(PathNotFound) as caught:
         follow(state, parse(path))
     assert (caught.value.exit_code, caught.value.message, caught.value.hint) == (4, message, hint)
