@@ -8,7 +8,7 @@ import pytest
 
 from tests.databases import unpacked
 
-pytest_plugins: list[str] = ["tests.servers.mongodb", "tests.servers.postgres", "tests.servers.mysql"]
+pytest_plugins: list[str] = ["tests.servers.mongodb", "tests.servers.postgres", "tests.servers.mysql", "tests.servers.redis"]
 
 _OUTSIDE = (
     "CKPT_DB",

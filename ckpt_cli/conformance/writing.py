@@ -94,6 +94,7 @@ class Writing(Samples):
         rows = saver.moment(lambda: list(saver.expand(plan)))
         assert everything(saver) == before
         named = {saver.record_of(row.relation, row.key): (row.before is None, row.after is None) for row in rows}
+        named.pop(None, None)  # rows that lead to records, where an engine keeps such
         assert named == {
             Ref("t", "", "1"): (False, True),
             key: (False, True),

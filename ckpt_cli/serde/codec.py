@@ -28,6 +28,7 @@ class Codec:
             "bytearray": _bytearray,
             "": _untagged,
             "mongo-pairs": lambda data: _pairs().decode(data, self.decode),
+            "redis-json": lambda data: _redisjson().decode(data),
         }
 
     @property
@@ -79,6 +80,8 @@ class Codec:
             return Payload(like.tag, _pairs().encode(value, like.data, self.decode, self.encode))
         if isinstance(value, bytes) and like.tag:
             return Payload("bytes", value)
+        if like.tag == "redis-json":
+            return NULL if value is None else Payload(like.tag, _redisjson().encode(value, old, like.data))
         if like.tag == "json" or (like.tag == "" and like.data[:1] != b"\x80"):
             return Payload(like.tag, _json(value, old, like.data))
         if like.tag in ("msgpack", "null", "bytes", "bytearray", "empty"):
@@ -92,6 +95,7 @@ class Codec:
 _SHELLS: dict[str, Callable[[Payload], Any]] = {
     "msgpack": lambda payload: msgpack.shell(payload.data),
     "json": lambda payload: lcjson.shell(payload.data),
+    "redis-json": lambda payload: lcjson.shell(payload.data),
 }
 
 
@@ -132,6 +136,12 @@ def _pairs() -> ModuleType:
     from ckpt_cli.serde import pairs
 
     return pairs
+
+
+def _redisjson() -> ModuleType:
+    from ckpt_cli.serde import redisjson
+
+    return redisjson
 
 
 def _pickle(data: bytes) -> Any:

@@ -7,28 +7,37 @@ on it, a reader must not.
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ckpt_cli.values.node import Form, Node, Opened, broken
+
+Envelope = Callable[[dict[str, Any]], Any]
 
 LEVELS = 500
 """Containers inside each other; Python's own recursion limit is 1,000."""
 
 
-def decode(data: bytes) -> Any:
-    """The value of one JSON text; never raises. What is damaged is a BROKEN node where it stands."""
+def decode(data: bytes, envelope: Envelope | None = None) -> Any:
+    """The value of one JSON text; never raises. What is damaged is a BROKEN node where it stands.
+
+    Args:
+        data: UTF-8.
+        envelope: what becomes of each object in it; None is `revive`.
+    """
+    opened = envelope or revive
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        return _rescued(data, f"bad UTF-8 at byte {error.start}", escaped=True)
+        return _rescued(data, f"bad UTF-8 at byte {error.start}", opened, escaped=True)
     try:
-        value = json.loads(text, object_hook=revive if '"lc"' in text else None)
+        value = json.loads(text, object_hook=opened if envelope or '"lc"' in text else None)
     except RecursionError:
         return broken("nested too deep", data)
     except json.JSONDecodeError as error:
-        return _rescued(data, f"not JSON: {error.msg} at character {error.pos}")
+        return _rescued(data, f"not JSON: {error.msg} at character {error.pos}", opened)
     except ValueError:
-        return _rescued(data, "a number of thousands of digits")
+        return _rescued(data, "a number of thousands of digits", opened)
     return value if _within(value, text) else broken(f"nested deeper than {LEVELS} levels", data)
 
 
@@ -40,11 +49,11 @@ def shell(data: bytes) -> Any:
         return broken(str(error), data)
 
 
-def _rescued(data: bytes, problem: str, *, escaped: bool = False) -> Any:
+def _rescued(data: bytes, problem: str, opened: Envelope, *, escaped: bool = False) -> Any:
     from ckpt_cli.serde.lcjson_rescue import JsonRescue
 
     text = data.decode("utf-8", "surrogateescape" if escaped else "surrogatepass")
-    value = JsonRescue(text, problem, LEVELS, revive, escaped=escaped).value()
+    value = JsonRescue(text, problem, LEVELS, opened, escaped=escaped).value()
     return broken(f"{problem}", data) if value is None else value
 
 

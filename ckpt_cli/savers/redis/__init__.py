@@ -1,0 +1,15 @@
+"""Redis databases of LangGraph's own savers, read and changed by plans."""
+
+from ckpt_cli.savers.contract import Saver
+
+
+def open_url(url: str) -> Saver:
+    """Open an existing database: ``redis://user:password@host:6379/0?checkpoint_prefix=checkpoint``.
+
+    Raises:
+        UsageError: the URL has an option that nobody knows.
+        DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
+    """
+    from ckpt_cli.savers.redis.saver import open_saver
+
+    return open_saver(url)

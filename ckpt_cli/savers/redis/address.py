@@ -1,0 +1,112 @@
+"""What a Redis URL names: the server, the numbered database, and how LangGraph's keys begin in it."""
+
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from ckpt_cli.errors import UsageError
+
+PREFIXES = ("checkpoint", "checkpoint_write")
+"""How keys begin where nothing else is said (checkpoint-redis 0.5.2, ``base.py: CHECKPOINT_PREFIX``)."""
+
+_SECURE = ("rediss", "valkeys")
+_TLS = ("ssl_cert_reqs", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
+_OWN = ("checkpoint_prefix", "checkpoint_write_prefix", "connect_timeout", "timeout", "cluster")
+
+
+class Address(NamedTuple):
+    """A database, named.
+
+    Attributes:
+        scheme: ``redis`` or ``valkey``.
+        prefix: of keys of checkpoints, without the colon.
+        write_prefix: of keys of pending writes.
+        connect_timeout: seconds to wait for the server.
+        timeout: seconds to wait for one answer.
+        tls: what the driver is told of TLS; None without it.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    database: int
+    username: str | None
+    password: str | None
+    prefix: str
+    write_prefix: str
+    connect_timeout: float
+    timeout: float
+    cluster: bool
+    tls: dict[str, object] | None
+
+    @property
+    def identity(self) -> str:
+        """The same for every way to name this database and these prefixes."""
+        place = f"{self.scheme}://{self._host}:{self.port}/{self.database}"
+        pair = (self.prefix, self.write_prefix)
+        return place if pair == PREFIXES else f"{place}?{','.join(quote(name, safe='') for name in pair)}"
+
+    @property
+    def location(self) -> str:
+        """What people may see."""
+        shown = "" if self.prefix == PREFIXES[0] else f"?checkpoint_prefix={self.prefix}"
+        return f"{self.scheme}{'s' if self.tls is not None else ''}://{self._host}:{self.port}/{self.database}{shown}"
+
+    @property
+    def _host(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+def parsed(url: str) -> Address:
+    """The parts of a URL.
+
+    Raises:
+        UsageError: it isn't one; no part of it is repeated, since any could be a password.
+    """
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port or 6379, parts.hostname or "localhost"
+    except ValueError as error:
+        raise _invalid() from error
+    words = dict(parse_qsl(parts.query, keep_blank_values=True))
+    secure = parts.scheme in _SECURE
+    if "+" in parts.scheme:
+        raise UsageError("Sentinel URLs aren't followed", hint="name the primary server: redis://host:6379/0")
+    if unknown := sorted(set(words) - {*_OWN, *(_TLS if secure else ())}):
+        raise UsageError(f"the URL has an unknown option: {unknown[0]}", hint=f"known: {', '.join([*_OWN, *_TLS])}")
+    return Address(
+        parts.scheme.removesuffix("s") if secure else parts.scheme,
+        host.lower(),
+        port,
+        _database(parts.path),
+        unquote(parts.username) if parts.username else None,
+        unquote(parts.password) if parts.password else None,
+        words.get("checkpoint_prefix") or PREFIXES[0],
+        words.get("checkpoint_write_prefix") or PREFIXES[1],
+        _seconds("connect_timeout", words, 5.0),
+        _seconds("timeout", words, 60.0),
+        words.get("cluster", "").lower() in ("1", "true", "yes"),
+        {name: _option(words[name]) for name in _TLS if name in words} if secure else None,
+    )
+
+
+def _database(path: str) -> int:
+    number = path.strip("/")
+    if number and not number.isdecimal():
+        raise UsageError("the path of the URL is the number of a database", hint="redis://host:6379/0")
+    return int(number or 0)
+
+
+def _seconds(name: str, words: dict[str, str], usual: float) -> float:
+    try:
+        return float(words.get(name) or usual)
+    except ValueError as error:
+        raise UsageError(f"{name} wants seconds") from error
+
+
+def _option(text: str) -> object:
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _invalid() -> UsageError:
+    hint = "redis://user:password@host:6379/0; a password with special characters needs them %-escaped"
+    return UsageError("that is no valid Redis URL", hint=hint)

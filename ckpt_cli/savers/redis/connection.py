@@ -1,0 +1,136 @@
+"""The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar, cast
+
+from redis import Redis, exceptions
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from ckpt_cli.savers.redis.address import Address
+from ckpt_cli.savers.redis.telling import explained, is_lost
+
+T = TypeVar("T")
+Command = tuple[Any, ...]
+
+_PAGE = 1000  # commands in one round trip
+_SCANNED = 2000  # keys that one step of a scan looks at
+
+
+class Connection:
+    """One client of one server or cluster.
+
+    Attributes:
+        is_cluster: keys are spread over servers, so that no transaction spans them.
+        version: the server's, as far as it tells.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._client: Any = Redis(**_options(address))
+        self._inside = False
+        with explained(address.location):
+            told = self._client.info()
+        self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
+        self.major = int(str(told.get("redis_version", "0")).partition(".")[0] or 0)
+        self.is_replica = told.get("role") == "slave"
+        self.is_cluster = bool(told.get("cluster_enabled"))
+        if self.is_cluster:
+            self._join(address)
+
+    def _join(self, address: Address) -> None:
+        from redis.cluster import RedisCluster
+
+        self._client.close()
+        options = {name: value for name, value in _options(address).items() if name != "db"}
+        with explained(address.location):
+            self._client = RedisCluster(**options)
+
+    def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
+        """The answers to some commands, sent together, page by page; `failing` ones give their error."""
+        page: list[Command] = []
+        for command in commands:
+            page.append(command)
+            if len(page) == _PAGE:
+                yield from self._sent(page, failing=failing)
+                page = []
+        if page:
+            yield from self._sent(page, failing=failing)
+
+    def one(self, *command: Any) -> Any:
+        """The answer to one command."""
+        return next(self.all([command]))
+
+    def execute(self, *command: Any) -> Any:
+        """The answer to one command; the driver's own errors."""
+        return self._client.execute_command(*command)
+
+    def _sent(self, page: Sequence[Command], *, failing: bool) -> list[Any]:
+        with explained(self.address.location):
+            if len(page) == 1 and not failing:
+                return [self._client.execute_command(*page[0])]
+            pipeline = self._client.pipeline(transaction=False)
+            for command in page:
+                pipeline.execute_command(*command)
+            return cast(list[Any], pipeline.execute(raise_on_error=not failing))
+
+    def keys(self, pattern: str) -> Iterator[str]:
+        """Every key that matches; a scan, which looks at all of the database's keys."""
+        seen: set[str] = set()
+        with explained(self.address.location):
+            for key in self._client.scan_iter(match=pattern, count=_SCANNED):
+                name = text(key)
+                if name not in seen:
+                    seen.add(name)
+                    yield name
+
+    def pipeline(self) -> Any:
+        """A transaction of the server's: watch, multi, execute."""
+        return self._client.pipeline(transaction=True)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Run `look`; once more if the connection broke meanwhile."""
+        if self._inside:
+            return look()
+        self._inside = True
+        try:
+            return look()
+        except Exception as error:
+            if not isinstance(error.__cause__, exceptions.RedisError) or not is_lost(error.__cause__):
+                raise
+            return look()
+        finally:
+            self._inside = False
+
+    def close(self) -> None:
+        """Let go of the sockets; safe to call twice."""
+        self._client.close()
+
+
+def text(value: Any) -> str:
+    """What the server sent as text; bytes that are none of UTF-8 come back as they were sent."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def pages(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
+    """Some at a time."""
+    left = iter(items)
+    while page := tuple(islice(left, size)):
+        yield page
+
+
+def _options(address: Address) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "host": address.host,
+        "port": address.port,
+        "db": address.database,
+        "username": address.username,
+        "password": address.password,
+        "socket_connect_timeout": address.connect_timeout,
+        "socket_timeout": address.timeout,
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "encoding_errors": "surrogateescape",
+    }
+    return told if address.tls is None else {**told, "ssl": True, **address.tls}

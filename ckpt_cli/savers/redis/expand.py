@@ -1,0 +1,195 @@
+"""A plan as keys: documents, the sorted sets that name a checkpoint's writes, and the pointers to what came last.
+
+So that the official saver finds what is there: it reads writes only where the document says ``has_writes`` and the
+sorted set names them, and what came last only by the pointer (checkpoint-redis 0.5.2, ``__init__.py: get_tuple``).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Write, WriteKey
+from ckpt_cli.savers.redis.connection import pages
+from ckpt_cli.savers.redis.images import Images, document, image
+from ckpt_cli.savers.redis.keys import Keys
+from ckpt_cli.savers.redis.records import canonical, checkpoint_document, name_of, parsed, write_document
+
+Name = Ref | WriteKey
+Space = tuple[str, str]
+
+CHECKPOINTS, WRITES, REGISTRIES, LATEST = "checkpoint", "checkpoint_write", "write_keys_zset", "checkpoint_latest"
+"""Relations, called as the keys are."""
+
+_PAGE = 200  # records that are looked up at once
+
+
+class _Part(NamedTuple):
+    """One record of a plan: what becomes of it."""
+
+    name: Name
+    record: Checkpoint | Write | None
+    stands: bool
+
+
+class Expansion:
+    """One plan.
+
+    Args:
+        ids: gives the ids of the checkpoints of a namespace that are there now.
+    """
+
+    def __init__(self, plan: Plan, images: Images, keys: Keys, ids: Callable[[Space], Iterable[str]]) -> None:
+        self._plan, self._images, self._keys, self._ids = plan, images, keys, ids
+        self._expires: dict[Ref, Any] = {}
+        self._seen: set[Name] = set()
+        self._places: dict[str, dict[str, float]] = {}
+
+    def rows(self) -> Iterator[RowChange]:
+        """The rows of it, removals first.
+
+        Raises:
+            NotSupported: Redis has no place for a record.
+            Refused: a record to add stands already, or one to replace or remove doesn't.
+        """
+        for page in pages(self._parts(), _PAGE):
+            yield from self._records(page)
+        yield from self._flags()
+        yield from self._registries()
+        yield from self._pointers()
+
+    def _parts(self) -> Iterator[_Part]:
+        plan = self._plan
+        yield from (_Part(name, None, True) for name in plan.remove)
+        yield from (_Part(name_of(record), record, True) for record in plan.replace)
+        yield from (_Part(name_of(record), record, False) for record in plan.add)
+
+    def _records(self, page: Iterable[_Part]) -> Iterator[RowChange]:
+        parts = [*page]
+        self._learn_expiries(part for part in parts if not part.stands)
+        now = dict(self._images.of({self._key(part.name): None for part in parts}))
+        for part in parts:
+            before = now[self._key(part.name)]
+            if part.name in self._seen or (before is None) is part.stands:
+                raise Refused(f"{_words(part.name)} {'is gone' if part.stands else 'exists already'}")
+            self._seen.add(part.name)
+            yield RowChange(*self.address(part.name), before, self._after(part, before))
+
+    def _after(self, part: _Part, before: Row | None) -> Row | None:
+        if part.record is None:
+            return None
+        old, expires = document(before), before["expires"] if before is not None else self._expiry(part.record)
+        if isinstance(part.record, Write):
+            return image("ReJSON-RL", canonical(write_document(part.record, old)), expires)
+        flag = bool(old and old.get("has_writes")) or part.record.row.ref in self._written()
+        return image("ReJSON-RL", canonical(checkpoint_document(part.record, old, has_writes=flag)), expires)
+
+    def _learn_expiries(self, parts: Iterable[_Part]) -> None:
+        """When the checkpoints expire that new ones are children of, and that new writes stand on."""
+        wanted = [_origin(part.record) for part in parts if part.record is not None]
+        refs = {self._keys.checkpoint(ref): ref for ref in wanted if ref is not None and ref not in self._expires}
+        for key, row in self._images.of(refs):
+            self._expires[refs[key]] = row and row["expires"]
+
+    def _expiry(self, record: Checkpoint | Write) -> Any:
+        origin = _origin(record)
+        expires = None if origin is None else self._expires.get(origin)
+        if isinstance(record, Checkpoint):
+            self._expires[record.row.ref] = expires
+        return expires
+
+    def _written(self) -> set[Ref]:
+        return {record.ref for record in self._plan.add if isinstance(record, Write)}
+
+    def _flags(self) -> Iterator[RowChange]:
+        """Checkpoints that stand already and get writes must say so."""
+        refs = sorted(self._written() - self._seen)
+        for ref, (_, before) in zip(refs, self._images.of(map(self._keys.checkpoint, refs)), strict=True):
+            told = document(before)
+            if before is not None and told.get("has_writes") is not True:
+                yield RowChange(
+                    *self.address(ref), before, {**before, "value": canonical({**told, "has_writes": True})}
+                )
+
+    def _registries(self) -> Iterator[RowChange]:
+        """The sorted sets: positions are those in the batch of a task."""
+        gone: dict[Ref, set[str]] = {}
+        for name in self._plan.remove:
+            if isinstance(name, WriteKey):
+                gone.setdefault(name.ref, set()).add(self._key(name))
+        new: dict[Ref, dict[str, float]] = {}
+        batches: dict[tuple[Ref, str], int] = {}
+        for record in self._plan.add:
+            if isinstance(record, Write):
+                batch = (record.ref, record.task_id)
+                batches[batch] = at = batches.get(batch, -1) + 1
+                new.setdefault(record.ref, {})[self._key(name_of(record))] = float(at)
+        refs = sorted({*gone, *new})
+        for ref, (key, before) in zip(refs, self._images.of(map(self._keys.registry, refs)), strict=True):
+            held = dict(parsed(str(before["value"]))) if before is not None else {}
+            kept = {name: place for name, place in held.items() if name not in gone.get(ref, ())} | new.get(ref, {})
+            members = [[name, kept[name]] for name in sorted(kept, key=lambda name: (kept[name], name.encode()))]
+            expires = before["expires"] if before is not None else self._expires.get(ref)
+            after = image("zset", canonical(members), expires) if members else None
+            if after != before:
+                yield RowChange(REGISTRIES, {"key": key}, before, after)
+
+    def _pointers(self) -> Iterator[RowChange]:
+        """What came last: a new checkpoint with a higher id, or the highest that stays where the last one goes."""
+        gone = {name for name in self._plan.remove if isinstance(name, Ref)}
+        new = {record.row.ref for record in self._plan.add if isinstance(record, Checkpoint)}
+        spaces = sorted({ref[:2] for ref in (*gone, *new)})
+        now = self._images.of(self._keys.latest(*space) for space in spaces)
+        for space, (key, before) in zip(spaces, now, strict=True):
+            added = [ref for ref in new if ref[:2] == space]
+            last = self._last(before, {ref for ref in gone if ref[:2] == space}, added, space)
+            if last is None or before is None or before["value"] != self._keys.checkpoint(last):
+                after = last and self._pointer(last, before)
+                if after != before:
+                    yield RowChange(LATEST, {"key": key}, before, after)
+
+    def _last(self, before: Row | None, gone: set[Ref], added: list[Ref], space: Space) -> Ref | None:
+        pointed = str(before["value"]) if before is not None else ""
+        if before is None or pointed in {self._keys.checkpoint(ref) for ref in gone}:
+            kept = (Ref(*space, one) for one in self._ids(space))
+            return max([*(ref for ref in kept if ref not in gone), *added], default=None)
+        start = self._keys.checkpoint(Ref(*space, "x"))[:-1]
+        standing = Ref(*space, pointed.removeprefix(start))
+        return max([standing, *added])
+
+    def _pointer(self, last: Ref, before: Row | None) -> Row:
+        expires = self._expires.get(last, before["expires"] if before is not None else None)
+        return image("string", self._keys.checkpoint(last), expires)
+
+    def address(self, name: Name) -> tuple[str, Row]:
+        """The relation and the key of a record's document."""
+        ref = name if isinstance(name, Ref) else name.ref
+        place = {"key": self._key(name), "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
+        if isinstance(name, Ref):
+            return CHECKPOINTS, place
+        return WRITES, {**place, "task_id": name.task_id, "idx": name.idx}
+
+    def _key(self, name: Name) -> str:
+        return self._keys.checkpoint(name) if isinstance(name, Ref) else self._keys.write(name)
+
+
+def record_of(relation: str, key: Row) -> Name | None:
+    """What a key holds; None for the keys beside the documents."""
+    if relation not in (CHECKPOINTS, WRITES):
+        return None
+    words: Any = key
+    ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
+    return ref if relation == CHECKPOINTS else WriteKey(ref, words["task_id"], words["idx"])
+
+
+def _origin(record: Checkpoint | Write) -> Ref | None:
+    """The checkpoint that a record expires with."""
+    if isinstance(record, Write):
+        return record.ref
+    row = record.row
+    return Ref(row.thread_id, row.ns, row.parent_id) if row.parent_id else None
+
+
+def _words(name: Name) -> str:
+    if isinstance(name, Ref):
+        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
+    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

@@ -1,0 +1,171 @@
+"""Keys as the operation log keeps them: type, content, expiry; changed only where they are as they were."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from redis import exceptions
+
+from ckpt_cli.errors import Failed, Refused
+from ckpt_cli.model import Row, RowChange
+from ckpt_cli.savers.redis.connection import Command, Connection, pages, text
+from ckpt_cli.savers.redis.records import canonical, parsed
+from ckpt_cli.savers.redis.telling import explained
+
+T = TypeVar("T")
+
+_PAGE = 200  # keys that are watched and read at once
+_GET: Mapping[str, Callable[[str], Command]] = {
+    "ReJSON-RL": lambda key: ("JSON.GET", key),
+    "string": lambda key: ("GET", key),
+    "list": lambda key: ("LRANGE", key, 0, -1),
+    "zset": lambda key: ("ZRANGE", key, 0, -1, "WITHSCORES"),
+}
+
+
+class Images:
+    """Rows of one server: a key is a row."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._inside = False
+        self._done: list[RowChange] = []
+
+    def of(self, keys: Iterable[str]) -> Iterator[tuple[str, Row | None]]:
+        """Keys as they are now."""
+        for page in pages(keys, _PAGE):
+            yield from zip(page, self._read(page), strict=True)
+
+    def _read(self, keys: tuple[str, ...]) -> list[Row | None]:
+        told = [*self._connection.all(command for key in keys for command in (("TYPE", key), self._expiry(key)))]
+        types = [text(kind) for kind in told[::2]]
+        there = [(key, kind) for key, kind in zip(keys, types, strict=True) if kind in _GET]
+        found = iter([*self._connection.all(_GET[kind](key) for key, kind in there)])
+        rows = [
+            _row(kind, next(found), self._at(expires)) if kind in _GET else None
+            for kind, expires in zip(types, told[1::2], strict=True)
+        ]
+        return [*rows]
+
+    def _expiry(self, key: str) -> Command:
+        return ("PEXPIRETIME" if self._connection.major >= 7 else "PTTL", key)
+
+    def _at(self, told: Any) -> int | None:
+        """Milliseconds since 1970; before Redis 7 to the second, as it is counted from now."""
+        if int(told) < 0:
+            return None
+        if self._connection.major >= 7:
+            return int(told)
+        seconds, millionths = self._connection.one("TIME")
+        return round((int(seconds) * 1000 + int(millionths) // 1000 + int(told)) / 1000) * 1000
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """Run `work`; what it changed is taken back if it fails."""
+        if self._inside:
+            return work()
+        self._inside, self._done = True, []
+        try:
+            return work()
+        except BaseException:
+            self._take_back()
+            raise
+        finally:
+            self._inside, self._done = False, []
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Make rows what their after-images say: all in one transaction of the server, on a cluster one by one.
+
+        Raises:
+            Refused: a key isn't as it was, or somebody else wrote it meanwhile.
+        """
+        if not self._connection.is_cluster:
+            self._make(changes)
+            return
+        for change in changes:
+            self._make([change])
+
+    def _make(self, changes: Iterable[RowChange]) -> None:
+        made: list[RowChange] = []
+        commands: list[Command] = []
+        with explained(self._connection.address.location, writing=True), self._connection.pipeline() as pipeline:
+            for page in pages(changes, _PAGE):
+                keys = tuple(_key(change) for change in page)
+                pipeline.watch(*keys)
+                for change, now in zip(page, self._read(keys), strict=True):
+                    if now != change.before:
+                        raise Refused(_differs(change, now))
+                    commands += _commands(_key(change), change.after)
+                    made.append(change)
+            pipeline.multi()
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers = pipeline.execute(raise_on_error=False) if commands else []
+        self._done += made
+        failed = [answer for answer in answers if isinstance(answer, exceptions.RedisError)]
+        if failed:
+            self._take_back()
+            raise Failed(f"{self._connection.address.location}: {failed[0]}; nothing was written")
+
+    def _take_back(self) -> None:
+        """Undo what is as it was left, at once; what is somebody else's by now stays."""
+        done, self._done = {_key(change): change for change in self._done}, []
+        inverses = [done[key].inverse for key, now in self.of(done) if now == done[key].after]
+        if inverses:
+            self.change(reversed(inverses))
+            self._done = []
+
+
+def document(row: Row | None) -> Any:
+    """The value of a key that holds JSON."""
+    return None if row is None else parsed(str(row["value"]))
+
+
+def image(kind: str, value: str, expires: Any = None) -> Row:
+    """A key that is to be."""
+    return {"type": kind, "value": value, "expires": expires}
+
+
+def _row(kind: str, value: Any, expires: int | None) -> Row | None:
+    if value is None:
+        return None
+    if kind == "ReJSON-RL":
+        return image(kind, canonical(parsed(value)), expires)
+    if kind == "zset":
+        return image(kind, canonical([[text(member), float(score)] for member, score in _scored(value)]), expires)
+    if kind == "list":
+        return image(kind, canonical([text(item) for item in value]), expires)
+    return image(kind, text(value), expires)
+
+
+def _scored(value: list[Any]) -> Iterable[tuple[Any, Any]]:
+    """Members and scores, which the driver pairs where it knows the command."""
+    paired = value and isinstance(value[0], tuple | list)
+    return value if paired else zip(value[::2], value[1::2], strict=True)
+
+
+def _commands(key: str, after: Row | None) -> Iterator[Command]:
+    if after is None:
+        yield ("DEL", key)
+        return
+    kind, value = str(after["type"]), str(after["value"])
+    if kind == "ReJSON-RL":
+        yield ("JSON.SET", key, "$", value)
+    elif kind == "string":
+        yield ("SET", key, value)
+    else:
+        yield ("DEL", key)
+        items = json.loads(value)
+        if kind == "zset":
+            yield ("ZADD", key, *(word for member, score in items for word in (score, member)))
+        else:
+            yield ("RPUSH", key, *items)
+    yield ("PERSIST", key) if after["expires"] is None else ("PEXPIREAT", key, int(str(after["expires"])))
+
+
+def _key(change: RowChange) -> str:
+    return str(change.key["key"])
+
+
+def _differs(change: RowChange, now: Row | None) -> str:
+    how = "exists already" if change.before is None else "is gone" if now is None else "is not as it was"
+    return f"key {_key(change)} {how}; nothing was written"

@@ -1,0 +1,252 @@
+"""`RedisSaver`: LangGraph's documents behind the contract."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+from typing import Any, ClassVar, TypeVar
+
+from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
+from ckpt_cli.savers.redis import records
+from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.connection import Connection
+from ckpt_cli.savers.redis.expand import Expansion, record_of
+from ckpt_cli.savers.redis.finding import Finder, Found
+from ckpt_cli.savers.redis.generation import Generation, generation
+from ckpt_cli.savers.redis.images import Images
+from ckpt_cli.savers.redis.index import Index, indexes, plain
+from ckpt_cli.savers.redis.keys import Keys
+from ckpt_cli.savers.redis.reading import Documents
+from ckpt_cli.savers.redis.scan import Scan
+from ckpt_cli.savers.redis.telling import explained
+
+T = TypeVar("T")
+
+_FEWEST, _MOST = 8, 256  # checkpoints that are read at once
+_BYTES = 8 << 20  # of them, as far as those before told
+
+
+def open_saver(url: str) -> "RedisSaver":
+    """Open an existing database for reading.
+
+    Raises:
+        UsageError: the URL has an option that nobody knows.
+        DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
+    """
+    connection = Connection(parsed(url))
+    try:
+        keys = Keys(connection.address)
+        index = Index(connection, keys) if not connection.is_cluster and indexes(connection, keys) else None
+        return RedisSaver(connection, keys, index, generation(connection, keys, index))
+    except BaseException:
+        connection.close()
+        raise
+
+
+class RedisSaver(Saver):
+    """A database of the official saver, standard or shallow, of any generation."""
+
+    name: ClassVar[str] = "redis"
+    page = 25
+
+    def __init__(self, connection: Connection, keys: Keys, index: Index | None, made: Generation) -> None:
+        self._connection, self._keys, self._index, self._made = connection, keys, index, made
+        self._scan = Scan(connection, keys)
+        self._images = Images(connection)
+        self._documents = Documents(connection, keys, self._found, misnamed=made.misnamed, old=made.old)
+        self.form = Form(body=records.TAG)
+        able = {
+            Ability.WRITE: made.writable,
+            Ability.ATOMIC: not connection.is_cluster,
+            Ability.SKIPS: index is not None,
+            Ability.BRANCHES: not made.shallow,
+            Ability.TASK_PATHS: True,
+        }
+        self.abilities = frozenset(ability for ability, has in able.items() if has)
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Redis holds no moment: an application may write between two reads."""
+
+        def fresh() -> T:
+            self._scan.forget()
+            return look()
+
+        return self._connection.moment(fresh)
+
+    def about(self) -> About:
+        """The server, what finds documents in it, and which saver wrote them."""
+        server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
+        server += ", replica" if self._connection.is_replica else ""
+        finds = "RediSearch" if self._index is not None else "none that is whole: all keys are scanned"
+        facts = {"server": server, "index": finds, **self._made.facts}
+        return About("Redis", self._connection.address.location, self._made.words, self._made.layout, facts)
+
+    def totals(self) -> Totals:
+        """Read the names of all checkpoints, and count the writes."""
+        ids = [found.ref for found in self._finder(None).checkpoints(None)]
+        span = [ref.checkpoint_id for ref in ids]
+        threads = len({ref.thread_id for ref in ids})
+        writes = self._finder(None).count_writes()
+        return Totals(threads, len(ids), writes, min(span, default=None), max(span, default=None))
+
+    def threads(self) -> Iterator[Thread]:
+        """Each thread's namespaces by the index, its head by the pointer."""
+        heads = self._heads(None)
+        yield from sorted(heads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
+
+    def thread(self, thread_id: str) -> Thread | None:
+        """One thread: by its pointer, where the root graph has one."""
+        pointed = self._pointed([(thread_id, "")])
+        if pointed:
+            return Thread(thread_id, pointed[thread_id, ""])
+        return next(iter(self._heads([thread_id])), None)
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """The namespaces of a thread, in text order."""
+        return sorted(ns for _, ns in self._finder([thread_id]).spaces([thread_id]))
+
+    def count(self, thread_id: str) -> int:
+        """Counted by the server, where the index finds the thread."""
+        return sum(self._finder([thread_id]).spaces([thread_id]).values())
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """The names of one thread's documents."""
+        yield from (row for row in self.rows_of([thread_id]) if ns is None or row.ns == ns)
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """The names of some threads' documents, at once."""
+        yield from sorted((found.row for found in self._found(thread_ids)), key=lambda row: row.ref)
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """Sorted by the server, where the index finds the thread."""
+        found = self._finder([thread_id]).newest(thread_id, ns, limit) if limit > 0 else []
+        rows = (one.row for one in found if one.ref[:2] == (thread_id, ns))
+        return sorted(rows, key=lambda row: row.checkpoint_id, reverse=True)[:limit]
+
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """One document's name."""
+        found = self._documents.named([ref]).get(ref)
+        return None if found is None else found.row
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """Only that part of each document."""
+        return self._documents.metadata([*dict.fromkeys(refs)])
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """Some at once: as many as keep it to a few megabytes, going by those before."""
+        asked, size = iter(refs), _FEWEST
+        while page := [*islice(asked, size)]:
+            known = self._documents.checkpoints(page)
+            weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
+            yield from (known[ref] for ref in page if ref in known)
+            size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        """Found by their own fields; the sorted set may lack some."""
+        ids = None if checkpoint_ids is None else {*checkpoint_ids}
+        found = self._finder([thread_id]).writes([thread_id], ids) if ids is None or ids else ()
+        kept = (one for one in self._documents.writes(found, values))
+        yield from sorted(
+            (w for w in kept if (ns is None or w.ns == ns) and (ids is None or w.checkpoint_id in ids)), key=_canonical
+        )
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """Those of several checkpoints at once."""
+        wanted = {*refs}
+        threads = {ref.thread_id for ref in wanted}
+        found = self._finder(threads).writes(threads, {ref.checkpoint_id for ref in wanted}) if wanted else ()
+        of_these = (one for one in found if records.write(one, None, 0).ref in wanted)
+        yield from sorted(self._documents.writes(of_these, values), key=_canonical)
+
+    @property
+    def identity(self) -> str:
+        """The server, the database's number, and the prefixes where they aren't the usual ones."""
+        return self._connection.address.identity
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """What `work` changes is one transaction of the server's; on a cluster each key by itself.
+
+        Raises:
+            NotSupported: the database is of a generation that isn't written any more.
+            Refused: this user or this server may not write.
+        """
+        if Ability.WRITE not in self.abilities:
+            raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
+        self._scan.forget()
+        self._may_write()
+        return self._images.transaction(work)
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """A document a record, and the keys that lead to them."""
+        if Ability.WRITE not in self.abilities:
+            raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
+        return Expansion(plan, self._images, self._keys, self._ids).rows()
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """Documents are records; pointers and sorted sets are none."""
+        return record_of(relation, key)
+
+    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
+        """A key with its type and when it expires."""
+        return next(self._images.of([str(key["key"])]))[1]
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Set and delete keys that are as they were."""
+        self._scan.forget()
+        self._images.change(changes)
+        self._scan.forget()
+
+    def close(self) -> None:
+        """Let go of the sockets."""
+        self._connection.close()
+
+    def _finder(self, thread_ids: Collection[str] | None) -> Finder:
+        """The index, but for threads whose ids its tags can't find."""
+        return self._index if self._index is not None and plain(thread_ids or ()) else self._scan
+
+    def _found(self, thread_ids: Collection[str]) -> list[Found]:
+        odd = [one for one in thread_ids if not plain([one])] if self._index is not None else [*thread_ids]
+        rest = [one for one in thread_ids if one not in odd]
+        scanned = self._scan.checkpoints(odd) if odd else []
+        return scanned + (self._finder(rest).checkpoints(rest) if rest else [])
+
+    def _ids(self, space: tuple[str, str]) -> list[str]:
+        return [row.checkpoint_id for row in self.rows(*space)]
+
+    def _heads(self, thread_ids: Collection[str] | None) -> list[Thread]:
+        """Of the root graph what the pointer says, else the highest id; of the highest namespace without a root."""
+        finder = self._finder(thread_ids)
+        spaces = [*finder.spaces(thread_ids)] if self._made.pointers else []
+        rooted = {thread_id for thread_id, ns in spaces if ns == ""}
+        wanted = [space for space in spaces if space[1] == "" or space[0] not in rooted]
+        pointed = self._pointed(wanted)
+        lost = {space[0] for space in wanted if space not in pointed} if self._made.pointers else thread_ids
+        found = finder.checkpoints(None) if lost is None else self._found(lost) if lost else []
+        best: dict[str, Ref] = {}
+        for ref in [*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)]:
+            held = best.get(ref.thread_id, ref)
+            best[ref.thread_id] = max(held, ref, key=lambda one: (one.ns == "", one.checkpoint_id))
+        return [Thread(thread_id, head) for thread_id, head in best.items()]
+
+    def _pointed(self, spaces: list[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
+        return self._documents.latest(spaces) if self._made.pointers and spaces else {}
+
+    def _may_write(self) -> None:
+        """Ask by deleting what isn't there, before anything is planned."""
+        nothing = self._keys.checkpoint(Ref("ckpt: may this user write?", "", "no"))
+        if self._connection.is_replica:
+            raise Refused(f"{self._connection.address.location}: a replica takes no writes; nothing was written")
+        with explained(self._connection.address.location, writing=True):
+            for command in (("JSON.DEL", nothing), ("DEL", nothing)):
+                self._connection.execute(*command)
+
+
+def _canonical(write: Write) -> tuple[Any, ...]:
+    return (write.ref, write.order)

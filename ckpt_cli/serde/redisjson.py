@@ -1,0 +1,86 @@
+"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and markers of its own for what they can't hold.
+
+checkpoint-redis 0.5.2, ``jsonplus_redis.py: _preprocess_redis_json, _default_handler``, and ``base.py:
+_msgpack_to_redis_json`` for bytes, which only checkpoints may hold.
+"""
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+from ckpt_cli.serde import lcjson
+from ckpt_cli.serde.lcjson_write import JsonWire
+from ckpt_cli.serde.splice import splice
+from ckpt_cli.values.node import Form, Node, Opened
+
+TAG = "redis-json"
+
+_TYPES = "langgraph.types"
+_MESSAGES = "langchain_core.messages"
+
+
+def decode(data: bytes) -> Any:
+    """The value of one JSON text; never raises. What is damaged is a BROKEN node where it stands."""
+    return lcjson.decode(data, revive if b'"__' in data or b'"lc"' in data else None)
+
+
+def encode(value: Any, old: Any, data: bytes) -> bytes:
+    """A value in the place of `old`, which `data` decodes to.
+
+    Raises:
+        UsageError: it holds what this JSON has no form for.
+    """
+    text = data.decode("utf-8", "surrogatepass")
+    return str(splice(RedisWire(text), value, old, text)).encode()
+
+
+def revive(value: dict[str, Any]) -> Any:
+    """The node a marker or an envelope records; a dict that is neither as it is."""
+    if value.get("__interrupt__") is True and "value" in value:
+        fields = {name: item for name, item in value.items() if name != "__interrupt__"}
+        return Node(Opened(_TYPES, "Interrupt", Form.KWARGS, fields))
+    if value.get("__send__") is True and value.keys() == {"__send__", "node", "arg"}:
+        return Node(Opened(_TYPES, "Send", Form.ARGS, [value["node"], value["arg"]]))
+    if value.get("__delta_snapshot__") is True and value.keys() == {"__delta_snapshot__", "value"}:
+        return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value["value"]))
+    if value.keys() == {"__bytes__"} and isinstance(value["__bytes__"], str):
+        try:
+            return b64decode(value["__bytes__"], validate=True)
+        except ValueError:
+            return value
+    return lcjson.revive(value)
+
+
+class RedisWire(JsonWire):
+    """As RedisJSON gives it: no spaces, no NaN."""
+
+    def __init__(self, like: str) -> None:
+        super().__init__(like)
+        self._javascript = True
+        self._comma, self._colon = ",", ":"
+
+    def write_object(self, new: Node, old: Node, raw: str, levels: int) -> str:
+        """See `splice.Wire`; markers are written whole."""
+        if new.form in (Form.LC1, Form.LC2):
+            return super().write_object(new, old, raw, levels)
+        return self.write(new)
+
+    def _envelope(self, item: Any) -> dict[str, Any]:
+        if isinstance(item, bytes):
+            return {"__bytes__": b64encode(item).decode()}
+        if isinstance(item, Node):
+            return _marked(item) or super()._envelope(item)
+        return super()._envelope(item)
+
+
+def _marked(item: Node) -> dict[str, Any] | None:
+    """The marker of a node, where it has one."""
+    if item.form is Form.SNAPSHOT:
+        return {"__delta_snapshot__": True, "value": item.state}
+    if item.module == _TYPES and item.name == "Interrupt" and isinstance(item.state, dict):
+        return {"__interrupt__": True, **item.state}
+    if item.module == _TYPES and item.name == "Send" and item.form is Form.ARGS:
+        return {"__send__": True, "node": item.state[0], "arg": item.state[1]}
+    if item.module.startswith(_MESSAGES) and item.form in (Form.PYDANTIC, Form.KWARGS):
+        path = ["langchain", "schema", "messages", item.name]
+        return {"lc": 1, "type": "constructor", "id": path, "kwargs": item.state}
+    return None
