@@ -17,6 +17,7 @@ from langgraph.types import Command, Send
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.model import Ref
+from ckpt_cli.savers.contract import Ability
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
@@ -177,6 +178,22 @@ class Travel:
                 assert ends[0] == ends[1]
             assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
             assert told(graph, MINE)[-1][2] == told(graph, THEIRS)[-1][2]
+
+    def test_one_moment_or_not(self, backend: Backend) -> None:
+        """What is read together is of one moment where the saver says so; elsewhere a checkpoint comes in between."""
+        with backend.official() as official, closing(backend.saver()) as saver:
+            graph = stopping(official)
+            start(graph, THEIRS, {"log": [], "n": 1})
+            others = iter([{"n": 7}])  # one write, also where the look is taken again because of it
+
+            def look() -> tuple[int, int]:
+                before = len(list(saver.rows(THEIRS)))
+                for values in others:
+                    graph.update_state(on(THEIRS), values)
+                return before, len(list(saver.rows(THEIRS)))
+
+            before, after = saver.moment(look)
+            assert (before == after) is (Ability.MOMENT in saver.abilities)
 
     def test_the_last_turn_is_deleted(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """Another turn then goes on from the one before, as on a thread that never had it."""
