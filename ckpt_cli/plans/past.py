@@ -26,6 +26,7 @@ from ckpt_cli.history.channels import (
 )
 from ckpt_cli.history.learning import Tally
 from ckpt_cli.history.reducers import ABSENT, Step
+from ckpt_cli.history.tasks import pulled
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader
@@ -132,6 +133,9 @@ def past(reader: Reader, thread_id: str, ns: str) -> Past:
 def acted(reader: Reader, ref: Ref) -> list[tuple[str | None, TaskWrite]]:
     """The writes of a checkpoint's own tasks in the order the library applies them, each with its node."""
     stored = reader.writes(ref)
+    by_path = [(pulled(write.row.task_path), write) for write in stored]
+    if all(node is not None for node, _ in by_path):
+        return list(by_path)
     names = reader.names(ref, stored)
     writes = [w for w in stored if w.task_id == NULL_TASK or names.of_this_step(w.task_id)]
     if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
