@@ -17,7 +17,13 @@ _YOUNG = 50_000  # objects made before the collector looks for cycles, of which 
 
 
 def begin() -> None:
-    """Let the collector rest while modules are loaded, which takes 0.01 s of it with Python's own 700."""
+    """Let the collector rest while modules are loaded, which takes 0.01 s of it with Python's own 700.
+
+    Typer reads at its import whether help may be styled; its own NO_COLOR leaves bold and dim (typer 0.29
+    ``rich_utils.py``).
+    """
+    if os.environ.get("NO_COLOR"):
+        os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
     gc.set_threshold(_YOUNG, 20, 20)
 
 
@@ -76,11 +82,23 @@ def _within(value: Any, param: Any) -> bool:
 
 
 def prepare(params: Sequence[Any]) -> None:
-    """Make parameters quick, and flags free of a type that says nothing."""
+    """Make parameters quick; in help, flags and arguments have no type, which says nothing, and choices are listed."""
     quicken(params)
     for param in params:
         if getattr(param, "is_flag", False):
             param.metavar = ""
+        elif getattr(param, "param_type_name", "") == "argument":
+            param.display_type_rich = _untyped
+        elif param.metavar is None and (choices := _choices(param)):
+            param.metavar = "|".join(str(getattr(choice, "value", choice)) for choice in choices)
+
+
+def _untyped(ctx: Any) -> None:  # noqa: ARG001 - as Typer calls it
+    return None
+
+
+def _choices(param: Any) -> Sequence[Any]:
+    return getattr(getattr(param, "type_descriptor", None), "choices", None) or ()
 
 
 def quicken(params: Sequence[Any]) -> None:

@@ -57,7 +57,11 @@ _QUERY = Annotated[
 _COLOR = Annotated[
     Literal["auto", "always", "never"],
     typer.Option(
-        "--color", help="Colours; auto honours NO_COLOR and FORCE_COLOR.", rich_help_panel=_OUTPUT, show_default=False
+        "--color",
+        metavar="WHEN",
+        help="Colours: auto, which honours NO_COLOR and FORCE_COLOR, always or never.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
     ),
 ]
 _NO_PAGER = Annotated[bool, typer.Option("--no-pager", help="Never start a pager.", rich_help_panel=_OUTPUT)]

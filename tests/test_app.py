@@ -2,6 +2,8 @@
 
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -152,3 +154,56 @@ def test_help_keeps_brackets_and_examples() -> None:
         "Get messages\\[-1] and more.\n\n[bold]Examples[/bold]\n"
         "  [cyan]ckpt get T 'a\\[b]'[/cyan]\n  [cyan]ckpt get T x[/cyan]  [dim]# the x[/dim]"
     )
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        ("threads", ["-n", "2"]),
+        ("log", ["js-chat"]),
+        ("writes", ["js-error"]),
+        ("grep", ["echo"]),
+        ("grep", ["echo", "--count"]),
+        ("diff", ["js-chat"]),
+        ("diff", ["js-chat", "--stat"]),
+    ],
+)
+def test_colours_reach_piped_lists(verb: str, words: list[str], database: Database) -> None:
+    """``--color always`` and FORCE_COLOR style the columns, and change not a letter of them."""
+    path = str(database("js"))
+    plain = ckpt(verb, *words, "--db", path).stdout
+    for styled in (
+        ckpt(verb, *words, "--db", path, "--color", "always"),
+        ckpt(verb, *words, "-d", path, FORCE_COLOR="1"),
+    ):
+        assert "\x1b[" in styled.stdout
+        assert re.sub("\x1b\\[[0-9;]*m", "", styled.stdout) == plain != ""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["log", "--help"], ["--version"], []])
+def test_a_full_disk_is_no_bug(words: list[str], tmp_path: Path) -> None:
+    """Exit code 8 and one line, whoever writes."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "ckpt_cli", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, encoding="utf-8", cwd=tmp_path, check=False)
+    assert done.returncode == 8
+    assert done.stderr.startswith("ckpt: can't write") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_shows_no_types(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What Python calls a value says nothing to who types it."""
+    run([verb, "--help"])
+    assert re.search(r"<(?:str|int|list|path)|list\[", capsys.readouterr().out) is None
+
+
+@pytest.mark.parametrize(("env", "styled"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_help_on_a_terminal_honours_no_color(env: dict[str, str], styled: bool) -> None:
+    """Not bold either."""
+    terminal, its_end = pty.openpty()
+    command = [sys.executable, "-m", "ckpt_cli", "log", "--help"]
+    subprocess.run(command, stdout=its_end, env={**os.environ, "TERM": "xterm", "COLUMNS": "80", **env}, check=True)
+    os.close(its_end)
+    shown = os.read(terminal, 1 << 16)
+    os.close(terminal)
+    assert (b"\x1b[" in shown) is styled

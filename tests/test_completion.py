@@ -57,6 +57,17 @@ def test_channels_the_users_own_first(database: Database) -> None:
     assert offered == ["any", "messages", "n", "__start__", "branch:to:bot", "branch:to:count"]
 
 
+def test_paths_begin_with_the_users_channels(database: Database) -> None:
+    """Nobody gets the graph's own affairs by path."""
+    assert complete("bash", "ckpt get js-chat ", CKPT_DB=str(database("js"))) == ["any", "messages", "n"]
+
+
+def test_sources() -> None:
+    """They are words of LangGraph's, the same in every database."""
+    assert complete("bash", "ckpt log t --source ") == ["input", "loop", "update", "fork"]
+    assert complete("bash", "ckpt log t --source f") == ["fork"]
+
+
 def test_namespaces(database: Database) -> None:
     """Namespaces of the thread on the line, without the root."""
     offered = complete("bash", "ckpt show js-sub --ns ", CKPT_DB=str(database("js")))

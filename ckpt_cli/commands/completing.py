@@ -76,6 +76,25 @@ def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noq
     return _offers(ctx, channels)
 
 
+def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
+    """Channels of the user's that hold something at the head of the thread on the command line."""
+
+    def channels(session: Session) -> Iterator[Offer]:
+        from ckpt_cli.history.channels import user_channels
+
+        reader = session.reader
+        state = reader.state(reader.head(_thread(ctx), ctx.params.get("ns") or "").ref)
+        yield from ((name, "") for name in sorted(user_channels(state)))
+
+    return _offers(ctx, channels)
+
+
+def complete_source(incomplete: str) -> list[Offer]:
+    """What checkpoints come from."""
+    said = {"input": "what came in", "loop": "a step", "update": "a change by hand", "fork": "a copy"}
+    return [offer for offer in said.items() if offer[0].startswith(incomplete)]
+
+
 def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """Namespaces of the thread on the command line."""
     return _offers(ctx, lambda session: ((ns, "") for ns in session.reader.saver.namespaces(_thread(ctx)) if ns))

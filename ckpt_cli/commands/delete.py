@@ -105,7 +105,10 @@ _Match = Annotated[str | None, _which("--match", "-m", metavar="GLOB", text="Ids
 _Where = Annotated[
     str | None, _which("--where", "-w", metavar="EXPRESSION", text="Over the head's metadata and state.")
 ]
-_Status = Annotated[list[Asked] | None, _which("--status", "-s", metavar=None, text="Only these; may be repeated.")]
+_Status = Annotated[
+    list[Asked] | None,
+    _which("--status", "-s", metavar="STATUS", text="Only done, waiting, failed or unfinished; may be repeated."),
+]
 _Idle = Annotated[str | None, _which("--idle", metavar="TIME", text="Nothing since: 30d, 12h.")]
 _Branch = Annotated[
     str | None,

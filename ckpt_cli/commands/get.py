@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.completing import complete_channel
+from ckpt_cli.commands.completing import complete_path
 from ckpt_cli.commands.options import At, Ns, Thread
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.paths import follow, parse, spell
@@ -19,7 +19,7 @@ Path = Annotated[
     typer.Argument(
         metavar="PATH",
         help='A channel and what is in it: messages[-1].content, files["a b"].size, ["odd.channel"].',
-        autocompletion=complete_channel,
+        autocompletion=complete_path,
         show_default=False,
     ),
 ]

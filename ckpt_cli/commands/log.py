@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.commands.asked import channels_of, no_channel
-from ckpt_cli.commands.completing import complete_revision
+from ckpt_cli.commands.completing import complete_revision, complete_source
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.commands.options import Channels, Limit, Ns, Since, Thread
 from ckpt_cli.errors import UsageError
@@ -141,6 +141,17 @@ def _fits(step: StepView, wanted: Wanted) -> bool:
     return not wanted.channels or not touched.isdisjoint(wanted.channels)
 
 
+_Source = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="SOURCE",
+        help="Only input, loop, update or fork; may be repeated.",
+        autocompletion=complete_source,
+    ),
+]
+
+
 def log(
     session: Session,
     thread: Thread,
@@ -159,10 +170,7 @@ def log(
         bool, typer.Option("--graph", "-g", help="Draw how branches hang together; implies --all.")
     ] = False,
     channel: Channels = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option("--source", metavar="SOURCE", help="Only input, loop, update or fork; may be repeated."),
-    ] = None,
+    source: _Source = None,
     since: Since = None,
     oneline: Annotated[bool, typer.Option("--oneline", help="Id, node and changes only.")] = False,
     ns: Ns = "",

@@ -116,11 +116,29 @@ def _fits(one: Standing, wanted: Wanted, unread: list[str]) -> bool:
     return fits
 
 
+_Status = Annotated[
+    list[Asked] | None,
+    typer.Option(
+        "--status",
+        "-s",
+        metavar="STATUS",
+        help="Only done, waiting, failed or unfinished; may be repeated.",
+        show_default=False,
+    ),
+]
+_Sort = Annotated[
+    Order,
+    typer.Option(
+        "--sort",
+        metavar="ORDER",
+        help="By activity, id, checkpoints, size or step; all but activity look at every thread.",
+    ),
+]
+
+
 def threads(
     session: Session,
-    status: Annotated[
-        list[Asked] | None, typer.Option("--status", "-s", help="Only these; may be repeated.", show_default=False)
-    ] = None,
+    status: _Status = None,
     since: Since = None,
     match: Annotated[
         str | None, typer.Option("--match", "-m", metavar="TEXT", help="Ids with this part, or a glob: 'user-*'.")
@@ -131,9 +149,9 @@ def threads(
             "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state, in Python's words."
         ),
     ] = None,
-    sort: Annotated[Order, typer.Option("--sort", help="All but activity look at every thread.")] = Order.ACTIVITY,
+    sort: _Sort = Order.ACTIVITY,
     limit: Limit = 50,
-    wide: Annotated[bool, typer.Option("--wide", help="Every column.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Every column, as far as there is room.")] = False,
 ) -> ThreadsView:
     """List threads, the most recently active first: what each was about and where it stands.
 
@@ -157,6 +175,7 @@ def threads(
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
     view = session.look(lambda reader: run(reader, wanted, wide=wide))
+    view.narrowed = not (since is match is where is None)
     if wanted.where is not None and wanted.where.complaint and not view.unreadable:
         session.say(wanted.where.complaint)
     if view.unreadable:

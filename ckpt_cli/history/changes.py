@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history import channels
 from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS, unwrapped
-from ckpt_cli.values.known import js_send, message, overwrite
+from ckpt_cli.values.known import js_send, message, messages, overwrite, spelled_out
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
@@ -73,6 +73,8 @@ class Habit(StrEnum):
     APPENDS = "appends"
     REPLACES = "replaces"
     REDUCES = "reduces"
+    TALKS = "talks"
+    """It holds messages, for which texts and pairs of role and text stand when they are written."""
 
 
 def is_output(write: TaskWrite) -> bool:
@@ -120,7 +122,7 @@ def changed(
     replaced = [known.value for value in values if (known := overwrite(value)) is not None]
     if replaced:
         return [Change(channel, Kind.REPLACED, replaced[-1], size=size)]
-    if (spoken := _messages(values)) is not None and habit is not Habit.REPLACES:
+    if habit is not Habit.REPLACES and (spoken := _messages(values, habit)) is not None:
         return _spoken(channel, spoken, size)
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit is None)):
@@ -140,9 +142,12 @@ def comparable(value: Any, habit: Habit | None) -> bool:
     return habit is Habit.REPLACES or (habit is None and not isinstance(value, list))
 
 
-def _messages(values: list[Any]) -> list[Any] | None:
+def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
     """All of the values as one list of messages, None if anything in them is none."""
-    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    if habit is Habit.TALKS:
+        items = [item for value in values for item in spelled_out(value)]
+    else:
+        items = [item for value in values for item in (value if isinstance(value, list) else [value])]
     return items if items and all(message(item) is not None for item in items) else None
 
 
@@ -178,10 +183,15 @@ def habits(values: Mapping[str, Any], written: Mapping[str, list[list[Any]]]) ->
 
 
 def _habit(value: Any, written: list[list[Any]]) -> Habit | None:
+    value = unwrapped(value)
+    proved = _proved(value, written)
+    return Habit.TALKS if proved is not Habit.REPLACES and messages(value) is not None else proved
+
+
+def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
     last = written[0]
     if any(overwrite(part) is not None for part in last):
         return None
-    value = unwrapped(value)
     if isinstance(value, list) and all(isinstance(part, list) for part in last):
         items = [item for part in last for item in part]
         if same(value, items):

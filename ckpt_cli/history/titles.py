@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ckpt_cli.history.changes import Change
-from ckpt_cli.values.known import messages, text
+from ckpt_cli.values.known import messages, spelled_out, text
 
 _LONGEST = 500
 _TALKATIVE = "messages"
@@ -13,7 +13,7 @@ _TALKATIVE = "messages"
 def from_values(values: Mapping[str, Any]) -> str:
     """The first human message of a state; "" where there is none."""
     ordered = sorted(values, key=lambda channel: channel != _TALKATIVE)
-    return next(filter(None, (_first_human(values[channel]) for channel in ordered)), "")
+    return next(filter(None, (_first_human(values[channel], channel == _TALKATIVE) for channel in ordered)), "")
 
 
 def from_changes(changes: Iterable[Change]) -> str:
@@ -31,8 +31,10 @@ def from_input(value: Any) -> str:
     return _first_human(value) or next(_texts(value), "")
 
 
-def _first_human(value: Any) -> str:
-    known = messages(value if isinstance(value, list) else [value])
+def _first_human(value: Any, conversation: bool = False) -> str:
+    """The first human message of a list; of pairs of role and text, too, one alone only in a `conversation`."""
+    listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
+    known = messages(spelled_out(value) if listed else [value])
     said = [one for one in known or () if one.text.strip()]
     first = next((one for one in said if one.role == "human"), None)
     return _line(first.text) if first is not None else ""

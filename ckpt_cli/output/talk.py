@@ -3,9 +3,10 @@
 import os
 import sys
 import traceback
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
-from ckpt_cli.errors import CkptError
+from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.stdout import OutputClosedError, discard
 
@@ -24,9 +25,12 @@ def say(text: str) -> None:
 
 def report(error: Exception) -> int:
     """Say what went wrong, and the exit code for it."""
-    if isinstance(error, OutputClosedError):
+    if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
         discard()
         return PIPE_CLOSED
+    if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
+        discard()
+        error = Failed(f"can't write: {error.strerror}")
     if isinstance(error, CkptError):
         _explain(error.message, error.candidates, error.hint)
         return error.exit_code

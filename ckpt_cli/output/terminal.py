@@ -55,7 +55,7 @@ def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callabl
 def painter(colored: bool) -> Callable[[Line], str]:
     """What turns a line into text with the codes of this terminal, as many colours as it has."""
     console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
-    colors = COLOR_SYSTEMS.get(console.color_system or "")
+    colors = COLOR_SYSTEMS.get(console.color_system or ("standard" if colored else ""))
     styles = Theme(THEME, inherit=False).styles
 
     def paint(line: Line) -> str:

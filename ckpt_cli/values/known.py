@@ -116,6 +116,23 @@ def messages(value: Any) -> list[Message] | None:
     return found
 
 
+def spelled_out(value: Any) -> list[Any]:
+    """What is written to a conversation, one message each: a text, or a pair of role and text, stands for one.
+
+    langchain-core 1.0 ``messages/utils.py: _convert_to_message``.
+    """
+    pair = isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
+    return [_spelled(item) for item in ([value] if pair or not isinstance(value, list) else value)]
+
+
+def _spelled(item: Any) -> Any:
+    if isinstance(item, str):
+        return {"role": "human", "content": item}
+    if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str) and item[0] in _ROLES:
+        return {"role": item[0], "content": item[1]}
+    return item
+
+
 def _message_fields(value: Any) -> tuple[str, dict[str, Any]] | None:
     if isinstance(value, dict):
         role = value.get("role", value.get("type"))

@@ -27,7 +27,7 @@ class InfoView(View):
         formats: checkpoint format (`v`) to sampled checkpoints.
         locked: sampled checkpoints that can't be read without the key.
         corrupt: sampled checkpoints that can't be read for another reason.
-        key: of an encrypted database, whether the key ``fits``, is ``wrong`` or ``missing``; null where none was needed.
+        key: where something is encrypted, whether the key ``fits``, is ``wrong`` or ``missing``; null where nothing is.
     """
 
     verb: ClassVar[str] = "info"

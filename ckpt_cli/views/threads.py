@@ -81,6 +81,7 @@ class ThreadsView(View):
 
     verb: ClassVar[str] = "threads"
     rows_field: ClassVar[str] = "threads"
+    narrowed = False
 
     threads: list[ThreadView]
     more: bool = False

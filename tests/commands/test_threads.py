@@ -1,13 +1,20 @@
 """``ckpt threads`` lists threads and where each stands."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
 
+from ckpt_cli.commands.log import log
 from ckpt_cli.commands.threads import Asked, Order, threads
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history import titles
+from ckpt_cli.output.line import Page, plain
+from ckpt_cli.output.printer import render
 from tests import golden
 from tests.commands.asking import look
 from tests.databases import DATABASES, KEYS
@@ -126,3 +133,40 @@ def test_every_thread_of_every_generation_is_listed(
     assert all(one.checkpoints >= one.branches > 0 for one in view.threads)
     assert all(one.interrupts for one in view.threads if one.status == "waiting")
     assert all(one.errors for one in view.threads if one.status == "failed")
+
+
+@pytest.mark.parametrize("given", [[("user", "My order is late")], ("user", "My order is late"), "My order is late"])
+def test_a_thread_that_begins_in_short_form_has_its_title_and_words(given: object, tmp_path: Path) -> None:
+    """Messages as texts and pairs, as the application gave them; the graph turned them into objects, or never did."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("bot", lambda _: {"messages": [("ai", "I will look")]})
+    graph.add_edge(START, "bot")
+    path = tmp_path / "short.sqlite"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        compiled = graph.compile(checkpointer=saver)
+        compiled.invoke({"messages": given}, {"configurable": {"thread_id": "done"}})  # type: ignore[arg-type]
+    view, _ = look(path, threads)
+    assert [one.title for one in view.threads] == ["My order is late"]
+    steps = look(path, lambda session: log(session, "done"))[0].steps
+    told = [change.text for step in steps for change in step.changes or ()]
+    assert told == ["messages +1 “I will look”", *["messages +1 “My order is late”"] * 2]
+    stored = json.loads(json.dumps(given))  # a pair is a list there
+    assert titles.from_input({"messages": stored}) == "My order is late"
+
+
+def test_wide_keeps_room_for_what_a_thread_is_about(database: Database) -> None:
+    """Columns go before the title does; on a wide screen all are there."""
+    view, _ = look(database("js"), lambda session: threads(session, wide=True))
+    heads = {width: plain(next(render(view, Page(width, golden.NOW)))) for width in (80, 100, 200)}
+    assert all("about" in head for head in heads.values())
+    assert "metadata" in heads[200] and "metadata" not in heads[80]
+
+
+def test_an_empty_list_says_why(database: Database) -> None:
+    """No thread has the status, no thread fits the filters."""
+    for options, said in (
+        ({"status": [Asked.FAILED], "match": "zzz"}, "no thread fits"),
+        ({"match": "zzz"}, "no thread fits"),
+    ):
+        view, _ = look(database("js"), lambda session, options=options: threads(session, **options))  # type: ignore[misc]
+        assert [plain(line) for line in render(view, Page(80, golden.NOW))] == [said]

@@ -122,3 +122,21 @@ def test_between_two_values() -> None:
     assert between("log", [1, 2, 3], [1, 3]).removed == 1
     assert between("log", [1], [2]).kind is Kind.REPLACED
     assert (between("n", 1, 2).before, between("n", UNKNOWN, 2).kind) == (1, Kind.SET)
+
+
+@pytest.mark.parametrize(
+    "written", ["hello", ["human", "hello"], [["human", "hello"]], [{"role": "user", "content": "hello"}]]
+)
+def test_shorter_forms_of_messages_are_messages_where_a_conversation_is_held(written: object) -> None:
+    """A text, a pair of role and text; elsewhere they are what they look like."""
+    change = only(changes(wrote("talk", written), {"talk": Habit.TALKS}))
+    assert (change.kind, change.added) == (Kind.ADDED, 1)
+    if not isinstance(written, list) or not isinstance(written[0], dict):
+        assert only(changes(wrote("talk", written), {})).kind is Kind.SET
+
+
+def test_a_conversation_is_told_by_its_state() -> None:
+    """Messages that were gathered; a list that is written anew each time stays one that is replaced."""
+    told = [said("human", "hello"), said("ai", "hi")]
+    assert habits({"talk": told}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.TALKS}
+    assert habits({"talk": told}, {"talk": [[told], [told[:1]]]}) == {"talk": Habit.REPLACES}

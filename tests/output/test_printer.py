@@ -108,9 +108,10 @@ def test_colours_can_be_refused(options: str, env: dict[str, str]) -> None:
 
 def test_colours_can_be_forced_into_a_pipe() -> None:
     """``--color always`` colours a pipe, whose lines stay those of a pipe."""
-    out = run(options="color='always'").stdout
-    assert "\x1b[36mdatabase" in out
-    assert "\t" in out
+    for term in ("xterm", "dumb", ""):
+        out = run(options="color='always'", TERM=term).stdout
+        assert "\x1b[36mdatabase" in out
+        assert "\t" in out
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.values.difference import Counts, Difference, Kind
 from ckpt_cli.views.diff import DiffView
 
+_STYLES = {Kind.ADDED: "added", Kind.REMOVED: "removed", Kind.CHANGED: "changed"}
+
 
 def rows(view: DiffView, page: Page) -> Iterator[Line]:
     """Kind, path, before and after."""
     for one in _leaves([*view.channels, *view.meta]):
         before = brief(one.before, reveal=page.reveal) if one.kind in (Kind.CHANGED, Kind.REMOVED) else one.was or ""
         after = brief(one.after, reveal=page.reveal) if one.kind is not Kind.REMOVED else ""
-        yield row([("", cell)] for cell in (str(one.kind), one.path, before, after))
+        yield row([_kind(one), [("key", one.path)], [("removed", before)], [("added", after)]])
 
 
 def _leaves(found: Sequence[Difference]) -> Iterator[Difference]:
@@ -29,5 +31,8 @@ def stat_rows(view: DiffView) -> Iterator[Line]:
     for one in [*view.channels, *view.meta]:
         counts = one.counts or Counts()
         numbers = (counts.kept, counts.changed, counts.moved, counts.removed, counts.added)
-        cells = [str(one.kind), one.path, *(str(n) if one.counts else "" for n in numbers)]
-        yield row([("", cell)] for cell in cells)
+        yield row([_kind(one), [("key", one.path)], *([("", str(n) if one.counts else "")] for n in numbers)])
+
+
+def _kind(one: Difference) -> Line:
+    return [(_STYLES.get(one.kind, ""), str(one.kind))]

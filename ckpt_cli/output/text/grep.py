@@ -57,10 +57,10 @@ def _more(hit: Hit) -> Line:
 def _row(one: Hit | ThreadCount) -> Line:
     """Thread, namespace, first and last checkpoint, place, path, and the line of the text."""
     if isinstance(one, ThreadCount):
-        return row([[("", one.thread_id)], [("", str(one.hits))]])
-    text = f"{one.before}{one.match}{one.after}"
-    cells = (one.thread_id, one.ns, one.first.checkpoint_id, one.last.checkpoint_id, one.place, one.path, text)
-    return row([("", cell)] for cell in cells)
+        return row([[("title", one.thread_id)], [("", str(one.hits))]])
+    cells: list[Line] = [[("title", one.thread_id)], [("muted", one.ns)]]
+    cells += [[("id", one.first.checkpoint_id)], [("id", one.last.checkpoint_id)], [("muted", one.place)]]
+    return row([*cells, [("key", one.path)], [("value", one.before), ("changed", one.match), ("value", one.after)]])
 
 
 def _end(view: GrepView) -> Iterator[Line]:

@@ -78,6 +78,6 @@ class _Table:
         if self._clock.day and view.steps and not view.oneline:
             facts.append(self._clock.day)
         if not view.steps:
-            facts.append("no such checkpoint")
+            facts.append("no checkpoint fits")
         if facts:
             yield [("muted", " · ".join(facts))]

@@ -25,8 +25,9 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
 
 
 def _row(one: OperationLine) -> Line:
-    cells = (str(one.number), one.at, one.state, one.command, one.summary, one.reason, str(one.rows), str(one.bytes))
-    return row([("", cell)] for cell in cells)
+    cells = [("id", str(one.number)), ("muted", one.at), (_STYLES[one.state], one.state), ("title", one.command)]
+    cells += [("", one.summary), ("value", one.reason), ("", str(one.rows)), ("", str(one.bytes))]
+    return row([cell] for cell in cells)
 
 
 def _lines(one: OperationLine, page: Page) -> Iterator[Line]:

@@ -11,7 +11,8 @@ def render(view: TagView, page: Page) -> Iterator[Line]:
     """By thread and name."""
     if page.width is None:
         for tag in view.tags:
-            yield row([("", cell)] for cell in (tag.thread_id, tag.ns, tag.name, tag.id, "gone" if tag.gone else ""))
+            cells = [("title", tag.thread_id), ("muted", tag.ns), ("head", tag.name), ("id", tag.id)]
+            yield row([cell] for cell in [*cells, ("bad", "gone" if tag.gone else "")])
         return
     if not view.tags:
         yield [("muted", "no tags")]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
-from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, size
 from ckpt_cli.output.shell import command, visible
 from ckpt_cli.output.text.brief import brief
@@ -17,6 +17,8 @@ _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
 _STATUS = (26, 44)
 _NARROW = 100
 _GAP = "  "
+_TITLE = 24  # cells that a title shall have
+_FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head")
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
@@ -24,25 +26,34 @@ def render(view: ThreadsView, page: Page) -> Iterator[Line]:
     if page.width is None:
         yield from map(_plain, view.threads)
     elif not view.threads:
-        yield [("muted", "no threads" if not view.asked else f"no thread is {' or '.join(view.asked)}")]
+        yield [("muted", _nothing(view))]
     elif view.asked in (["waiting"], ["failed"]):
         yield from _blocks(view, page, page.width)
     else:
         yield from (fit(line, page.width) for line in _Table(view, page, page.width).lines())
 
 
+def _nothing(view: ThreadsView) -> str:
+    if view.narrowed:
+        return "no thread fits"
+    return f"no thread is {' or '.join(view.asked)}" if view.asked else "no threads"
+
+
 def _plain(one: ThreadView) -> Line:
     asked = [f"{w.node or '?'}: {brief(w.value)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
     failed = [f"{task.node or '?'}: {error(task.error, None)}" for task in one.errors]
-    columns = [one.thread_id, f"{one.checkpoints}", f"{one.branches}", "" if one.step is None else f"{one.step}"]
-    columns += [one.status or "?", one.updated or "", one.title, "; ".join([*asked, *failed])]
-    return row([("", text)] for text in columns)
+    status = one.status or "?"
+    columns: list[Span] = [("title", one.thread_id), ("", f"{one.checkpoints}"), ("", f"{one.branches}")]
+    columns += [("", "" if one.step is None else f"{one.step}"), (_STYLES.get(status, "muted"), status)]
+    columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*asked, *failed]))]
+    return row([span] for span in columns)
 
 
 class _Table:
     def __init__(self, view: ThreadsView, page: Page, width: int) -> None:
         self._view = view
         self._page = page
+        self._width = width
         narrow = width < _NARROW
         self._count = "ckpts" if narrow else "checkpoints"
         self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
@@ -50,16 +61,28 @@ class _Table:
 
     def lines(self) -> Iterator[Line]:
         columns = [self._columns(one) for one in self._view.threads]
+        numbers = {self._count, "branches", "step", "size", "subgraphs"}
         names = [name for name, _ in columns[0]]
         sizes = [max([cell_len(name), *(line_len(row[at][1]) for row in columns)]) for at, name in enumerate(names)]
-        numbers = {self._count, "branches", "step", "size", "subgraphs"}
         sizes = [min(cells, 12) if name in numbers else cells for name, cells in zip(names, sizes, strict=True)]
+        kept = self._kept(names, sizes)
+        columns = [[row[at] for at in kept] for row in columns]
+        names, sizes = [names[at] for at in kept], [sizes[at] for at in kept]
         yield self._line("", [[("muted", name)] for name in names], sizes, names, numbers, [("muted", "about")])
         for one, cells in zip(self._view.threads, columns, strict=True):
             title: Line = [("" if one.title else "muted", one.title or "—")]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
             yield [("muted", f"… and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+
+    def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
+        """The columns there is room for beside the title."""
+        kept = list(range(len(names)))
+        for name in _FIRST_TO_GO:
+            if len(_SIGNS["done"]) + 1 + sum(sizes[at] + len(_GAP) for at in kept) + _TITLE <= self._width:
+                break
+            kept = [at for at in kept if names[at] != name]
+        return kept
 
     def _line(
         self, status: str, cells: Sequence[Line], sizes: list[int], names: list[str], numbers: set[str], title: Line

@@ -77,5 +77,6 @@ def _rows(view: WritesView, page: Page) -> Iterator[Line]:
             value = write.value if write.kind != "interrupt" else [asked.value for asked in write.interrupts]
             told = value if write.kind == "error" and isinstance(value, str) else brief(value, reveal=page.reveal)
             channel = f"{write.channel}:{write.to}" if write.to else write.channel
-            cells = (task.node or task.by, task.status, channel, told, task.id)
-            yield row([("", cell)] for cell in cells)
+            status = STATUS[task.status][0] if task.status else ""
+            cells = [("node", task.node or task.by), (status, task.status), ("key", channel), ("value", told)]
+            yield row([cell] for cell in [*cells, ("muted", task.id)])
