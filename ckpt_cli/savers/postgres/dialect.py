@@ -11,7 +11,7 @@ from ckpt_cli.savers.postgres.faults import WANTED
 from ckpt_cli.savers.postgres.schema import Found, quoted
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.engine import Found as Row
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, TABLES
+from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
 T = TypeVar("T")
 
@@ -43,14 +43,13 @@ class PostgresEngine(Engine):
         """See `Link.transaction`; who may not write finds out before `work` begins."""
 
         def permitted() -> T:
-            tables: list[Scalar] = [self.table(name).replace("%%", "%") for name in TABLES]
-            ((read_only, lacking),) = self.query(_MAY_WRITE, [tables, _RIGHTS])
+            ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._found.names()], _RIGHTS])
             if read_only or lacking:
                 why = "it is read-only" if read_only else f"no right to {lacking[0]}"
                 raise Refused(f"{self._link.place.location} can't be written: {why}; nothing was written", hint=WANTED)
             return work()
 
-        return self._link.transaction(self.table(CHECKPOINTS).replace("%%", "%"), permitted)
+        return self._link.transaction(self._found.names()[0], permitted)
 
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
         """See `Link.run_many`."""

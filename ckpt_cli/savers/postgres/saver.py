@@ -30,6 +30,7 @@ class PostgresSaver(SqlSaver):
     """An open database."""
 
     name: ClassVar[str] = "postgres"
+    page = 100
     form = Form(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
 
     def __init__(self, link: Link, found: Found) -> None:
@@ -43,8 +44,7 @@ class PostgresSaver(SqlSaver):
     def about(self) -> About:
         """The server, where the tables are, how large they are with their indexes."""
         found, schema = self._found, self._found.schemas[CHECKPOINTS]
-        tables = [self._engine.table(name).replace("%%", "%") for name in TABLES]
-        ((size,),) = self._engine.query(SIZE, [[*tables]])
+        ((size,),) = self._engine.query(SIZE, [[*found.names()]])
         others = [name for (name,) in self._engine.query(OTHERS, [schema, [*TABLES, MIGRATIONS]])]
         facts = {"server": found.server, "schema": schema, "collation": found.collation}
         if found.layout.version is not None:

@@ -31,6 +31,12 @@ SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnames
 WHERE c.relname = 'checkpoint_blobs' AND c.relkind IN ('r', 'p', 'v') ORDER BY 1
 """
 
+_VISIBLE = """
+SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND (n.nspname = %s OR %s = '' AND n.nspname = ANY(current_schemas(false)))
+ORDER BY 1 LIMIT 30
+"""
+
 OTHERS = """
 SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND c.relname <> ALL(%s) ORDER BY 1 LIMIT 30
@@ -38,6 +44,7 @@ WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND c.relname <> ALL(%s) ORDER 
 
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
 
+_NAMED = 5
 _BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
 
 
@@ -57,6 +64,10 @@ class Found(NamedTuple):
     collation: str
     server: str
 
+    def names(self) -> list[str]:
+        """The tables with their schema, for the server to look up."""
+        return [f"{bare(self.schemas[name])}.{name}" for name in TABLES]
+
 
 def look(link: Link) -> Found:
     """What an open database holds.
@@ -65,7 +76,7 @@ def look(link: Link) -> Found:
         DatabaseUnreachable: not LangGraph's tables; the hint says where others are.
     """
     schema = link.place.schema
-    prefix = f"{quoted(schema)}." if schema else ""
+    prefix = f"{bare(schema)}." if schema else ""
     rows = list(link.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
     columns: dict[str, dict[str, Column]] = {}
     schemas, readable = {}, set()
@@ -87,15 +98,31 @@ def look(link: Link) -> Found:
 def _no_checkpoints(link: Link, lost: list[str]) -> DatabaseUnreachable:
     location = link.place.location
     if CHECKPOINTS in lost or len(lost) > 1:
-        schemas = [name for (name,) in link.query(_ELSEWHERE) if name != link.place.schema]
-        hint = f"there are some in schema {schemas[0]!r}: ?schema={schemas[0]}" if schemas else "is it the right one?"
-        return DatabaseUnreachable(f"{location} holds no LangGraph checkpoints", hint=hint, candidates=schemas[1:])
+        hint = _what_else(link)
+        return DatabaseUnreachable(f"{location} holds no LangGraph checkpoints", hint=hint)
     return DatabaseUnreachable(f"{location}: {lost[0]} is missing, so these aren't LangGraph's tables")
 
 
+def _what_else(link: Link) -> str:
+    """Where there are checkpoints, or else what tables there are."""
+    schemas = [name for (name,) in link.query(_ELSEWHERE) if name != link.place.schema]
+    if schemas:
+        from urllib.parse import quote
+
+        named = ", ".join(f"?schema={quote(name, safe='')}" for name in schemas[:_NAMED])
+        return f"in another schema there are some: {named}"
+    tables = [name for (name,) in link.query(_VISIBLE, [link.place.schema, link.place.schema])]
+    return f"its tables: {', '.join(tables)}" if tables else "it has no tables"
+
+
 def quoted(name: str) -> str:
-    """A name in a statement, its ``%`` doubled."""
-    return '"' + name.replace('"', '""').replace("%", "%%") + '"'
+    """A name in a statement that takes parameters: its ``%`` are doubled."""
+    return bare(name).replace("%", "%%")
+
+
+def bare(name: str) -> str:
+    """A name in a statement without parameters, or in text that the server takes for one."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def generation(layout: Layout) -> str:
