@@ -18,6 +18,9 @@ from ckpt_cli.values.state import TaskWrite
 PLACEHOLDER = "placeholder-id"
 """The id of every ``NodeInterrupt``: its node takes no answer and asks again until the state is another (1.2)."""
 
+UNTAKEN_NONCE = b"\x00ckpt\x00"
+"""What the nonce of an encrypted list begins with that no task has taken yet: the library's own nonces are random."""
+
 _SHORT, _LONG = 0x90, b"\xdc"  # msgpack: an array of up to 15 items, and the same with a count of two bytes
 
 
@@ -108,7 +111,7 @@ def answered(found: Asked, asked_id: str) -> bool:
 def untaken(payload: Payload) -> Payload:
     """The same list in another of its spellings: a mark that goes when the library stores the list anew.
 
-    An encrypted one stays as it is.
+    An encrypted one stays as it is: it is marked by `UNTAKEN_NONCE`, for which who writes it needs the key.
     """
     data = payload.data
     if payload.tag == "msgpack" and data and data[0] & 0xF0 == _SHORT:
@@ -119,7 +122,9 @@ def untaken(payload: Payload) -> Payload:
 
 
 def is_untaken(payload: Payload) -> bool:
-    """Whether a list of answers is in the spelling that `untaken` gives."""
+    """Whether a list of answers is in the spelling that `untaken` gives, or under a nonce that says so."""
+    if payload.tag.endswith("+aes"):
+        return payload.data.startswith(UNTAKEN_NONCE)
     if payload.tag == "msgpack":
         return payload.data[:2] == _LONG + b"\x00" and payload.data[2:3] < b"\x10"
     return payload.tag in ("json", "") and payload.data[:2] == b" ["

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
-from ckpt_cli.history.answers import PLACEHOLDER, Asked, asked, untaken
+from ckpt_cli.history.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, untaken
 from ckpt_cli.history.channels import INTERRUPT, RESUME
 from ckpt_cli.history.snapshot import Status, Task
 from ckpt_cli.history.tasks import pulled
@@ -164,7 +164,8 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
         return
     write, given = question.source.write.row, question.source.given
     answers = question.source.answers
-    payload = untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
+    coded = untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
+    payload = reader.codec.under_nonce(coded, UNTAKEN_NONCE)
     answer = (given.row if given else write._replace(idx=_slot(write)))._replace(channel=RESUME, payload=payload)
     (change.replace if given else change.add).append(answer._replace(size=len(payload.data)))
     if answers:

@@ -29,14 +29,19 @@ def decrypt(data: bytes, key: bytes | None) -> bytes:
         raise KeyMissing("the key doesn't fit, or the bytes are damaged") from error
 
 
-def encrypt(data: bytes, key: bytes | None) -> bytes:
+def encrypt(data: bytes, key: bytes | None, beginning: bytes = b"") -> bytes:
     """The ciphertext under a fresh nonce.
+
+    Args:
+        data: the plaintext.
+        key: 16, 24 or 32 bytes.
+        beginning: what the nonce begins with; the rest of its 16 bytes is random.
 
     Raises:
         KeyMissing: there is no key.
         MissingExtra: pycryptodome is not installed.
     """
-    nonce = os.urandom(_NONCE)
+    nonce = beginning + os.urandom(_NONCE - len(beginning))
     secret, tag = _cipher(key, nonce).encrypt_and_digest(data)
     return bytes(nonce + tag + secret)
 

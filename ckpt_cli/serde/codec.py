@@ -88,6 +88,16 @@ class Codec:
             return _msgpack(value, old, like)
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
 
+    def under_nonce(self, payload: Payload, beginning: bytes) -> Payload:
+        """An encrypted payload under a nonce that begins so, which can be told without the key; any other as it is.
+
+        Raises:
+            KeyMissing: the key is missing or wrong.
+        """
+        if not payload.tag.endswith(f"+{_AES}"):
+            return payload
+        return payload._replace(data=aes.encrypt(self._decrypt(payload), self._key, beginning))
+
     def _decrypt(self, payload: Payload) -> bytes:
         return aes.decrypt(payload.data, self._key)
 

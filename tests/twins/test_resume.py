@@ -1,6 +1,7 @@
 """Answers that ckpt records: the real graph goes on with them as after ``Command(resume=…)`` on a copy."""
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
+from ckpt_cli.session import KEY_ENV
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
 from tests.graphs.lines import asking, nested
@@ -99,9 +102,10 @@ CASES: dict[str, tuple[Build, list[dict[str, Any]]]] = {
 
 @contextmanager
 def opened(path: Path, build: Build) -> Iterator[Graph]:
-    """The graph on a database, which nobody has open afterwards."""
+    """The graph on a database, which nobody has open afterwards; encrypted if there is a key."""
+    serde = EncryptedSerializer.from_pycryptodome_aes() if os.environ.get(KEY_ENV) else None
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
-        yield build(SqliteSaver(connection))
+        yield build(SqliteSaver(connection, serde=serde))
 
 
 def waiting(graph: Graph) -> dict[str, str]:
@@ -174,9 +178,13 @@ def test_goes_on_alike(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         assert graph.get_state(on(THREAD)).interrupts == ()
 
 
+@pytest.mark.parametrize("key", ["", "0123456789abcdef"])
 @pytest.mark.parametrize("case", CASES)
-def test_shown_as_answered(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Between the answer and the run the question doesn't wait any more, and can't be answered twice."""
+def test_shown_as_answered(
+    case: str, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the answer and the run the question doesn't wait any more, and can't be answered twice; encrypted too."""
+    monkeypatch.setenv(KEY_ENV, key)
     build, rounds = CASES[case]
     path = tmp_path / "ckpt.sqlite"
     with opened(path, build) as graph:
