@@ -1,6 +1,6 @@
 """A database of 100,000 checkpoints, made by the server itself: so many threads with so many checkpoints each.
 
-Only the last of a thread have a blob and a write.
+The last two of a thread have a blob, and the two before the last a write.
 """
 
 import psycopg
@@ -13,7 +13,7 @@ SELECT 'thread-' || lpad(t::text, 6, '0'), '', {_ID.format("t * 1000 + s")},
     CASE WHEN s > 1 THEN {_ID.format("t * 1000 + s - 1")} END,
     jsonb_build_object('v', 4, 'id', {_ID.format("t * 1000 + s")}, 'ts', '2026-01-01T00:00:00+00:00',
         'channel_values', jsonb_build_object('n', s, 'text', repeat('a word or two ', 4)),
-        'channel_versions', jsonb_build_object('messages', lpad(s::text, 32, '0') || '.0.5', 'n', '1.0'),
+        'channel_versions', jsonb_build_object('messages', lpad(s::text, 32, '0') || '.0.5', 'n', '1.0', '__start__', '1.0'),
         'versions_seen', jsonb_build_object('__input__', jsonb_build_object()), 'updated_channels', NULL),
     jsonb_build_object('source', 'loop', 'step', s - 2, 'parents', jsonb_build_object())
 FROM generate_series(1, %(threads)s) AS t, generate_series(1, %(each)s) AS s
@@ -32,7 +32,7 @@ INSERT INTO checkpoint_writes
 SELECT 'thread-' || lpad(t::text, 6, '0'), '', {_ID.format("t * 1000 + s")},
     md5(t::text || s::text)::uuid::text, 0, 'messages', 'msgpack', decode('91a141', 'hex'),
     '~__pregel_pull, bot'
-FROM generate_series(1, %(threads)s) AS t, generate_series(greatest(1, %(each)s - 1), %(each)s) AS s
+FROM generate_series(1, %(threads)s) AS t, generate_series(greatest(1, %(each)s - 2), %(each)s - 1) AS s
 """
 
 

@@ -1,0 +1,176 @@
+"""What a look costs on Postgres: as many statements on 100,000 checkpoints as on few, by index, without values."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import psycopg
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.savers.postgres import PostgresSaver, open_url
+from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
+from tests.savers.postgres.large import fill
+from tests.servers.postgres import PostgresServer
+
+THREAD = "thread-000007"
+
+
+@pytest.fixture(scope="module")
+def small(postgres: PostgresServer) -> str:
+    """250 threads of 20 checkpoints."""
+    url = postgres.url(postgres.fresh())
+    fill(url, 250, 20)
+    return url
+
+
+@pytest.fixture(scope="module")
+def large(postgres: PostgresServer) -> str:
+    """5,000 threads of 20 checkpoints: 100,000."""
+    url = postgres.url(postgres.fresh())
+    fill(url, 5000, 20)
+    return url
+
+
+@pytest.fixture(scope="module")
+def long(postgres: PostgresServer) -> str:
+    """A few threads of 900 checkpoints."""
+    url = postgres.url(postgres.fresh())
+    fill(url, 8, 900)
+    return url
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every statement that is sent."""
+    statements: list[str] = []
+    execute = psycopg.Connection.execute
+
+    def recorded(self: Any, query: str, *words: Any, **more: Any) -> Any:
+        statements.append(query)
+        return execute(self, query, *words, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", recorded)
+    return statements
+
+
+def statements_of(words: Sequence[str], url: str, sent: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    sent.clear()
+    assert run([*words, "-d", url]) == 0
+    capsys.readouterr()
+    return [re.sub(r"ckpt_\d+", "c", statement) for statement in sent]
+
+
+COMMANDS = {
+    "threads": ["threads"],
+    "tree": ["tree", THREAD],
+    "log": ["log", THREAD],
+    "show": ["show", THREAD],
+    "writes": ["writes", THREAD],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_threads_beside_it_cost_nothing(
+    name: str, small: str, large: str, sent: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twenty times the threads take the very same statements."""
+    few = statements_of(COMMANDS[name], small, sent, capsys)
+    assert statements_of(COMMANDS[name], large, sent, capsys) == few
+    assert len(few) < 60
+
+
+@pytest.mark.parametrize("name", ["tree", "log", "show"])
+def test_checkpoints_cost_by_the_page(
+    name: str, small: str, long: str, sent: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """45 times the checkpoints of a thread take only the pages more."""
+    few = statements_of(COMMANDS[name], small, sent, capsys)
+    many = statements_of(COMMANDS[name], long, sent, capsys)
+    fetches = sum(statement.startswith("FETCH") for statement in many)
+    assert fetches <= 12
+    assert len(many) <= len(few) + 16
+
+
+def listings(saver: PostgresSaver) -> dict[str, str]:
+    """The statements that list, each about one thread where it is about any."""
+    checkpoints, blobs = OfCheckpoints(saver._engine, saver._layout), OfBlobs(saver._engine, saver._layout)
+    writes = OfWrites(saver._engine, saver._layout)
+    return {
+        "threads": checkpoints.threads,
+        "count threads": checkpoints.count_threads,
+        "namespaces": checkpoints.namespaces,
+        "count": checkpoints.count,
+        "rows": checkpoints.rows + checkpoints.rows_end,
+        "rows of a namespace": checkpoints.rows + checkpoints.in_ns + checkpoints.rows_end,
+        "newest": checkpoints.newest,
+        "row": checkpoints.parents + '"thread_id" = %s AND "checkpoint_ns" = %s AND "checkpoint_id" = %s',
+        "blob sizes": blobs.sizes + '"thread_id" = %s AND "checkpoint_ns" = %s',
+        "writes": writes.some + writes.in_ns + writes.end,
+    }
+
+
+NAMES = [
+    *("threads", "count threads", "namespaces", "count", "rows", "rows of a namespace", "newest", "row"),
+    *("blob sizes", "writes"),
+]
+
+
+@pytest.fixture(scope="module")
+def saver(large: str) -> Iterator[PostgresSaver]:
+    with closing(open_url(large)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_listings_search_an_index(name: str, saver: PostgresSaver) -> None:
+    """No listing scans a table: all find their rows in an index, however many others there are."""
+    statement = listings(saver)[name]
+    words = [100 if part == "LIMIT %s" else THREAD for part in re.findall(r"LIMIT %s|%s", statement)]
+    if name == "writes":
+        words[0] = 1000
+    plan = [line for (line,) in saver._engine.query(f"EXPLAIN {statement}", words)]
+    scans = [line for line in plan if " on " in line and "Scan" in line]
+    assert scans
+    assert not [line for line in scans if "Seq Scan on checkpoint" in line], plan
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_listings_read_no_values(name: str, saver: PostgresSaver) -> None:
+    """No listing names a header, metadata or a blob but to tell its length; a long write's value stays where it is."""
+    statement = listings(saver)[name].replace('"blob") <= %s THEN "blob" END', "").replace('octet_length("blob")', "")
+    assert not {'"checkpoint"', '"metadata"', '"blob"'} & set(re.findall(r'"\w+"', statement))
+
+
+def test_long_values_are_not_sent(saver: PostgresSaver, postgres: PostgresServer) -> None:
+    """Writes that are longer than asked for come without their value, which the server keeps to itself."""
+    url = postgres.url(postgres.fresh())
+    fill(url, 1, 3)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE checkpoint_writes SET blob = decode(repeat('41', 2000000), 'hex')")
+    with closing(open_url(url)) as opened:
+        rows = opened.moment(
+            lambda: list(opened._engine.query(OfWrites(opened._engine, opened._layout).some, [100, "thread-000001"]))
+        )
+        assert [max(len(value) for value in row if isinstance(value, str | bytes)) < 200 for row in rows] == [
+            True,
+            True,
+        ]
+        assert [write.size for write in opened.writes("thread-000001", values=100)] == [2_000_000] * 2
+
+
+def test_shared_blobs_are_fetched_once(postgres: PostgresServer, sent: list[str]) -> None:
+    """A blob that a thousand checkpoints name is sent once, and what is kept of blobs stays bounded."""
+    url = postgres.url(postgres.fresh())
+    fill(url, 1, 1000)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("""UPDATE checkpoints SET checkpoint = jsonb_set(checkpoint, '{channel_versions}',
+            jsonb_build_object('messages', lpad('1000', 32, '0') || '.0.5'))""")
+    with closing(open_url(url)) as opened:
+        refs = [row.ref for row in opened.rows("thread-000001")]
+        sent.clear()
+        found = opened.moment(lambda: [checkpoint.channels for checkpoint in opened.checkpoints(refs)])
+    assert len(found) == 1000
+    assert len({id(channels["messages"]) for channels in found if channels}) == 1
+    assert len([statement for statement in sent if '"blob" FROM' in statement]) == 1
