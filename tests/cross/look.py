@@ -14,6 +14,7 @@ from ckpt_cli.history.snapshot import Task
 from ckpt_cli.model import NULL_TASK, Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec
+from tests.backends_table import broken
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import SCENARIOS, Graph
 from tests.truth_deviations import differences
@@ -120,6 +121,11 @@ class Look:
             shot = run.reader.snapshot(run.reader.head(thread_id).ref)
             assert sorted(shot.next or []) == sorted(now.next)
             assert sorted(interrupt.id or "" for interrupt in shot.interrupts) == sorted(i.id for i in now.interrupts)
+
+    def test_abilities(self, run: Run) -> None:
+        """A database made by the official saver of today can do what the README says of its kind."""
+        saver = run.reader.saver
+        assert not broken(saver.name, saver.abilities)
 
     def test_statuses(self, run: Run) -> None:
         """A thread's status is told from its head."""

@@ -1,0 +1,26 @@
+"""The README's tables of databases are complete, and their URLs mean what they say."""
+
+import re
+
+import pytest
+
+from ckpt_cli.savers import kinds
+from tests.backends_table import README, promised
+
+SCHEMES = dict(re.findall(r"^\| `(\w+)` \| .*?`(\w+)://", README, re.MULTILINE))
+
+
+def test_every_kind_is_told() -> None:
+    """Whatever a URL, a path or a name can open stands in both tables."""
+    known = {kind.module for kind in kinds.SCHEMES.values()} | {"sqlite", "dev", "custom"}
+    assert promised().keys() == known
+    assert set(re.findall(r"^\| `(\w+)` \| ", README, re.MULTILINE)) >= known
+
+
+@pytest.mark.parametrize("kind", SCHEMES.keys() - {"sqlite"})
+def test_the_example_is_of_its_kind(kind: str) -> None:
+    """An example URL opens with the module of its row, for which the row names the extra."""
+    found = kinds.SCHEMES[SCHEMES[kind]]
+    assert found.module == kind
+    (row,) = re.findall(rf"^\| `{kind}` \| .*://.*$", README, re.MULTILINE)
+    assert f"`ckpt-cli[{found.extra}]`" in row
