@@ -13,7 +13,7 @@ SELECT 'thread-' || lpad(t::text, 6, '0'), '', {_ID.format("t * 1000 + s")},
     CASE WHEN s > 1 THEN {_ID.format("t * 1000 + s - 1")} END,
     jsonb_build_object('v', 4, 'id', {_ID.format("t * 1000 + s")}, 'ts', '2026-01-01T00:00:00+00:00',
         'channel_values', jsonb_build_object('n', s, 'text', repeat('a word or two ', 4)),
-        'channel_versions', jsonb_build_object('messages', lpad(s::text, 32, '0') || '.0.5', 'n', '1.0', '__start__', '1.0'),
+        'channel_versions', jsonb_build_object('messages', lpad(s::text, 32, '0') || '.0.5', '__start__', '1.0'),
         'versions_seen', jsonb_build_object('__input__', jsonb_build_object()), 'updated_channels', NULL),
     jsonb_build_object('source', 'loop', 'step', s - 2, 'parents', jsonb_build_object())
 FROM generate_series(1, %(threads)s) AS t, generate_series(1, %(each)s) AS s
