@@ -10,6 +10,7 @@ from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange
 from ckpt_cli.savers.redis.connection import Command, Connection, pages, text
 from ckpt_cli.savers.redis.records import canonical, parsed
+from ckpt_cli.savers.redis.spelling import spelled
 from ckpt_cli.savers.redis.telling import explained
 
 T = TypeVar("T")
@@ -149,7 +150,7 @@ def _commands(key: str, after: Row | None) -> Iterator[Command]:
         return
     kind, value = str(after["type"]), str(after["value"])
     if kind == "ReJSON-RL":
-        yield ("JSON.SET", key, "$", value)
+        yield ("JSON.SET", key, "$", spelled(value))
     elif kind == "string":
         yield ("SET", key, value)
     else:

@@ -15,6 +15,7 @@ from typing import Any
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey
 from ckpt_cli.savers.redis.keys import from_id, from_ns, safe_id, safe_ns
+from ckpt_cli.savers.redis.spelling import readable
 
 TAG = "redis-json"
 """The tag of JSON in the dialect of ``jsonplus_redis.py``; told in `serde.redisjson`."""
@@ -147,13 +148,13 @@ def _json(kept: Payload, tags: tuple[str, ...], what: str) -> Any:
     if kept.tag not in tags:
         raise NotSupported(f"Redis keeps {what} as JSON, not as {kept.tag or 'pickle'}")
     try:
-        return parsed(kept.data)
+        return json.loads(kept.data, parse_int=_integer, parse_float=readable)
     except ValueError as error:
         raise NotSupported(f"Redis keeps {what} as JSON, and this is none: {error}") from error
 
 
 def _milliseconds(ts: Any) -> float:
     try:
-        return datetime.fromisoformat(ts).timestamp() * 1000
+        return round(datetime.fromisoformat(ts).timestamp() * 1000, 3)
     except (TypeError, ValueError):
-        return time.time() * 1000
+        return round(time.time() * 1000, 3)

@@ -1,0 +1,50 @@
+"""Floating point numbers spelled so that RedisJSON reads them as they are.
+
+It reads a number as its digits, rounded, times or by a power of ten, rounded again (serde_json 1.0 without its feature
+``float_roundtrip``, ``de.rs: f64_from_parts``), so that of numbers of 17 digits every third comes out as a neighbour.
+"""
+
+import re
+from collections.abc import Iterator
+
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_MOST = 308  # the highest power of ten there is
+_NEAR = 40  # other last digits that are tried
+
+
+def spelled(document: str) -> str:
+    """A JSON text whose every number the server will read as Python does."""
+    return _TOKENS.sub(lambda match: _number(match[0]), document)
+
+
+def readable(token: str) -> float:
+    """The number that the server will hold where this one is written: itself, or for one of 200 a neighbour."""
+    return _as_read(_number(token))
+
+
+def _number(token: str) -> str:
+    if token[0] == '"' or not ("." in token or "e" in token or "E" in token):
+        return token
+    value = float(token)
+    return next((one for one in _spellings(token, value) if _as_read(one) == value), token)
+
+
+def _spellings(token: str, value: float) -> Iterator[str]:
+    """The token itself, then others of nearly the same value with more digits."""
+    yield token
+    for digits in (17, 18, 19, 16):
+        shown, exponent = f"{value:.{digits - 1}e}".split("e")
+        number, power = int(shown.replace(".", "")), int(exponent) - digits + 1
+        for step in range(_NEAR):
+            yield from (f"{number + off}e{power}" for off in (step, -step))
+
+
+def _as_read(token: str) -> float:
+    """What the server makes of a number."""
+    digits, _, exponent = token.lower().lstrip("-").partition("e")
+    whole, _, part = digits.partition(".")
+    value, power = float(int(whole + part)), int(exponent or 0) - len(part)
+    while power < -_MOST and value:
+        value, power = value / 1e308, power + _MOST
+    value = value * 10.0**power if power >= 0 else value / 10.0**-power if power >= -_MOST else value
+    return -value if token[0] == "-" else value

@@ -1,0 +1,110 @@
+"""The official Redis saver and ckpt on the same server."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.redis import RedisSaver
+from langgraph.types import PregelTask
+
+from ckpt_cli.history.channels import ERROR
+from ckpt_cli.history.snapshot import Task
+from tests.cross.backend import Backend, Fresh
+from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.steps import Steps
+from tests.cross.travel import Travel
+from tests.servers.redis import Server
+
+
+class Ordered(RedisSaver):
+    """The official saver with some of its faults kept away.
+
+    Writes wait for their checkpoint, as with ``durability="sync"``: a checkpoint that comes late says again that it has
+    none, and the saver doesn't see them any more. What is listed is asked one by one: ``list`` gives every namespace
+    where the root's is wanted, and values as they are stored. Of an error the class is enough: what else is kept of it
+    names the task.
+    """
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        named = config["configurable"]
+        place = (named["thread_id"], named.get("checkpoint_ns", ""), named["checkpoint_id"])
+        key = self._make_redis_checkpoint_key(*place)
+        for _ in range(200):
+            if self._redis.exists(key):
+                break
+            time.sleep(0.001)
+        super().put_writes(config, writes, task_id, task_path)
+
+    def get_tuple(self, config: Any) -> CheckpointTuple | None:
+        found = super().get_tuple(config)
+        writes = [(task, c, str(v["id"]) if c == ERROR and isinstance(v, dict) else v) for task, c, v in _writes(found)]
+        return found and found._replace(pending_writes=writes)
+
+    def list(self, config: Any, **options: Any) -> Iterator[CheckpointTuple]:
+        ns = config["configurable"].get("checkpoint_ns", "")
+        for found in super().list(config, **options):
+            if found.config["configurable"]["checkpoint_ns"] == ns and (one := self.get_tuple(found.config)):
+                yield one
+
+
+def _writes(found: CheckpointTuple | None) -> list[Any]:
+    return [] if found is None else found.pending_writes or []
+
+
+@pytest.fixture(scope="module")
+def fresh(redis_server: Server) -> Fresh:
+    """The server's only database that can have an index, emptied each time."""
+
+    def give() -> Backend:
+        url = redis_server.empty()
+
+        @contextmanager
+        def official() -> Iterator[BaseCheckpointSaver[Any]]:
+            with Ordered.from_conn_string(url) as saver:
+                saver.setup()
+                yield saver
+
+        with official():
+            return Backend(url, official)
+
+    return give
+
+
+class TestLook(Look):
+    """Reading."""
+
+    def test_values(self, run: Run) -> None:
+        """As elsewhere, but that the saver folds what parallel tasks wrote to a delta channel in the order of ids."""
+        threads = [
+            (thread_id, graph) for thread_id, graph in run.threads if thread_id not in ("delta-wide", "delta-exit")
+        ]
+        super().test_values(replace(run, threads=threads))
+
+    def test_next_and_tasks(self, run: Run) -> None:
+        """Tasks have the graph's ids, names and interrupts; of an error the saver keeps no more than its class."""
+        for ref, state in run.states():
+            shot = run.reader.snapshot(ref)
+            assert Counter(map(_mine, shot.tasks)) == Counter(map(_theirs, state.tasks)), ref
+            assert shot.complete
+            assert sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
+
+
+def _mine(task: Task) -> str:
+    return mine(task._replace(error=task.error is not None))
+
+
+def _theirs(task: PregelTask) -> str:
+    return theirs(task._replace(error=task.error is not None))
+
+
+class TestTravel(Travel):
+    """Changing."""
+
+
+class TestSteps(Steps):
+    """Being killed."""
