@@ -1,18 +1,13 @@
-"""Databases for the adapter: of each kind that can be written an empty one."""
+"""The adapter on empty databases."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from ckpt_cli.langgraph import CkptSaver
-from ckpt_cli.savers.memory import MemorySaver
-
-Fresh = Callable[[], CkptSaver]
-
-KINDS = ("memory", "sqlite")
+from tests.langgraph.places import PLACES, Where, places
 
 
 @pytest.fixture
@@ -30,13 +25,7 @@ def saver(path: Path) -> Iterator[CkptSaver]:
         yield opened
 
 
-@pytest.fixture
-def make(tmp_path: Path) -> Callable[[str], Fresh]:
-    """By the name of a kind what opens an empty database of it, another one each time."""
-
-    def fresh(kind: str) -> CkptSaver:
-        if kind == "memory":
-            return CkptSaver(MemorySaver())
-        return CkptSaver.create(tmp_path / f"{uuid4()}.sqlite")
-
-    return lambda kind: lambda: fresh(kind)
+@pytest.fixture(params=PLACES)
+def where(request: pytest.FixtureRequest) -> Where:
+    """Empty databases of each kind that has a saver of LangGraph's own."""
+    return places(request, request.param)

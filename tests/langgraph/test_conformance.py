@@ -11,10 +11,11 @@ from langgraph.checkpoint.conformance.capabilities import Capability
 from langgraph.checkpoint.conformance.report import CapabilityReport
 
 from ckpt_cli.langgraph import CkptSaver
-from tests.langgraph.conftest import KINDS, Fresh
+from ckpt_cli.savers.memory import MemorySaver
+from tests.langgraph.places import Where
 
 
-def report(fresh: Fresh, capability: str) -> CapabilityReport:
+def report(fresh: Callable[[], CkptSaver], capability: str) -> CapabilityReport:
     """What the suite says of one capability."""
 
     @checkpointer_test(name="ckpt")
@@ -25,25 +26,32 @@ def report(fresh: Fresh, capability: str) -> CapabilityReport:
     return asyncio.run(validate(made, capabilities={capability}))
 
 
-@pytest.mark.parametrize("capability", [capability.value for capability in Capability])
-@pytest.mark.parametrize("kind", KINDS)
-def test_conforms(make: Callable[[str], Fresh], kind: str, capability: str) -> None:
+CAPABILITIES = [capability.value for capability in Capability]
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_conforms(where: Where, capability: str) -> None:
     """Each capability, base and extended, is there and passes all of its tests."""
-    result = report(make(kind), capability).results[capability]
+    must_pass(report(lambda: CkptSaver(where().url), capability), capability)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_conforms_in_memory(capability: str) -> None:
+    """So it does over a saver of ckpt's that was opened already."""
+    must_pass(report(lambda: CkptSaver(MemorySaver()), capability), capability)
+
+
+def must_pass(told: CapabilityReport, capability: str) -> None:
+    result = told.results[capability]
     assert (result.detected, result.failures, result.tests_failed) == (True, [], 0)
     assert result.tests_passed > 3
 
 
-def test_a_broken_saver_is_found(make: Callable[[str], Fresh]) -> None:
+class Forgetful(CkptSaver):
+    def put_writes(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_broken_saver_is_found() -> None:
     """The suite does fail where a saver loses writes."""
-
-    class Forgetful(CkptSaver):
-        def put_writes(self, *_: object) -> None:
-            """Nothing."""
-
-    def fresh() -> CkptSaver:
-        saver = make("memory")()
-        saver.__class__ = Forgetful
-        return saver
-
-    assert report(fresh, "put_writes").results["put_writes"].tests_failed > 0
+    assert report(lambda: Forgetful(MemorySaver()), "put_writes").results["put_writes"].tests_failed > 0

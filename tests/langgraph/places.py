@@ -1,0 +1,81 @@
+"""An empty database of each kind that can be written, with LangGraph's tables in it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from ckpt_cli.langgraph import CkptSaver
+from tests.cross.backend import Backend
+
+Where = Callable[[], Backend]
+"""Another empty database each time."""
+
+
+def _sqlite(request: pytest.FixtureRequest) -> Backend:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    folder: Path = request.getfixturevalue("tmp_path")
+    path = folder / f"{uuid4()}.sqlite"
+    CkptSaver.create(path).close()
+    return Backend(str(path), lambda: SqliteSaver.from_conn_string(str(path)))
+
+
+def _postgres(request: pytest.FixtureRequest) -> Backend:
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    server: Any = request.getfixturevalue("postgres")
+    url = server.url(server.fresh())
+    return Backend(url, lambda: PostgresSaver.from_conn_string(url))
+
+
+def _mysql(request: pytest.FixtureRequest) -> Backend:
+    from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
+
+    server: Any = request.getfixturevalue("mysql")
+    name = server.fresh()
+
+    @contextmanager
+    def official() -> Iterator[Any]:
+        with closing(server.connect(name)) as connection:
+            yield PyMySQLSaver(connection)
+
+    return Backend(server.url(name), official)
+
+
+def _mongodb(request: pytest.FixtureRequest) -> Backend:
+    from langgraph.checkpoint.mongodb import MongoDBSaver
+    from pymongo import MongoClient
+
+    server: Any = request.getfixturevalue("mongo")
+    name = request.getfixturevalue("mongo_database")()
+
+    @contextmanager
+    def official() -> Iterator[Any]:
+        with MongoClient(server.url) as client:
+            yield MongoDBSaver(client, name)
+
+    return _made(server.database(name), official)
+
+
+def _made(url: str, official: Callable[[], AbstractContextManager[Any]]) -> Backend:
+    """A database whose official saver makes what it needs when it is opened."""
+    with official():
+        return Backend(url, official)
+
+
+PLACES: dict[str, Callable[[pytest.FixtureRequest], Backend]] = {
+    "sqlite": _sqlite,
+    "postgres": _postgres,
+    "mysql": _mysql,
+    "mongodb": _mongodb,
+}
+
+
+def places(request: pytest.FixtureRequest, kind: str) -> Where:
+    """What gives empty databases of a kind."""
+    return partial(PLACES[kind], request)
