@@ -98,7 +98,7 @@ class MySQLEngine(Engine):
 
     def same(self, relation: str, column: str) -> str:
         """By the index, and byte for byte; a namespace by its hash."""
-        if column == "checkpoint_ns" and self._schema.hashed:
+        if self._by_hash(column):
             return f"{HASH} = unhex(md5(%s))"
         name = self.quoted(column)
         if not self.folds(relation, column):
@@ -115,17 +115,24 @@ class MySQLEngine(Engine):
         for common, group in groupby(sorted(map(tuple, rows), key=_sortable), key=lambda row: row[:-1]):
             values = [self.sought(relation, last, row[-1]) for row in group]
             conditions = [self.same(relation, name) for name in first]
-            parts.append(" AND ".join([*conditions, self._one_of(relation, last, len(values))]))
+            condition, repeats = self._one_of(relation, last, len(values))
+            parts.append(" AND ".join([*conditions, condition]))
             words += [self.sought(relation, name, value) for name, value in zip(first, common, strict=True)]
-            words += values * (2 if self.folds(relation, last) else 1)
+            words += values * repeats
         return f"({' OR '.join(f'({part})' for part in parts)})", words
 
-    def _one_of(self, relation: str, column: str, count: int) -> str:
-        if column == "checkpoint_ns" and self._schema.hashed:
-            return f"{HASH} IN ({', '.join(['unhex(md5(%s))'] * count)})"
+    def _one_of(self, relation: str, column: str, count: int) -> tuple[str, int]:
+        """The condition that a column is one of so many values, and how many times it wants all of them."""
+        if self._by_hash(column):
+            return f"{HASH} IN ({', '.join(['unhex(md5(%s))'] * count)})", 1
         name, places = self.quoted(column), ", ".join(["%s"] * count)
         condition = f"{name} IN ({places})"
-        return f"{condition} AND {self.ordered(name)} IN ({places})" if self.folds(relation, column) else condition
+        if not self.folds(relation, column):
+            return condition, 1
+        return f"{condition} AND {self.ordered(name)} IN ({places})", 2
+
+    def _by_hash(self, column: str) -> bool:
+        return column == "checkpoint_ns" and self._schema.hashed
 
     def sought(self, relation: str, column: str, value: Scalar) -> Scalar:  # noqa: ARG002
         """Half a surrogate pair is in no column."""
@@ -169,6 +176,8 @@ def repeated(sql: str, words: Words) -> tuple[str, list[Scalar | list[Scalar]]]:
     rest = iter(words)
     for again in places:
         values.append(values[-1] if again else next(rest))
+    if left := [*rest]:
+        raise ValueError(f"{len(left)} values too many for {sql!r}")
     return sql.replace(AGAIN, "%s"), values
 
 
