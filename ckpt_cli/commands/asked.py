@@ -19,8 +19,8 @@ def channels_of(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
 
 
 def no_channel(name: str, known: Iterable[str], where: str) -> ChannelNotFound:
-    """That there is no such channel, and what may have been meant."""
-    near = _near(name, known := sorted(known))
+    """That there is no such channel, and what may have been meant; the user's own are named first."""
+    near = _near(name, known := sorted(known, key=lambda n: (n.startswith("__") or ":" in n, n)))
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:_LISTED]) or 'none'}"
     return ChannelNotFound(f"no channel {name!r} in {where}", hint=hint, candidates=near if len(near) > 1 else ())
 

@@ -163,6 +163,9 @@ def test_an_unknown_channel_is_no_empty_answer(forks: Callable[..., list[str]]) 
         forks(channel=["mesages"])
     assert caught.value.hint == "did you mean messages?"
     assert forks("branch:1", channel=["branch:to:model"]) == []
+    with pytest.raises(ChannelNotFound) as caught:
+        forks(channel=["zzz"])
+    assert caught.value.hint.startswith("there are messages, turn, __start__, ")
 
 
 @pytest.mark.parametrize("namespace", ["nowhere", "outer"])
@@ -177,3 +180,10 @@ def test_the_line_that_is_followed_is_no_other_branch(rev: str, others: int, dat
     """Wherever on it a log starts."""
     view: LogView = look(database("real"), lambda session: log(session, "forks", rev))[0]
     assert view.other_branches == others
+
+
+def test_tips_bear_their_branch_where_there_are_several(database: Database) -> None:
+    """With ``--all`` no branch is another one; they are told apart all the same."""
+    view: LogView = look(database("real"), lambda session: log(session, "forks", everything=True))[0]
+    shown = "\n".join(plain(line) for line in render(view, Page(120, golden.NOW)))
+    assert all(f"branch:{number}" in shown for number in range(1, 7))

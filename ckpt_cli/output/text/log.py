@@ -41,7 +41,8 @@ class _Table:
         self._step = max((len(number(step)) for step in view.steps), default=0)
         most = _WHO[width >= _NARROW]
         self._who = min(max((line_len(who(step)) for step in view.steps), default=0), most)
-        self._branches = 2 if view.other_branches or view.rails else 1
+        tips = {step.branch for step in view.steps} - {None}
+        self._branches = 2 if view.other_branches or view.rails or len(tips) > 1 else 1
 
     def lines(self) -> Iterator[Line]:
         for at, step in enumerate(self._view.steps):
