@@ -262,6 +262,7 @@ def change_view(change: Change) -> ChangeView:
         change.after,
         dict(change.to),
         change.size,
+        edited=change.edited,
     )
     view.text = plain(one(view, UNCUT)).strip()
     return view

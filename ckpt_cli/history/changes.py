@@ -29,6 +29,8 @@ class Kind(StrEnum):
 
     ADDED = "added"
     """Items went into a list: `Change.added`, and `Change.removed` for messages taken out."""
+    EDITED = "edited"
+    """`Change.edited` items of a list became others in their places; items may have gone in and out, too."""
     SET = "set"
     """A value was written; what stood there before isn't known."""
     SAME = "same"
@@ -51,7 +53,7 @@ class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
-        after: what was written; for ADDED the new items, for SEVERAL every task's value.
+        after: what was written; for ADDED the new items, for EDITED those and the edited, for SEVERAL each task's.
         before: what it replaced, for CHANGED.
         to: node to number of Sends, for SENT.
         size: bytes written.
@@ -65,6 +67,7 @@ class Change(NamedTuple):
     removed: int = 0
     to: Mapping[str, int] = _NOBODY
     size: int = 0
+    edited: int = 0
 
 
 class Habit(StrEnum):
@@ -203,14 +206,23 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
 
 def between(channel: str, before: Any, after: Any) -> Change:
     """What became of a channel whose values before and after a step are known."""
-    if isinstance(before, list) and isinstance(after, list) and len(before) < len(after):
-        if same(before, after[: len(before)]):
-            new = after[len(before) :]
-            return Change(channel, Kind.ADDED, new, added=len(new))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) > len(after):
-        kept = [item for item in before if any(same(item, other) for other in after)]
-        if same(kept, after):
-            return Change(channel, Kind.ADDED, [], removed=len(before) - len(after))
+    if isinstance(before, list) and isinstance(after, list) and (found := _edited(channel, before, after)):
+        return found
     if isinstance(after, list) and before is not UNKNOWN:
         return Change(channel, Kind.REPLACED, after)
     return Change(channel, Kind.SET, after) if before is UNKNOWN else Change(channel, Kind.CHANGED, after, before)
+
+
+def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
+    """What happened to the items of a list; None where nothing stayed in its place."""
+    from ckpt_cli.history.align import align
+
+    found = align(before, after)
+    edited = [j for i, j in found.pairs if not same(before[i], after[j])]
+    named = any((said := message(after[j])) is not None and said.id for j in edited)
+    if found.moved or not (named or len(edited) < len(found.pairs) or not before or not after):
+        return None
+    new = [after[j] for j in sorted([*edited, *found.added])]
+    kind = Kind.EDITED if edited else Kind.ADDED
+    added, removed = len(found.added), len(found.removed)
+    return Change(channel, kind, new, added=added, removed=removed, edited=len(edited))

@@ -12,15 +12,16 @@ class ChangeView:
     """What one step did to one channel.
 
     Attributes:
-        kind: ``added`` (items of a list, messages), ``set``, ``same`` (written, as it was before), ``changed`` (from
-            `before`), ``replaced`` (an overwrite), ``several`` (so many tasks wrote), ``sent`` (nodes called),
-            ``unread`` (too long to be read for this), ``unreadable`` (it can't be decoded).
+        kind: ``added`` (items of a list, messages), ``edited`` (items in their places), ``set``, ``same`` (written, as
+            it was before), ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (so many tasks wrote),
+            ``sent`` (nodes called), ``unread`` (too long to be read for this), ``unreadable`` (it can't be decoded).
         added: items or messages added, tasks that wrote, Sends.
         removed: messages taken out.
-        after: what was written; for ``added`` the new items.
+        after: what was written; for ``added`` the new items, for ``edited`` those and the edited.
         to: node to number of Sends.
         size: bytes written.
         text: the same in words.
+        edited: items that became others in their places.
     """
 
     channel: str
@@ -32,6 +33,7 @@ class ChangeView:
     to: Mapping[str, int]
     size: int
     text: str = ""
+    edited: int = 0
 
 
 @dataclass(slots=True)

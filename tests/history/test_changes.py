@@ -8,6 +8,7 @@ from ckpt_cli.history.changes import UNKNOWN, Change, Habit, Kind, between, chan
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.values.node import Form, Node, Opened, broken
 from ckpt_cli.values.state import TaskWrite
+from tests.history.recorded import message
 
 
 def wrote(channel: str, *values: Any, read: bool = True) -> list[TaskWrite]:
@@ -121,7 +122,19 @@ def test_between_two_values() -> None:
     assert between("log", [1], [1, 2]).added == 1
     assert between("log", [1, 2, 3], [1, 3]).removed == 1
     assert between("log", [1], [2]).kind is Kind.REPLACED
+    assert (between("log", [], [1]).added, between("log", [1], []).removed) == (1, 1)
     assert (between("n", 1, 2).before, between("n", UNKNOWN, 2).kind) == (1, Kind.SET)
+
+
+def test_an_edited_list_is_no_new_one() -> None:
+    """An item in the place of another, or a message with the same id, is told as edited."""
+    one = between("log", [1, 2, 3], [1, 9, 3])
+    assert (one.kind, one.after, one.edited, one.added, one.removed) == (Kind.EDITED, [9], 1, 0, 0)
+    both = between("log", [1, 2, 3], [1, 9, 3, 4])
+    assert (both.kind, both.after, both.edited, both.added) == (Kind.EDITED, [9, 4], 1, 1)
+    said = between("messages", [message("late", "m1")], [message("lost", "m1")])
+    assert (said.kind, said.edited) == (Kind.EDITED, 1)
+    assert between("messages", [message("late", "m1")], [message("lost", "m2")]).kind is Kind.REPLACED
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def _rest(changes: Sequence[ChangeView], short: int) -> Line:
 
 def _rank(change: ChangeView) -> int:
     """Who spoke comes first, then texts, then the rest, and last what was not read."""
-    if change.kind in ("added", "replaced") and _last_said(change.after) is not None:
+    if change.kind in ("added", "edited", "replaced") and _last_said(change.after) is not None:
         return 0
     if change.kind == "sent":
         return 1
@@ -70,7 +70,7 @@ def one(change: ChangeView, cells: int) -> Line:
         return [*name, ("muted", "(encrypted)")] if locked else [*name, ("bad", "can't be decoded")]
     if change.kind == "several":
         return [*name, ("added", f"×{change.added}")]
-    if change.kind == "added":
+    if change.kind in ("added", "edited"):
         return _added(change, name, cells)
     room = max(cells - line_len(name), 8)
     if change.kind == "changed":
@@ -109,9 +109,10 @@ def _sent(change: ChangeView) -> Line:
 
 
 def _added(change: ChangeView, name: Line, cells: int) -> Line:
-    counts = [("added", f"+{change.added}")] if change.added or not change.removed else []
-    if change.removed:
-        counts += [("", " "), ("removed", f"−{change.removed}")] if counts else [("removed", f"−{change.removed}")]
+    told = [("changed", f"~{change.edited}")] if change.edited else []
+    told += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
+    told += [("removed", f"−{change.removed}")] if change.removed else []
+    counts = [span for place, one in enumerate(told) for span in ([("", " "), one] if place else [one])]
     line: Line = [*name, *counts]
     room = cells - line_len(line) - 1
     if not change.after or room < 8:
