@@ -1,0 +1,248 @@
+"""What goes wrong with a server is one line with a cause and a hint, and loses nothing."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
+
+from ckpt_cli.app import run
+from ckpt_cli.conformance import everything
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Plan, RowChange
+from ckpt_cli.operations.log import OperationLog, Phase, default_path
+from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from tests.cross.travel import counters
+from tests.graphs.building import on
+from tests.savers.apart import ApartConformance
+from tests.servers.mysql import MySQLServer, OwnServer, own_server
+from tests.servers.processes import free_port
+
+Say = Callable[..., str]
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Say:
+    """Runs a command line that must end with a code, and gives what it said on one line of stderr."""
+
+    def give(url: str, code: int, *words: str) -> str:
+        capsys.readouterr()
+        assert run([*(words or ["threads"]), "-d", url]) == code
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        assert "s3cret" not in told.err + told.out
+        return told.err
+
+    return give
+
+
+def filled(server: MySQLServer) -> str:
+    """A database in which a graph has run."""
+    name = server.fresh()
+    with closing(server.connect(name)) as connection:
+        counters(PyMySQLSaver(connection)).invoke({"log": ["x"], "n": 1}, on("t"))
+    return name
+
+
+def user(server: MySQLServer, name: str, *grants: str) -> str:
+    """A user of that database with some rights."""
+    who = f"u{name.rpartition('_')[2]}"
+    server.run(
+        f"CREATE USER {who}@'%' IDENTIFIED BY 's3cret'",
+        *(f"GRANT {grant} TO {who}@'%'" for grant in grants),
+    )
+    return server.url(name, user=who, password="s3cret")
+
+
+def test_nobody_listens(said: Say) -> None:
+    """The place is told, the system's reason and what to look at."""
+    told = said(f"mysql://me:s3cret@127.0.0.1:{free_port()}/db", 3)
+    assert "mysql://me@127.0.0.1" in told and "Connection refused" in told and "is the server running" in told
+
+
+def test_a_wrong_password(mysql: MySQLServer, said: Say) -> None:
+    """It is refused in the server's own words, and the password is never told."""
+    told = said(mysql.url(mysql.fresh(), user="nobody", password="s3cret"), 3)
+    assert "Access denied" in told and "wrong user or password" in told
+
+
+def test_no_such_database(mysql: MySQLServer, said: Say) -> None:
+    """Its name is told, and none is made."""
+    assert "Unknown database 'nowhere'" in said(mysql.url("nowhere"), 3)
+    assert mysql.run("SHOW DATABASES LIKE 'nowhere'") == []
+
+
+def test_a_database_without_checkpoints(mysql: MySQLServer, said: Say) -> None:
+    """What is there instead is told, and nothing is created."""
+    name = mysql.new()
+    assert "no tables that this user may see" in said(mysql.url(name), 3)
+    mysql.run("CREATE TABLE orders (id INT)", on=name)
+    assert "its tables: orders" in said(mysql.url(name), 3)
+    assert mysql.run("SHOW TABLES", on=name) == [("orders",)]
+
+
+def test_who_may_not_read(mysql: MySQLServer, said: Say) -> None:
+    """A user without SELECT is told so."""
+    name = filled(mysql)
+    assert "Access denied" in said(user(mysql, name, "USAGE ON *.*"), 3)
+
+
+def test_who_may_only_read(mysql: MySQLServer, said: Say) -> None:
+    """A reader reads; what it would change is refused before anything is logged."""
+    name = filled(mysql)
+    url = user(mysql, name, f"SELECT ON {name}.*")
+    assert said(url, 0, "log", "t") == ""
+    assert "this user may only read" in said(url, 7, "delete", "t", "--yes")
+    with closing(open_url(url)) as saver, closing(OperationLog(default_path(saver.identity))) as log:
+        assert saver.count("t") == 5
+        assert list(log.operations()) == []
+
+
+def test_a_replica(mysql: MySQLServer, said: Say) -> None:
+    """A read-only server is read, and what would change it is refused."""
+    name = filled(mysql)
+    url = user(mysql, name, f"ALL ON {name}.*")
+    mysql.run("SET GLOBAL read_only = 1")
+    try:
+        assert said(url, 0, "log", "t") == ""
+        assert "the server is read-only" in said(url, 7, "delete", "t", "--yes")
+    finally:
+        mysql.run("SET GLOBAL read_only = 0")
+    said(url, 0, "delete", "t", "--yes")
+    assert mysql.run("SELECT count(*) FROM checkpoints", on=name) == [(0,)]
+
+
+def test_a_newer_schema(mysql: MySQLServer, said: Say) -> None:
+    """Tables of a version that isn't known are read with a warning, and not changed."""
+    name = filled(mysql)
+    mysql.run("INSERT INTO checkpoint_migrations VALUES (99)", on=name)
+    with closing(open_url(mysql.url(name))) as saver:
+        assert "schema 99" in saver.about().facts["warning"]
+        assert Ability.WRITE not in saver.abilities
+    assert "newer" in said(mysql.url(name), 6, "delete", "t", "--yes")
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        ("", "no database in it"),
+        ("/db?no_such=1", "unknown option 'no_such'"),
+        ("/db?connect_timeout=soon", "a whole number of seconds"),
+        ("/db?ssl_mode=perhaps", "known: disabled"),
+        (":s3cret/db", "its port is no number"),
+    ],
+)
+def test_a_bad_url(rest: str, words: str, said: Say) -> None:
+    """What is wrong with a URL is told, without its password."""
+    assert words in said(f"mysql://me:s3cret@127.0.0.1{rest}", 2)
+
+
+def test_a_connection_that_was_cut_is_made_again_to_read(mysql: MySQLServer) -> None:
+    """A look that loses its connection is done again on a new one; the second time it is told."""
+    with closing(open_url(mysql.url(filled(mysql)))) as saver:
+        looks: list[int] = []
+
+        def look() -> int:
+            looks.append(1)
+            if len(looks) == 1:
+                cut(mysql, saver)
+            return saver.count("t")
+
+        assert saver.moment(look) == 5
+        assert len(looks) == 2
+
+
+def cut(server: MySQLServer, saver: MySQLSaver) -> None:
+    ((number,),) = saver._engine.query("SELECT connection_id()")
+    server.run(f"KILL {number}")
+
+
+def test_a_connection_that_was_cut_is_not_made_again_to_write(mysql: MySQLServer) -> None:
+    """What was half written is gone with the connection, and the command fails."""
+    sample = ApartConformance()
+    url = mysql.url(mysql.fresh())
+    with closing(open_url(url)) as saver:
+        saver.apply(Plan("", (sample.checkpoint("t", "1"),)))
+        before = everything(saver)
+        changes = saver.moment(lambda: list(saver.expand(Plan("", (sample.checkpoint("t", "2"),)))))
+
+        def work() -> None:
+            saver.change(changes)
+            cut(mysql, saver)
+            saver.change([change.inverse for change in changes])
+
+        with pytest.raises(Exception, match="connection was lost while writing"):
+            saver.transaction(work)
+        assert everything(saver) == before
+
+
+def test_two_ids_of_one_key(mysql: MySQLServer) -> None:
+    """An id that the collation takes for one that is there is refused, and the hint says why."""
+    sample = ApartConformance()
+    with closing(open_url(mysql.url(mysql.fresh()))) as saver:
+        saver.apply(Plan("", (sample.checkpoint("a", "1"),)))
+        with pytest.raises(Refused) as refused:
+            saver.apply(Plan("", (sample.checkpoint("A", "1"),)))
+        assert "collation" in refused.value.hint
+        assert [thread.thread_id for thread in saver.threads()] == ["a"]
+
+
+def test_text_that_is_too_long(mysql: MySQLServer) -> None:
+    """A value that doesn't fit its column is refused, where the official saver cuts it short."""
+    sample = ApartConformance()
+    with closing(open_url(mysql.url(mysql.fresh()))) as saver:
+        with pytest.raises(Refused, match="longer than its column"):
+            saver.apply(Plan("", (sample.checkpoint("t" * 151, "1"),)))
+        assert list(saver.threads()) == []
+
+
+@pytest.fixture(scope="module")
+def own(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    """A server that others don't use."""
+    server = own_server(request.config, tmp_path_factory.mktemp("own"))
+    yield server
+    server.stop()
+
+
+def test_a_server_that_is_killed(own: OwnServer, said: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed in the middle of a read or a write it is told; back again, all is as before, and so says the log."""
+    name = filled(own)
+    url = own.url(name)
+    with closing(open_url(url)) as saver:
+        before = everything(saver)
+        with pytest.raises(Exception, match="Connection refused"):
+            saver.moment(lambda: [own.process.kill(), saver.count("t")])
+    assert "Connection refused" in said(url, 3)
+    own.start()
+
+    change = MySQLSaver.change
+
+    def dying(saver: MySQLSaver, changes: Any) -> None:
+        def until_the_end(given: Any) -> Iterator[RowChange]:
+            for number, one in enumerate(given):
+                if number == 7:  # the checkpoints are deleted by then
+                    own.process.kill()
+                yield one
+
+        change(saver, until_the_end(changes))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MySQLSaver, "change", dying)
+        assert "connection was lost while writing" in said(url, 8, "delete", "t", "--yes")
+    own.start()
+    said(url, 0, "operations", "--settle")
+    with closing(open_url(url)) as saver, closing(OperationLog(default_path(saver.identity))) as log:
+        assert everything(saver) == before
+        assert log.operations()[0].phase is Phase.ABANDONED
+
+
+def test_a_server_that_hangs(own: OwnServer, said: Say) -> None:
+    """One that takes connections and says nothing is given up after the time of the URL."""
+    url = own.url(filled(own), more="?connect_timeout=1")
+    own.process._process.send_signal(signal.SIGSTOP)
+    assert "the server doesn't answer" in said(url, 3)
+    own.process._process.send_signal(signal.SIGCONT)
+    said(url, 0)
