@@ -76,11 +76,12 @@ class Describer:
         That is what the head and their own tips prove of how channels treat writes, and as much of the lines above
         them as tells what they replaced.
         """
-        for tip in {self.lineage.carrier(i) for i in checkpoint_ids} & self._worth_reading | {self.lineage.head or ""}:
-            if tip in self.lineage and not self.steps.has_learned(tip):
-                self._read_making(islice(self.lineage.line(tip), PROVEN))
-                with suppress(PayloadCorrupt):
-                    self.steps.learn(self._state(tip))
+        telling = {self.lineage.carrier(i) for i in checkpoint_ids} & self._worth_reading | {self.lineage.head or ""}
+        tips = [i for i in telling if i in self.lineage and not self.steps.has_learned(i)]
+        self._read_making({i for tip in tips for i in islice(self.lineage.line(tip), PROVEN)})
+        for tip in tips:
+            with suppress(PayloadCorrupt):
+                self.steps.learn(self._state(tip))
         size = _CHUNK
         while above := {at for i in checkpoint_ids if (at := self.steps.unread_above(i)) is not None}:
             self._read_making({i for at in above for i in islice(self.lineage.line(at), size)})
