@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,24 @@ def test_the_question(path: Path, answer: str, code: int) -> None:
     else:
         assert told[0] == "done, operation 1.  ckpt undo takes it back."
         assert json.loads(told[1])["configurable"]["thread_id"] == THREAD
+
+
+def test_the_plan_at_the_question_fits_the_terminal(path: Path) -> None:
+    """It is as wide as the terminal that it is shown on, also where stdout goes elsewhere."""
+    controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 60))
+    command = [sys.executable, "-m", "ckpt_cli", "fork", THREAD, "step:1", "-d", str(path), "--color", "never"]
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, env=env) as process:
+        os.write(controller, b"n\n")
+        process.communicate(timeout=30)
+    os.close(terminal)
+    shown = os.read(controller, 10_000).decode().splitlines()
+    os.close(controller)
+    start = next(number for number, line in enumerate(shown) if line.startswith("fork of "))
+    end = next(number for number, line in enumerate(shown) if line.startswith("1 row added"))
+    assert end - start > 1
+    assert max(map(len, shown[start:end])) <= 60
 
 
 def test_tags_are_revisions(ckpt: Callable[..., Told], path: Path) -> None:
