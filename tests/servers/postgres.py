@@ -32,7 +32,7 @@ class PostgresServer:
         self.host, self.port, self.user, self.password = host, port, user, password
         self._numbers = count()
         self._names: list[str] = []
-        self._template = ""
+        self._template = self._shared = ""
 
     def url(self, name: str, *, user: str = "", password: str = "", more: str = "") -> str:
         """A database of it, as ``--db`` gets it."""
@@ -65,6 +65,17 @@ class PostgresServer:
             with PostgresSaver.from_conn_string(self.url(self._template)) as saver:
                 saver.setup()
         return self.new(f"TEMPLATE {self._template}")
+
+    def space(self) -> str:
+        """The URL of a schema with those tables, empty, in a database that many share: made in a moment."""
+        if not self._shared:
+            self._shared = self.fresh()
+        schema = f"space_{next(self._numbers)}"
+        tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
+        copies = (f"CREATE TABLE {schema}.{table} (LIKE public.{table} INCLUDING ALL)" for table in tables)
+        steps = f"INSERT INTO {schema}.checkpoint_migrations SELECT v FROM public.checkpoint_migrations"
+        self.run(f"CREATE SCHEMA {schema}", *copies, steps, on=self._shared)
+        return self.url(self._shared, more=f"?options=-csearch_path%3D{schema}")
 
     def loaded(self, data: str) -> str:
         """A database of ``tests/data``, by name."""

@@ -20,7 +20,7 @@ class TestPostgres(ApartConformance):
         opened: list[Saver] = []
 
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
-            saver = open_url(postgres.url(postgres.fresh()))
+            saver = open_url(postgres.space())
             opened.append(saver)
             saver.apply(Plan("given", tuple(records)))
             return saver

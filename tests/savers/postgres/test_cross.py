@@ -17,10 +17,10 @@ from tests.servers.postgres import PostgresServer
 
 @pytest.fixture(scope="module")
 def fresh(postgres: PostgresServer) -> Fresh:
-    """A database of its own each time."""
+    """A schema of its own each time."""
 
     def give() -> Backend:
-        url = postgres.url(postgres.fresh())
+        url = postgres.space()
 
         @contextmanager
         def official() -> Iterator[BaseCheckpointSaver[Any]]:
