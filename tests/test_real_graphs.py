@@ -83,4 +83,4 @@ def _without_paths(run: Run, path: Path) -> Reader:
 
 def test_every_kind_is_there() -> None:
     """The scenarios leave every trace that tasks can leave."""
-    assert len(SCENARIOS) == 16
+    assert len(SCENARIOS) == 17

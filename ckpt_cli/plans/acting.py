@@ -1,5 +1,6 @@
 """Who acts in an update, and where that node sends the run: as it always did, or as a person says."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -52,7 +53,8 @@ def branch(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[l
     Raises:
         UsageError: it never ran, or went on in several ways, and nobody says how now.
     """
-    routes = _routes(reducers, node)
+    own = reducers.past.routes.get(node)
+    routes = own or sum((kin.routes[node] for kin in reducers.kin if node in kin.routes), Counter[Route]())
     joins = [way for way in next(iter(routes), ()) if way[0].startswith("join:") and all(way in r for r in routes)]
     if hops is not None:
         return [*_written(tuple(joins)), *map(_hop, hops)], f"then {', '.join(map(_called, hops)) or 'END'}, as you say"
@@ -65,12 +67,8 @@ def branch(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[l
     if any(channel == TASKS for channel, _ in route):
         hint = "--next NODE=JSON for each, or --next END"
         raise Refused(f"{node} sends tasks with arguments of their own: {_told(route)}", hint=hint)
-    return _written(route), f"then {_told(route)}, as in {times} of {times} runs"
-
-
-def _routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
-    own = reducers.past.routes.get(node)
-    return own or next((kin.routes[node] for kin in reducers.kin if node in kin.routes), {})
+    where = "" if own else " in other threads"
+    return _written(route), f"then {_told(route)}, as in {times} of {times} runs{where}"
 
 
 def _written(route: Route) -> list[tuple[str, Any]]:

@@ -80,10 +80,12 @@ def before_update(reader: Reader, at: Standing, said: Finished | None) -> tuple[
     return (steps, names) if said is Finished.KEEP else ([], [])
 
 
-def recorded_beside(reader: Reader, at: Standing, said: Finished | None) -> bool:
-    """Whether an update's writes are recorded on a checkpoint that the run has gone on from.
+def is_older(reader: Reader, at: Standing, said: Finished | None) -> bool:
+    """Whether update_state of this generation records writes as it did before delta channels, so far as that is told.
 
-    With delta channels, which would read them on every branch, that ended (1.2 ``_store_or_fork_delta_writes``).
+    They stand on a checkpoint that the run has gone on from too, which on every branch would be read as a delta
+    channel's; those of all nodes that are updated without a task have one id; and an input's stand on the new
+    checkpoint (1.2.22 ``pregel/main.py: _store_or_fork_delta_writes, _update_task_id``).
     """
     return said is Finished.KEEP or (not _is_recent(reader, at) and _may_be_old(reader, at))
 

@@ -17,7 +17,7 @@ from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import origin, taken_apart
-from ckpt_cli.plans.pending import Finished, before_update, recorded_beside
+from ckpt_cli.plans.pending import Finished, before_update, is_older
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
 from ckpt_cli.plans.saying import called, upcoming
@@ -57,7 +57,8 @@ class _Writer:
     new_id: Callable[[], str]
     records: list[Record]
     said: list[str]
-    finished: Finished | None = None
+    finished: Finished | None
+    older: bool
     first: bool = True
 
     def run(self, updates: Sequence[Update]) -> None:
@@ -84,13 +85,18 @@ class _Writer:
     def _input(self, update: Update) -> None:
         if not update.values:
             raise UsageError("an input has values")
-        values = {c: self._given(c, value, None) for c, value in update.values.items()}
-        self._store(str(uuid5(UUID(self.at.of.ref.checkpoint_id), INPUT)), "", [(START, values)])
+        for channel in update.values:
+            self._must_know(channel)
+        task_id, writes = str(uuid5(UUID(self.at.of.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
+        if not self.older:
+            self._store(task_id, "", writes)
         board = self.at.board
-        updated = board.apply([Acting("", INPUT, [(START, values)])], self._after)
+        updated = board.apply([Acting("", INPUT, writes)], self._after)
         step = self.at.of.step + 1
         self.said.append("as input")
         self._put(updated, Step("input", step, step, updated, self.at.touched if self.first else ()))
+        if self.older:
+            self._store(task_id, "", writes)
 
     def _nodes(self, updates: Sequence[Update]) -> None:
         if self.first:
@@ -102,7 +108,7 @@ class _Writer:
             task_id = next((i for name, i in free if name == node and i), None)
             if task_id is not None:
                 free.remove((node, task_id))
-            writes = [(c, self._given(c, value, self.new_id)) for c, value in (update.values or {}).items()]
+            writes = [(c, self._given(c, value)) for c, value in (update.values or {}).items()]
             route, why = branch(self.reducers, node, update.next)
             self.said.append(f"as {node}: {why}")
             task = Acting(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
@@ -129,33 +135,39 @@ class _Writer:
     def _who(self, update: Update, *, alone: bool) -> str:
         if update.as_node is None and not alone:
             raise UsageError("where a superstep has several updates, each needs its node")
-        node = update.as_node or inferred(self.at.board.seen, self.reducers.past.nodes)
         known = {*self.reducers.past.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
+        node = update.as_node or inferred(self.at.board.seen, known)
         if node not in known and node not in {n for kin in self.reducers.kin for n in kin.nodes}:
             raise UsageError(f"no node {node!r} is known of this thread", candidates=sorted(known))
         return node
 
-    def _given(self, channel: str, value: Any, new_id: Callable[[], str] | None) -> Any:
+    def _given(self, channel: str, value: Any) -> Any:
+        self._must_know(channel)
+        before = self.at.board.values.get(channel, ABSENT)
+        return shaped(value, before, self.new_id) if self.reducers.of_messages(channel, before, value) else value
+
+    def _must_know(self, channel: str) -> None:
         if not self.reducers.known(channel):
             raise UsageError(
                 f"no channel {channel!r} is known of this thread",
                 hint=f"--reducer {channel}=NAME writes to it anyway",
                 candidates=self.reducers.channels(),
             )
-        before = self.at.board.values.get(channel, ABSENT)
-        return shaped(value, before, new_id) if self.reducers.of_messages(channel, before, value) else value
 
     def _task_id(self, place: int) -> str:
-        name = INTERRUPT if place == 0 else f"{INTERRUPT}:{place}"
+        name = INTERRUPT if place == 0 or self.older else f"{INTERRUPT}:{place}"
         return str(uuid5(UUID(self.at.of.ref.checkpoint_id), name))
 
     def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
         """Record what was written on the checkpoint that is updated, as far as the task left no writes there before."""
-        if self.first and self.superseded and not recorded_beside(self.reader, self.at, self.finished):
+        if self.first and self.superseded and not self.older:
             return
         ref, like = self.at.of.ref, self.at.of.stored.body
+        taken = {
+            (r.task_id, r.idx) for r in self.records if isinstance(r, Write) and r.checkpoint_id == ref.checkpoint_id
+        }
         for idx, (channel, value) in enumerate(writes):
-            if (task_id, idx) not in self.at.taken:
+            if (task_id, idx) not in self.at.taken | taken:
                 payload = Payload("null", b"") if value is None else self.reader.codec.encode(value, like=like)
                 self.records.append(
                     Write(ref.thread_id, ref.ns, ref.checkpoint_id, task_id, idx, channel, path, payload)
@@ -170,6 +182,8 @@ class _Writer:
         self.records.append(made)
         self.head_id = made.row.checkpoint_id
         of = taken_apart(made, self.reader.decode(made), self.reader)
+        self.at.board.versions = dict(of.state.versions)  # with those that only a snapshot moved
+        self.at.board.seen = {node: dict(seen) for node, seen in of.state.seen.items()}
         self.at = Standing(of, self.at.board, _ahead(self.reader, made), frozenset(), frozenset())
 
 
@@ -199,7 +213,8 @@ def plan(
     must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
     at, head = standing(reader, of, learned), reader.head(row.thread_id, row.ns)
     superseded = head.checkpoint_id != row.checkpoint_id
-    writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished)
+    older = is_older(reader, at, finished)
+    writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished, older)
     for updates in supersteps:
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]

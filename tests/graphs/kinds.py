@@ -107,6 +107,22 @@ def commands(saver: BaseCheckpointSaver[Any]) -> Threads:
 
 
 @scenario
+def routes(saver: BaseCheckpointSaver[Any]) -> Threads:
+    """A router that goes to both nodes at once; and the same, which goes to both, to one and to none."""
+    builder = StateGraph(Bag)
+    for name in ("ask", "left", "right"):
+        builder.add_node(name, says(name))
+    ways = {1: "left", 2: END}
+    builder.add_edge(START, "ask")
+    builder.add_conditional_edges("ask", lambda s: ways.get(s["n"], ["left", "right"]), ["left", "right", END])
+    graph = builder.compile(checkpointer=saver)
+    for thread_id, turns in (("routes-both", (0, 0)), ("routes-all", (0, 1, 2))):
+        for turn in turns:
+            graph.invoke({"log": [], "n": turn}, on(thread_id))
+        yield thread_id, graph
+
+
+@scenario
 def functional(saver: BaseCheckpointSaver[Any]) -> Threads:
     """The functional API: tasks, a question, an answer, what is kept for the next call, a failure."""
 

@@ -170,7 +170,7 @@ def interrupts(saver: BaseCheckpointSaver[Any]) -> Threads:
 def breakpoints(saver: BaseCheckpointSaver[Any]) -> Threads:
     """Stops before and after nodes, left and passed."""
     before = line(saver, "a", "b", "c", interrupt_before=["b"])
-    after = line(saver, "a", "b", interrupt_after=["a"])
+    after = line(saver, "x", "y", interrupt_after=["x"])
     for thread_id, graph, passes in (("before", before, 0), ("before-passed", before, 1), ("after", after, 0)):
         graph.invoke({"log": []}, on(thread_id))
         for _ in range(passes):

@@ -53,15 +53,29 @@ class Library:
         config = self._graph(path, name, thread).bulk_update_state(config, given)
         return {"configurable": {k: config["configurable"].get(k) for k in ("thread_id", "checkpoint_id")}}
 
+    def namespaces(self, path: str, name: str, thread: str) -> list[str]:
+        """Those of the subgraphs."""
+        self._graph(path, name, thread)
+        with closing(sqlite3.connect(path)) as connection:
+            query = "SELECT DISTINCT checkpoint_ns FROM checkpoints WHERE checkpoint_ns != '' AND thread_id = ?"
+            found = connection.execute(query, [thread])
+            return sorted(ns for (ns,) in found)
+
+    def subgraph(self, name: str, thread: str, ns: str) -> list[list[str]]:
+        """The nodes and the channels of the graph of a namespace."""
+        within = "|".join(part.partition(":")[0] for part in ns.split("|"))
+        graph = dict(self._made[name][thread].get_subgraphs(recurse=True))[within]
+        return [[node for node in graph.nodes if node != "__start__"], list(graph.channels)]
+
     def targets(self, path: str, name: str, thread: str, most: int) -> list[Config]:
         """The head by the thread alone, then checkpoints by their ids."""
         states = list(self._graph(path, name, thread).get_state_history(on(thread)))
         return [on(thread), *(state.config for state in states[:most])]
 
-    def told(self, path: str, name: str, thread: str) -> list[Any]:
-        """All that the library says of a thread's history without ids and times, and the writes as stored."""
+    def told(self, path: str, name: str, thread: str, ns: str = "") -> list[Any]:
+        """All that the library says of a graph's history without ids and times, and the writes as stored."""
         graph = self._graph(path, name, thread)
-        states = list(graph.get_state_history(on(thread)))
+        states = list(graph.get_state_history({"configurable": {"thread_id": thread, "checkpoint_ns": ns}}))
         at = {state.config["configurable"]["checkpoint_id"]: place for place, state in enumerate(states)}
         return [[_told(graph, state, at) for state in states], self._rows(path)]
 

@@ -1,6 +1,7 @@
 """``ckpt update`` and ``graph.update_state`` do the same: each on its copy of a database, then both are compared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -9,30 +10,39 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
-from ckpt_cli.history.reducers import APPEND, LAST
+from ckpt_cli.history.reducers import APPEND, LAST, MESSAGES
 from ckpt_cli.model import Plan
 from ckpt_cli.plans import update
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.pending import Finished
-from ckpt_cli.plans.update import Update
+from ckpt_cli.plans.update import INPUT, Update
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.serde.codec import Codec
 from tests.twins.older import LibraryFailed
-from tests.twins.twin import KINDS, Asked, Copies, Twin, compare
+from tests.twins.twin import KINDS, RELEASES, Asked, Copies, Twin, compare, must_be_equal
 
-SAID = {"log": APPEND, "n": LAST}
+SAID = {"log": APPEND, "n": LAST, "messages": MESSAGES}
 """What a person would say of the scenarios' channels where too little is recorded."""
 
 
-def planned(release: str, thread_id: str, rev: str, *updates: Update) -> Callable[[Reader], Plan]:
-    """The plan of one superstep; where ckpt asks which reducer or which generation it is, it is told."""
+def planned(release: str, thread_id: str, rev: str, *updates: Update, ns: str = "") -> Callable[[Reader], Plan]:
+    """The plan of one superstep."""
+    return in_bulk(release, thread_id, rev, [updates], ns)
+
+
+def in_bulk(
+    release: str, thread_id: str, rev: str, supersteps: Sequence[Sequence[Update]], ns: str = ""
+) -> Callable[[Reader], Plan]:
+    """The plan of several; where ckpt asks which reducer or which generation it is, it is told."""
 
     def make(reader: Reader) -> Plan:
-        row, said = reader.resolve(thread_id, rev), dict[str, Any]()
+        row, said = reader.resolve(thread_id, rev, ns), dict[str, Any]()
         while True:
             try:
-                return update.plan(reader, row, Mint(), [updates], **said)
-            except Refused as error:
-                if "--reducer" in (error.hint or ""):
+                return update.plan(reader, row, Mint(), supersteps, **said)
+            except (Refused, UsageError) as error:
+                if "--reducer" in (error.hint or "") and "reducers" not in said:
                     said["reducers"] = SAID
                 elif "--finished" in (error.hint or "") and release != "installed":
                     said["finished"] = Finished.KEEP
@@ -44,6 +54,8 @@ def planned(release: str, thread_id: str, rev: str, *updates: Update) -> Callabl
 
 MOST = 8
 PLACES = [(release, name, p) for release, name in KINDS for p in range(MOST + 1 if release == "installed" else 6)]
+EDGES = ("__start__", "right")
+"""Those of the nodes of `commands` that have edges; the others go where they say as they run."""
 NO_STATE_GRAPHS = ("bare_pregel", "functional")
 
 
@@ -54,7 +66,7 @@ def test_the_end_is_the_librarys(copies: Copies, release: str, name: str, place:
         mine, theirs = copies.pair(name, thread_id)
         if place >= len(configs := theirs.targets(MOST)):
             continue
-        rev = configs[place]["configurable"].get("checkpoint_id", "@")
+        rev = named(configs[place])
         try:
             mine.apply(planned(release, thread_id, rev, Update(None, END)))
         except (NotSupported, Refused) as error:
@@ -71,7 +83,12 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("as_node", [None, "first", "last"])
+def values_for(channels: Sequence[str]) -> dict[str, Any] | None:
+    """What is written to a graph with these channels."""
+    return {k: v for given in VALUES.values() for k, v in given.items() if k in channels} or None
+
+
+@pytest.mark.parametrize("as_node", [None, "first", "second", "last"])
 @pytest.mark.parametrize(("release", "name", "place"), PLACES)
 def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, place: int, as_node: str | None) -> None:
     """Values as a node, or as whom the library infers: rows, history and the run onwards are those of the real call."""
@@ -79,14 +96,12 @@ def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, plac
         mine, theirs = copies.pair(name, thread_id)
         if place >= len(configs := theirs.targets(MOST)):
             continue
-        rev = configs[place]["configurable"].get("checkpoint_id", "@")
+        rev = named(configs[place])
         nodes, channels = theirs.shape()
-        node = {None: None, "first": nodes[0], "last": nodes[-1]}[as_node]
-        values = {k: v for given in VALUES.values() for k, v in given.items() if k in channels} or None
+        node = {None: None, "first": nodes[0], "second": nodes[min(1, len(nodes) - 1)], "last": nodes[-1]}[as_node]
+        values = values_for(channels)
         before = mine.ask("told")
-        go = () if name == "commands" else None  # where a Command went is no edge of the graph's
-        if go is not None and as_node is None:
-            continue
+        go = None if name != "commands" or acts(mine, release, rev, node) in EDGES else ()
         try:
             mine.apply(planned(release, thread_id, rev, Update(values, node, go)))
         except (NotSupported, Refused, UsageError) as error:
@@ -95,6 +110,116 @@ def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, plac
             continue
         theirs.ask("update", configs[place], [[[values, node]]])
         compare(mine, theirs)
+
+
+def named(config: Any) -> str:
+    """The revision that a config names."""
+    return str(config["configurable"].get("checkpoint_id", "@"))
+
+
+def acts(twin: Twin, release: str, rev: str, node: str | None) -> str | None:
+    """Who acts where nobody is named."""
+    with suppress(UsageError), closing(open_file(twin.path)) as saver:
+        plan = planned(release, twin.thread_id, rev, Update(None, node, ()))(Reader(saver, Codec()))
+        return next(note for note in plan.notes if note.startswith("as ")).split()[1].rstrip(":")
+    return node
+
+
+@pytest.mark.parametrize(("release", "name", "place"), PLACES)
+def test_an_input_is_the_librarys(copies: Copies, release: str, name: str, place: int) -> None:
+    """Values as the graph's input are what ``update_state(config, values, as_node="__input__")`` makes of them."""
+    for thread_id in copies.threads(name):
+        mine, theirs = copies.pair(name, thread_id)
+        values = values_for(theirs.shape()[1])
+        if place >= len(configs := theirs.targets(MOST)) or values is None:
+            continue
+        try:
+            mine.apply(planned(release, thread_id, named(configs[place]), Update(values, INPUT)))
+        except NotSupported:
+            assert name in NO_STATE_GRAPHS
+            continue
+        theirs.ask("update", configs[place], [[[values, INPUT]]])
+        compare(mine, theirs)
+
+
+BULKS: dict[str, list[list[str]]] = {
+    "one after another": [["first"], ["last"]],
+    "together, then one": [["first", "last"], ["first"]],
+    "twice the same": [["last", "last"], ["last"]],
+    "as input, then as node": [[INPUT], ["first"]],
+    "ended, then input": [["first"], [END], [INPUT]],
+}
+
+
+@pytest.mark.parametrize("bulk", BULKS)
+@pytest.mark.parametrize(("release", "name"), KINDS)
+def test_a_bulk_is_the_librarys(copies: Copies, release: str, name: str, bulk: str) -> None:
+    """Several supersteps at once are ``bulk_update_state``, at the head and in the past."""
+    for thread_id in copies.threads(name):
+        for place in (0, 3):
+            mine, theirs = copies.pair(name, thread_id)
+            nodes, channels = theirs.shape()
+            values = values_for(channels)
+            if place >= len(configs := theirs.targets(MOST)) or values is None or name == "commands":
+                continue
+            who = {"first": nodes[0], "last": nodes[-1], INPUT: INPUT, END: END}
+            once = {channel: value for channel, value in values.items() if channel != "n"}  # takes one write a step
+            given = [
+                [(None if one == END else once if at else values, who[one]) for at, one in enumerate(step)]
+                for step in BULKS[bulk]
+            ]
+            steps = [[Update(*one) for one in step] for step in given]
+            try:
+                mine.apply(in_bulk(release, thread_id, named(configs[place]), steps))
+            except (NotSupported, Refused, UsageError) as error:
+                refused(theirs, configs[place], values, nodes[0], error)
+                continue
+            theirs.ask("update", configs[place], given)
+            compare(mine, theirs)
+
+
+@pytest.mark.parametrize("as_node", [None, "first", "last"])
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", ["subgraphs", "stateful_subgraph"])
+def test_a_subgraphs_update_is_the_librarys(copies: Copies, release: str, name: str, as_node: str | None) -> None:
+    """In a subgraph's namespace, waiting or not, it is what ``update_state`` does whose config names that namespace."""
+    for thread_id in copies.threads(name):
+        for ns in copies.pair(name, thread_id)[0].ask("namespaces"):
+            mine, theirs = copies.pair(name, thread_id)
+            nodes, channels = theirs.library.call("subgraph", [name, thread_id, ns])
+            node, values = {None: None, "first": nodes[0], "last": nodes[-1]}[as_node], values_for(channels)
+            config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
+            try:
+                mine.apply(planned(release, thread_id, "@", Update(values, node), ns=ns))
+            except (Refused, UsageError) as error:
+                refused(theirs, config, values, node, error)
+                continue
+            theirs.ask("update", config, [[[values, node]]])
+            must_be_equal(mine.ask("told", ns)[0], theirs.ask("told", ns)[0])
+            compare(mine, theirs)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(("n", "go"), [(0, ("left", "right")), (1, ("left",)), (2, ())])
+def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tuple[str, ...]) -> None:
+    """Where it always went to both nodes it goes there again; where it went in several ways ckpt asks for the way."""
+    for thread_id in copies.threads("routes"):
+        for place in range(MOST):
+            mine, theirs = copies.pair("routes", thread_id)
+            if place >= len(configs := theirs.targets(MOST)):
+                continue
+            rev, values = named(configs[place]), {"log": ["edited"], "n": n}
+            if thread_id == "routes-all":
+                with pytest.raises(UsageError, match="ask went on in several ways") as told:
+                    mine.apply(planned(release, thread_id, rev, Update(values, "ask")))
+                assert "--next" in (told.value.hint or "")
+            elif n:
+                continue
+            mine.apply(
+                planned(release, thread_id, rev, Update(values, "ask", go if thread_id == "routes-all" else None))
+            )
+            theirs.ask("update", configs[place], [[[values, "ask"]]])
+            compare(mine, theirs)
 
 
 def refused(twin: Twin, config: Any, values: Any, node: str | None, error: Exception) -> None:
