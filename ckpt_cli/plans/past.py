@@ -117,17 +117,23 @@ def _way(write: TaskWrite) -> tuple[str, str]:
 
 def past(reader: Reader, thread_id: str, ns: str) -> Past:
     """What one namespace of a thread tells."""
-    found = Past()
-    lineage = reader.lineage(thread_id, ns)
-    for checkpoint_id in lineage.rows:
+    found, size = Past(), reader.saver.page
+    refs = [Ref(thread_id, ns, checkpoint_id) for checkpoint_id in reader.lineage(thread_id, ns).rows]
+    for at, ref in enumerate(refs):
+        if at % size == 0:
+            reader.saver.expect(refs[at : at + size])
         with suppress(PayloadCorrupt):
-            found.look(child := reader.state(Ref(thread_id, ns, checkpoint_id)))
-            if child.source == "loop" and child.parent_id is not None and Around(reader, child.ref).grown(child):
-                parent = reader.state(Ref(thread_id, ns, child.parent_id))
-                written = acted(reader, parent.ref)
-                if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
-                    found.learn(parent, child, written)
+            _look_at(reader, found, ref)
     return found
+
+
+def _look_at(reader: Reader, found: Past, ref: Ref) -> None:
+    found.look(child := reader.state(ref))
+    if child.source == "loop" and child.parent_id is not None and Around(reader, ref).grown(child):
+        parent = reader.state(Ref(ref.thread_id, ref.ns, child.parent_id))
+        written = acted(reader, parent.ref)
+        if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
+            found.learn(parent, child, written)
 
 
 def acted(reader: Reader, ref: Ref) -> list[tuple[str | None, TaskWrite]]:
