@@ -203,9 +203,10 @@ def log(
 def _remarks(view: LogView, limit: int) -> Iterator[str]:
     if view.omitted and limit == _MOST:
         yield f"{view.omitted:,} more checkpoints are not shown: -n 0 shows all"
-    for step in view.steps:
-        if step.problem:
-            yield f"not all of {step.short} can be read: {step.problem}"
+    bad = [step for step in view.steps if step.problem]
+    if bad:
+        more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
+        yield f"not all of {bad[0].short}{more} can be read: {bad[0].problem}"
 
 
 def _known(sources: Collection[str]) -> tuple[str, ...]:
