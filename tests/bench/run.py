@@ -1,5 +1,7 @@
 """Measures ckpt against scripts that get the same answer from LangGraph's own saver: whole processes, medians, ratios.
 
+Learning reducers from a whole thread has no peer there: it is held against reading the thread's bytes.
+
 ``python tests/bench/run.py [--data FOLDER] [--rounds N] [--only NAME] [--check]``. Rounds are interleaved, so that
 a busy machine is busy for both sides. ``--check`` exits 1 where a target is missed.
 """
@@ -62,6 +64,13 @@ def cases(folder: Path) -> list[Case]:
         Case("threads", ["threads", *many], peer("threads", "many"), 5),
         Case("show @", ["show", LONG, *long], peer("show", "long"), 3),
         Case("grep", ["grep", NEEDLE, LONG, *long], peer("grep", "long"), 4, memory=80),
+        Case(
+            "learn",
+            ["replay", LONG, *long],
+            [str(_HERE / "bytes_only.py"), str(folder / "long.sqlite")],
+            3,
+            faster=False,
+        ),
         Case("--version", ["--version"], trivial, 1.3, faster=False),
         Case("tree, small", ["tree", "small", *small], trivial, 1.5, faster=False),
     ]
