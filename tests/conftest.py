@@ -8,7 +8,13 @@ import pytest
 
 from tests.databases import unpacked
 
-pytest_plugins: list[str] = ["tests.servers.mongodb", "tests.servers.postgres", "tests.servers.mysql", "tests.servers.redis"]
+pytest_plugins: list[str] = [
+    "tests.servers.dynamodb",
+    "tests.servers.mongodb",
+    "tests.servers.postgres",
+    "tests.servers.mysql",
+    "tests.servers.redis",
+]
 
 _OUTSIDE = (
     "CKPT_DB",

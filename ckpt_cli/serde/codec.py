@@ -7,7 +7,7 @@ from typing import Any
 from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported
 from ckpt_cli.model import NULL, Payload
 from ckpt_cli.serde import aes, lcjson, msgpack
-from ckpt_cli.values.node import Form, Node, Opened, opaque
+from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 from ckpt_cli.values.same import same
 
 _AES = "aes"
@@ -27,6 +27,7 @@ class Codec:
             "bytes": bytes,
             "bytearray": _bytearray,
             "": _untagged,
+            "elsewhere": lambda data: broken(data.decode(errors="replace"), data),
             "mongo-pairs": lambda data: _pairs().decode(data, self.decode),
             "redis-json": lambda data: _redisjson().decode(data),
         }
@@ -47,6 +48,10 @@ class Codec:
                 return self.decode(Payload(inner, self._decrypt(payload)))
             except (KeyMissing, MissingExtra) as error:
                 return _locked(payload, error)
+        half, at, whole = payload.tag.partition("@")
+        if at and half in ("checkpoint", "metadata"):  # DynamoDB's saver makes one value of both
+            both = self.decode(Payload(whole, payload.data))
+            return both.get(half) if isinstance(both, dict) else both
         decoder = self._decoders.get(payload.tag)
         return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
 

@@ -1,0 +1,77 @@
+"""What a DynamoDB URL names: a table, where it is, and where large payloads are."""
+
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from ckpt_cli.errors import UsageError
+
+_WORDS = (
+    "region",
+    "endpoint_url",
+    "profile",
+    "s3_bucket",
+    "s3_prefix",
+    "s3_endpoint_url",
+    "connect_timeout",
+)
+_FORM = "dynamodb://table?region=eu-west-1"
+
+
+class Address(NamedTuple):
+    """A table, named; "" where the URL doesn't say.
+
+    Attributes:
+        timeout: seconds to wait for a connection.
+    """
+
+    table: str
+    region: str = ""
+    endpoint_url: str = ""
+    profile: str = ""
+    s3_bucket: str = ""
+    s3_prefix: str = ""
+    s3_endpoint_url: str = ""
+    timeout: float = 5.0
+
+    @property
+    def location(self) -> str:
+        """What people may see."""
+        host = _host(self.endpoint_url)
+        told = [("region", self.region), ("endpoint", host), ("profile", self.profile), ("s3_bucket", self.s3_bucket)]
+        words = "&".join(f"{name}={value}" for name, value in told if value)
+        return f"dynamodb://{self.table}{'?' if words else ''}{words}"
+
+    def identity(self, arn: str, region: str) -> str:
+        """The same for every way to name this table; `arn` holds region and account, "" where it may not be asked."""
+        place = _host(self.endpoint_url) or "aws"
+        return f"dynamodb://{place}/{arn or f'{region}/{self.table}'}"
+
+
+def parsed(url: str) -> Address:
+    """The parts of a URL.
+
+    Raises:
+        UsageError: it names no table, or has an option that nobody knows.
+    """
+    parts = urlsplit(url)
+    table = unquote(parts.netloc or parts.path.strip("/"))
+    if not table or "@" in table:
+        raise UsageError("the URL names no table", hint=f"{_FORM}; credentials come from AWS's own files and variables")
+    words = dict(parse_qsl(parts.query))
+    words |= {"endpoint_url": words.pop("endpoint")} if "endpoint" in words else {}
+    if unknown := sorted(set(words) - set(_WORDS)):
+        raise UsageError(f"dynamodb://{table}: nobody knows {unknown[0]!r}", hint=f"known: {', '.join(_WORDS)}")
+    timeout = _seconds(words.pop("connect_timeout", "5"))
+    return Address(table, **words, timeout=timeout)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError("connect_timeout wants seconds") from error
+
+
+def _host(url: str) -> str:
+    """Host and port of an endpoint, without credentials."""
+    return urlsplit(url if "://" in url or not url else f"//{url}").netloc.rpartition("@")[2].lower()

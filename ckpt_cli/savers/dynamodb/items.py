@@ -1,0 +1,149 @@
+"""Items and payload items as records and back: keys, attributes and images.
+
+langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item that names a checkpoint or a write refers
+to another (or to an S3 object) that holds its payload. Here the two are one row.
+"""
+
+import gzip
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Row, Write, WriteKey
+from ckpt_cli.savers.dynamodb.halves import halves
+
+Item = dict[str, Any]
+"""Attributes in the service's own form: ``{"PK": {"S": …}, …}``."""
+
+Name = Ref | WriteKey
+
+CHECKPOINT, WRITES, CHUNK = "CHECKPOINT_", "WRITES_", "CHUNK_"
+CHECKPOINTS, PENDING = "checkpoints", "writes"
+"""What rows are called: there is one table, but two kinds of items that refer to payloads."""
+
+_SMALLEST, _SAVING = 1024, 0.1  # bytes, share: what is worth compressing (``serialization.py: CheckpointSerializer``)
+
+
+class Stored(NamedTuple):
+    """An item and the item of its payload.
+
+    Attributes:
+        chunk: None where there is none, or the payload is elsewhere.
+        elsewhere: the payload out of S3; None where it isn't there or can't be read.
+    """
+
+    base: Item
+    chunk: Item | None = None
+    elsewhere: bytes | None = None
+
+    @property
+    def in_s3(self) -> bool:
+        """Whether its payload is an S3 object."""
+        return text(self.base, "ref_loc") == "S3"
+
+    @property
+    def payload(self) -> Payload:
+        """Its payload as the serializer made it; what can't be had is told in its place."""
+        raw = self.elsewhere if self.in_s3 else ((self.chunk or {}).get("payload") or {}).get("B")
+        if raw is None:
+            where = f"S3 object {text(self.base, 'ref_key')}" if self.in_s3 else "another item, which isn't there"
+            hint = "; ?s3_bucket= names its bucket" if self.in_s3 else ""
+            return Payload("elsewhere", f"its value is in {where}{hint}".encode())
+        return Payload(text(self.base, "type"), unpacked(bytes(raw), text(self.base, "compression")))
+
+
+def keys(name: Name) -> tuple[Item, Item]:
+    """The keys of an item and of its payload's item."""
+    ref = name if isinstance(name, Ref) else name.ref
+    place = f"{ref.thread_id}#{ref.ns}#{ref.checkpoint_id}"
+    if isinstance(name, Ref):
+        return key(f"{CHECKPOINT}{ref.thread_id}", f"{ref.ns}#{ref.checkpoint_id}"), key(f"{CHUNK}{place}", "CHUNK")
+    own = f"{name.task_id}#{name.idx}"
+    return key(f"{WRITES}{place}", own), key(f"{CHUNK}{place}#{own}", "CHUNK")
+
+
+def key(pk: str, sk: str) -> Item:
+    """The primary key."""
+    return {"PK": {"S": pk}, "SK": {"S": sk}}
+
+
+def text(item: Mapping[str, Any], name: str) -> str:
+    """A text attribute, "" where it isn't there."""
+    found = item.get(name, {}).get("S")
+    return found if isinstance(found, str) else ""
+
+
+def place(item: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Thread, namespace and id out of a checkpoint item's key; ids have no ``#``, namespaces may."""
+    ns, _, checkpoint_id = text(item, "SK").rpartition("#")
+    return text(item, "PK").removeprefix(CHECKPOINT), ns, checkpoint_id
+
+
+def row(item: Mapping[str, Any], size: int | None = None) -> CheckpointRow:
+    """A skeleton row."""
+    return CheckpointRow(*place(item), text(item, "parent_checkpoint_id") or None, size)
+
+
+def checkpoint(stored: Stored) -> Checkpoint:
+    """A checkpoint with its payloads."""
+    whole = stored.payload
+    body, metadata = (whole, whole) if whole.tag == "elsewhere" else halves(*whole)
+    return Checkpoint(row(stored.base, len(body.data)), body, metadata)
+
+
+def write(ref: Ref, stored: Stored, values: int | None) -> Write:
+    """A pending write; a longer payload than `values` is left out."""
+    item, payload = stored.base, stored.payload
+    path, task_id, idx = order(item)
+    shown = payload if values is None or len(payload.data) <= values else None
+    return Write(*ref, task_id, idx, text(item, "channel"), path, shown, len(payload.data))
+
+
+def order(item: Item) -> tuple[str, str, int]:
+    """LangGraph's canonical order of the writes of one checkpoint; the key orders 10 before 2."""
+    return text(item, "task_path"), text(item, "task_id"), int(item["idx"]["N"])
+
+
+def packed(data: bytes, compress: bool) -> tuple[bytes, str]:
+    """A payload as it is stored, and how it was compressed; always to the same bytes."""
+    if compress and len(data) >= _SMALLEST:
+        small = gzip.compress(data, mtime=0)
+        if (len(data) - len(small)) / len(data) >= _SAVING:
+            return small, "gzip"
+    return data, ""
+
+
+def unpacked(data: bytes, compression: str) -> bytes:
+    """A payload as the serializer made it; what doesn't decompress stays as it is and is told when it is read."""
+    if compression != "gzip":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return data
+
+
+def image(stored: Stored) -> Row:
+    """A row of the log: the attributes as canonical JSON, and the payload's bytes."""
+    chunk = dict(stored.chunk) if stored.chunk is not None else None
+    payload = chunk.pop("payload", {}).get("B") if chunk is not None else None
+    return {"item": _json(stored.base), "chunk": _json(chunk), "payload": None if payload is None else bytes(payload)}
+
+
+def restored(row: Row) -> Stored:
+    """The items of an image."""
+    base, chunk = json.loads(cast(str, row["item"]), object_hook=_bytes), json.loads(cast(str, row["chunk"]))
+    if chunk is None:
+        return Stored(base)
+    chunk = json.loads(cast(str, row["chunk"]), object_hook=_bytes)
+    return Stored(base, chunk if row["payload"] is None else {**chunk, "payload": {"B": row["payload"]}})
+
+
+def _json(item: Item | None) -> str:
+    return json.dumps(item, sort_keys=True, ensure_ascii=False, default=lambda b: {"$b": b64encode(b).decode()})
+
+
+def _bytes(part: dict[str, Any]) -> Any:
+    return b64decode(part["$b"]) if part.keys() == {"$b"} else part
