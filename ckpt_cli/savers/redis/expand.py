@@ -42,6 +42,7 @@ class Expansion:
         self._plan, self._images, self._keys, self._ids = plan, images, keys, ids
         self._expires: dict[Ref, Any] = {}
         self._seen: set[Name] = set()
+        self._waiting: set[Ref] = set()
         self._places: dict[str, dict[str, float]] = {}
 
     def rows(self) -> Iterator[RowChange]:
@@ -66,6 +67,7 @@ class Expansion:
     def _records(self, page: Iterable[_Part]) -> Iterator[RowChange]:
         parts = [*page]
         self._learn_expiries(part for part in parts if not part.stands)
+        self._learn_waiting([part.name for part in parts if not part.stands and isinstance(part.name, Ref)])
         now = dict(self._images.of({self._key(part.name): None for part in parts}))
         for part in parts:
             before = now[self._key(part.name)]
@@ -80,7 +82,7 @@ class Expansion:
         old, expires = document(before), before["expires"] if before is not None else self._expiry(part.record)
         if isinstance(part.record, Write):
             return image("ReJSON-RL", canonical(write_document(part.record, old)), expires)
-        flag = bool(old and old.get("has_writes")) or part.record.row.ref in self._written()
+        flag = bool(old and old.get("has_writes")) or part.record.row.ref in self._written() | self._waiting
         return image("ReJSON-RL", canonical(checkpoint_document(part.record, old, has_writes=flag)), expires)
 
     def _learn_expiries(self, parts: Iterable[_Part]) -> None:
@@ -89,6 +91,11 @@ class Expansion:
         refs = {self._keys.checkpoint(ref): ref for ref in wanted if ref is not None and ref not in self._expires}
         for key, row in self._images.of(refs):
             self._expires[refs[key]] = row and row["expires"]
+
+    def _learn_waiting(self, refs: list[Ref]) -> None:
+        """Which new checkpoints have writes already: an agent saves both at once, and either may come first."""
+        found = self._images.of(map(self._keys.registry, refs))
+        self._waiting |= {ref for ref, (_, before) in zip(refs, found, strict=True) if before is not None}
 
     def _expiry(self, record: Checkpoint | Write) -> Any:
         origin = _origin(record)
