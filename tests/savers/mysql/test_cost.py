@@ -1,0 +1,169 @@
+"""What reading costs: round trips that don't grow with a database, no values in listings, no scan of checkpoints."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pymysql
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
+
+from ckpt_cli.app import run
+from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from tests.graphs.building import on
+from tests.graphs.lines import chat_graph
+from tests.servers.mysql import MySQLServer
+
+Sent = Callable[..., list[str]]
+
+TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+
+
+def grown(server: MySQLServer, threads: int, turns: int) -> str:
+    """A database of so many threads, each of so many turns: one that ran, and copies of it."""
+    name = server.fresh()
+    with closing(server.connect(name)) as connection:
+        graph = chat_graph(PyMySQLSaver(connection))
+        for turn in range(turns):
+            graph.invoke({"messages": [HumanMessage(f"hello {turn}", id=str(turn))], "topic": "x"}, on("t0"))
+        cursor = connection.cursor()
+        for table in TABLES:
+            cursor.execute(
+                f"SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND"
+                f" table_name = '{table}' AND column_name <> 'thread_id'"
+            )
+            rest = ", ".join(f"`{column}`" for (column,) in cursor.fetchall())
+            for number in range(1, threads):
+                cursor.execute(
+                    f"INSERT INTO {table} (thread_id, {rest}) SELECT 't{number}', {rest} FROM {table}"
+                    " WHERE thread_id = 't0'"
+                )
+        cursor.execute(f"ANALYZE TABLE {', '.join(TABLES)}")
+    return server.url(name)
+
+
+@pytest.fixture(scope="module")
+def small(mysql: MySQLServer) -> str:
+    """Ten threads of two turns."""
+    return grown(mysql, 10, 2)
+
+
+@pytest.fixture(scope="module")
+def wide(mysql: MySQLServer) -> str:
+    """A hundred threads of twenty turns."""
+    return grown(mysql, 100, 20)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
+    """Runs a command line and gives the statements that it sent."""
+    statements: list[str] = []
+    query = pymysql.Connection.query
+
+    def noted(connection: pymysql.Connection, sql: str | bytes, unbuffered: bool = False) -> int:
+        statements.append(sql.decode() if isinstance(sql, bytes) else sql)
+        return query(connection, sql, unbuffered)
+
+    monkeypatch.setattr(pymysql.Connection, "query", noted)
+
+    def give(*words: str) -> list[str]:
+        statements.clear()
+        assert run([*words]) == 0
+        return [*statements]
+
+    yield give
+
+
+@pytest.mark.parametrize("words", [["threads"], ["tree", "t1"], ["log", "t1"], ["show", "t1"]], ids="_".join)
+def test_round_trips_dont_grow(words: list[str], small: str, wide: str, sent: Sent) -> None:
+    """A command sends as many statements to a database a hundred times as large, but for further pages."""
+    few, many = len(sent(*words, "-d", small)), len(sent(*words, "-d", wide))
+    assert few <= 30
+    assert many <= few + 10
+
+
+def test_looking_only_selects(wide: str, sent: Sent) -> None:
+    """Besides its own session's settings a look sends nothing but reads, in transactions that are read-only."""
+    for words in (["threads"], ["tree", "t1"], ["log", "t1"], ["show", "t1"], ["info"], ["grep", "1", "t1"]):
+        statements = sent(*words, "-d", wide)
+        starts = {statement.split()[0] for statement in statements}
+        assert starts <= {"SELECT", "SET", "START", "COMMIT"}
+        assert all("READ ONLY" in statement for statement in statements if statement.startswith("START"))
+        assert not any("GLOBAL" in statement for statement in statements)
+
+
+@pytest.mark.parametrize("listing", ["threads", "thread", "rows", "rows_of", "newest", "row", "namespaces", "count"])
+def test_listings_read_no_values(listing: str, wide: str, sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads and rows come without headers, metadata and values."""
+    with closing(open_url(wide)) as saver:
+        statements = noted_on(saver, monkeypatch)
+        look(saver, listing)
+        assert statements
+        for statement in statements:
+            assert not {"`checkpoint`", "`metadata`", "`blob`", "*"} & set(statement.replace(",", " ").split())
+
+
+def look(saver: MySQLSaver, listing: str) -> None:
+    head = saver.newest("t1", "", 1)[0].ref
+    looks: dict[str, Callable[[], object]] = {
+        "threads": lambda: list(saver.threads()),
+        "thread": lambda: saver.thread("t1"),
+        "rows": lambda: list(saver.rows("t1")),
+        "rows_of": lambda: list(saver.rows_of(["t1", "t2"])),
+        "newest": lambda: saver.newest("t1", "", 3),
+        "row": lambda: saver.row(head),
+        "namespaces": lambda: saver.namespaces("t1"),
+        "count": lambda: saver.count("t1"),
+    }
+    looks[listing]()
+
+
+def noted_on(saver: MySQLSaver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that a saver sends from now on, with their values."""
+    statements: list[str] = []
+    query = pymysql.Connection.query
+
+    def noted(connection: pymysql.Connection, sql: str | bytes, unbuffered: bool = False) -> int:
+        statements.append(sql.decode() if isinstance(sql, bytes) else sql)
+        return query(connection, sql, unbuffered)
+
+    monkeypatch.setattr(pymysql.Connection, "query", noted)
+    return statements
+
+
+@pytest.mark.parametrize("listing", ["threads", "thread", "rows", "rows_of", "newest", "row", "namespaces", "count"])
+def test_listings_visit_a_part_of_the_index(
+    listing: str, wide: str, mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server reads of an index what it needs, and of one, to tell ids apart, all; the table is never scanned."""
+    with closing(open_url(wide)) as saver:
+        with monkeypatch.context() as patched:
+            statements = noted_on(saver, patched)
+            look(saver, listing)
+        plans = [line for statement in statements for line in explained(mysql, wide, statement)]
+    assert plans
+    assert all(line["type"] in ("range", "ref", "eq_ref", "const", "index") for line in plans)
+    assert sum(line["type"] == "index" for line in plans) <= (1 if listing == "threads" else 0)
+
+
+def explained(server: MySQLServer, url: str, statement: str) -> list[dict[str, str]]:
+    """The lines of a plan that visit a table of the database."""
+    with closing(server.connect(url.rpartition("/")[2])) as connection:
+        cursor = connection.cursor(pymysql.cursors.DictCursor)
+        cursor.execute(f"EXPLAIN {statement}")
+        return [line for line in cursor.fetchall() if line["table"] and not line["table"].startswith("<")]
+
+
+def test_long_values_are_not_sent(mysql: MySQLServer, small: str) -> None:
+    """A write above the limit comes with its size alone, and the server doesn't send it."""
+    with closing(open_url(small)) as saver:
+        mysql.run(
+            "UPDATE checkpoint_writes SET `blob` = repeat('x', 1000000) WHERE thread_id = 't1'",
+            on=small.rpartition("/")[2],
+        )
+        received = "SHOW SESSION STATUS LIKE 'Bytes_sent'"
+        ((_, before),) = saver._engine.query(received)
+        writes = list(saver.writes("t1", values=100))
+        ((_, after),) = saver._engine.query(received)
+        assert {(write.size, write.payload) for write in writes} == {(1_000_000, None)}
+        assert int(after) - int(before) < 10_000
