@@ -9,7 +9,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from ckpt_cli.savers.redis.address import Address
-from ckpt_cli.savers.redis.telling import explained, is_lost
+from ckpt_cli.savers.redis.telling import explained, is_lost, is_other_type
 
 T = TypeVar("T")
 Command = tuple[Any, ...]
@@ -57,6 +57,14 @@ class Connection:
                 page = []
         if page:
             yield from self._sent(page, failing=failing)
+
+    def read(self, commands: Iterable[Command]) -> Iterator[Any]:
+        """The answers to commands that read keys of one type; None where a key is of another."""
+        with explained(self.address.location):
+            for answer in self.all(commands, failing=True):
+                if isinstance(answer, Exception) and not is_other_type(answer):
+                    raise answer
+                yield None if isinstance(answer, Exception) else answer
 
     def one(self, *command: Any) -> Any:
         """The answer to one command."""

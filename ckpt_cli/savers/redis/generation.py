@@ -74,14 +74,14 @@ def generation(connection: Connection, keys: Keys, index: Index | None) -> Gener
 
 
 def _documents(connection: Connection, keys: list[str]) -> list[dict[str, Any]]:
-    answers = connection.all((("JSON.GET", key, *_PATHS) for key in keys), failing=True)
+    answers = connection.read(("JSON.GET", key, *_PATHS) for key in keys)
     return [json.loads(answer) for answer in answers if isinstance(answer, bytes)]
 
 
 def _is_old(connection: Connection, keys: Keys, index: Index | None) -> bool:
     some = connection.keys(keys.pattern(None, writes=True)) if index is None else iter(index.some(writes=True))
     asked = (("JSON.GET", key, "$.type", "$.blob") for key in islice(some, _SAMPLE))
-    told = [json.loads(answer) for answer in connection.all(asked, failing=True) if isinstance(answer, bytes)]
+    told = [json.loads(answer) for answer in connection.read(asked) if isinstance(answer, bytes)]
     return any(is_old(*one["$.type"], *one["$.blob"]) for one in told if one["$.type"] and one["$.blob"])
 
 

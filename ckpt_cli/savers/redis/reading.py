@@ -96,7 +96,7 @@ class Documents:
                     yield records.write(one, shown, size)
 
     def _blobs(self, keys: list[str]) -> list[tuple[Any, int]]:
-        answers = self._connection.all((("JSON.GET", key, "$.blob") for key in keys), failing=True)
+        answers = self._connection.read(("JSON.GET", key, "$.blob") for key in keys)
         told = [json.loads(answer) if isinstance(answer, bytes) else [] for answer in answers]
         return [(blob[0] or "", 0) if blob else (None, -1) for blob in told]
 
@@ -129,7 +129,7 @@ class Documents:
         return [(one, told) for one, told, ref in listed if one is not None and one.ref == ref]
 
     def _fields(self, keys: list[str], fields: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        answers = self._connection.all((("JSON.GET", key, *fields.values()) for key in keys), failing=True)
+        answers = self._connection.read(("JSON.GET", key, *fields.values()) for key in keys)
         told: dict[str, dict[str, Any]] = {}
         for key, answer in zip(keys, answers, strict=True):
             if isinstance(answer, bytes):

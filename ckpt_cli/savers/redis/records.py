@@ -22,7 +22,8 @@ TAG = "redis-json"
 
 Document = dict[str, Any]
 
-_NO_SENDS = b',"pending_sends":[]}'
+_NO_SENDS = b',"pending_sends":[]'
+_BEFORE_4 = (b'{"type":"json","v":1', b'{"type":"json","v":2', b'{"type":"json","v":3')
 
 
 def payload(kind: Any, blob: Any) -> Payload:
@@ -47,8 +48,10 @@ def body(data: bytes) -> Payload:
 
     Before version 4 a step's Sends are the writes of the parent, and the list that is always empty says nothing.
     """
-    cut = data.endswith(_NO_SENDS) and data.startswith((b'{"type":"json","v":3', b'{"type":"json","v":2', b'{"v":3'))
-    return Payload(TAG, data[: -len(_NO_SENDS)] + b"}" if cut else data)
+    if not data.startswith(_BEFORE_4):
+        return Payload(TAG, data)
+    before, said, after = data.rpartition(_NO_SENDS)
+    return Payload(TAG, before + after if said and b"{" not in after else data)
 
 
 def metadata(stored: Any) -> Payload:

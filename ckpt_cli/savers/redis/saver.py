@@ -22,7 +22,7 @@ from ckpt_cli.savers.redis.telling import explained
 
 T = TypeVar("T")
 
-_FEWEST, _MOST = 8, 256  # checkpoints that are read at once
+_FEWEST, _MOST = 25, 200  # checkpoints that are read at once
 _BYTES = 8 << 20  # of them, as far as those before told
 
 

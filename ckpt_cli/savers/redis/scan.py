@@ -76,7 +76,7 @@ class Scan(Finder):
 
     def _fields(self, keys: Iterator[str], fields: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         listed = [*keys]
-        answers = self._connection.all((("JSON.GET", key, *fields.values()) for key in listed), failing=True)
+        answers = self._connection.read(("JSON.GET", key, *fields.values()) for key in listed)
         for key, answer in zip(listed, answers, strict=True):
             told = json.loads(answer) if isinstance(answer, bytes) else {}
             if told:

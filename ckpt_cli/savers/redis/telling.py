@@ -28,6 +28,11 @@ def is_lost(error: Exception) -> bool:
     return isinstance(error, exceptions.ConnectionError) and not isinstance(error, refused)
 
 
+def is_other_type(error: Exception) -> bool:
+    """Whether a key holds something else than was asked for."""
+    return "wrong" in str(error).lower() and "type" in str(error).lower()
+
+
 def may_not(error: Exception) -> bool:
     """Whether the server has the command but not for this user."""
     return isinstance(error, exceptions.NoPermissionError) or str(error).startswith("NOPERM")
@@ -47,13 +52,13 @@ def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptErr
         if writing:
             return Refused(f"{location}: this user may not write here; nothing was written")
         return DatabaseUnreachable(f"{location}: this user may not do that ({text})", hint="name a user who may read")
-    if isinstance(error, exceptions.WatchError):
+    if isinstance(error, exceptions.WatchError) and "ConnectionError" not in text:
         return Refused(f"{location}: somebody else wrote the same keys; nothing was written", hint="try again")
     if isinstance(error, exceptions.TimeoutError):
         return DatabaseUnreachable(f"{location}: no answer in time", hint="?connect_timeout= and ?timeout= wait longer")
     if isinstance(error, exceptions.BusyLoadingError):
         return DatabaseUnreachable(f"{location}: the server is still loading its data", hint="try again")
-    if isinstance(error, exceptions.ConnectionError):
+    if isinstance(error, exceptions.ConnectionError | exceptions.WatchError):
         return _no_server(location, error, writing=writing)
     if "DB index is out of range" in text:
         return DatabaseUnreachable(f"{location}: the server has no database of that number")
