@@ -81,8 +81,10 @@ class Walk:
 
     def on(self, some: Sequence[Ref]) -> Iterator[Pace]:
         """The next checkpoints."""
-        makers = self._makers(some)
-        for ref in some:
+        makers, size = self._makers(some), self._reader.saver.page
+        for at, ref in enumerate(some):
+            if at % size == 0:
+                self._reader.saver.expect(some[at : at + size])
             yield self._pace(makers, ref)
 
     def _pace(self, makers: Makers, ref: Ref) -> Pace:
