@@ -19,6 +19,7 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
 _TOLD = 3
+_LISTED = 1000  # of what could not be searched, so that memory doesn't grow with a database without its key
 _JUDGED = 1000  # threads of which the channels are looked up where a search found nothing
 
 
@@ -88,7 +89,8 @@ def _hits(
     while page := list(islice(left, session.reader.saver.page)):
         for thread, result in session.look(partial(_searched, page=page, needle=needle, scope=scope)):
             hits = result.hits
-            view.unreadable += result.unreadable
+            view.unreadable += result.unreadable[: max(_LISTED - len(view.unreadable), 0)]
+            view.unsearched += len(result.unreadable)
             view.undecoded += result.undecoded
             view.damaged = view.damaged or result.damaged
             view.searched += 1
@@ -99,7 +101,7 @@ def _hits(
                 yield from _ends(hits, first=first, last=last)
     for line in _unread(view):
         session.say(line)
-    if not view.found and not view.unreadable and len(searched) <= _JUDGED:
+    if not view.found and not view.unsearched and len(searched) <= _JUDGED:
         session.look(lambda reader: _refuse_unknown(reader, searched, scope))
 
 
@@ -143,7 +145,7 @@ def _unread(view: GrepView) -> Iterator[str]:
     for one in view.unreadable[:_TOLD]:
         where = " ".join(word for word in (one.thread_id, one.ns, one.checkpoint_id) if word)
         yield f"not searched: {where}: {one.problem}"
-    if len(view.unreadable) > _TOLD:
-        yield f"and {len(view.unreadable) - _TOLD:,} more could not be searched"
+    if view.unsearched > _TOLD:
+        yield f"and {view.unsearched - _TOLD:,} more could not be searched"
     if any(one.locked for one in view.unreadable):
         yield "hint: --key-env NAME names the key's variable"

@@ -74,7 +74,8 @@ class GrepView(View):
 
     Attributes:
         hits: by thread; with ``--count`` a `ThreadCount` for each thread that has any.
-        unreadable: what could not be searched; complete once all hits were taken.
+        unreadable: what could not be searched, the first 1,000; complete once all hits were taken.
+        unsearched: how many that are in all.
         undecoded: payloads whose bytes can't hold the pattern: they were read from end to end, but damage inside an
             object in them is not in `unreadable`.
     """
@@ -89,6 +90,7 @@ class GrepView(View):
     hits: Iterable[Hit | ThreadCount]
     unreadable: list[Unreadable] = field(default_factory=list)
     undecoded: int = 0
+    unsearched: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -98,6 +100,6 @@ class GrepView(View):
         """
         if self.damaged:
             return 3
-        if self.unreadable and not self.found:
+        if self.unsearched and not self.found:
             return 5
         return int(self.finding and not self.found)

@@ -129,6 +129,9 @@ def test_an_encrypted_database_is_searched_with_the_key(database: Database, monk
     path = database("encrypted")
     view, said = asked(path, "how is Kyoto", ["chat-linear"])
     assert (view.hits, view.exit_code, all(one.locked for one in view.unreadable)) == ([], 5, True)
+    assert view.unsearched == len(view.unreadable)
+    everywhere, _ = asked(path, "how is Kyoto")
+    assert len(everywhere.unreadable) == 1000 < everywhere.unsearched
     assert len(said) == 5 and "--key-env" in said[-1]
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS["encrypted"].decode())
     assert hits(path, "how is Kyoto", ["chat-linear"])
