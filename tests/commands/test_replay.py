@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -13,10 +13,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.replay import replay
-from ckpt_cli.model import Checkpoint
+from ckpt_cli.model import Checkpoint, Ref
+from ckpt_cli.output.json import document
 from ckpt_cli.plans import mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.savers.sqlite.saver import SqliteSaver as Ours
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.session import Session, Will
 from ckpt_cli.values.state import State
@@ -132,6 +134,23 @@ def test_each_checkpoint_is_read_twice_at_most(database: Database, monkeypatch: 
     assert len(decoded) <= 2 * view.count
     assert view.verdicts == {"agrees": view.count}
     session.close()
+
+
+def test_a_line_read_a_page_at_a_time_is_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a read is a round trip checkpoints are fetched ahead, and every step is told as without."""
+    path = database("real")
+    singly = document(at(path, replay, "chat-linear", to="@"), None, reveal=False)
+    asked: list[int] = []
+    checkpoints = Ours.checkpoints
+
+    def counted(saver: Ours, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        asked.append(1)
+        return checkpoints(saver, refs)
+
+    monkeypatch.setattr(Ours, "page", 7)
+    monkeypatch.setattr(Ours, "checkpoints", counted)
+    assert document(at(path, replay, "chat-linear", to="@"), None, reveal=False) == singly
+    assert len(asked) < 20
 
 
 @pytest.mark.parametrize(
