@@ -38,6 +38,7 @@ class Library:
         path = self._folder / f"{name}.sqlite"
         if name not in self._made:
             with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+                connection.execute("PRAGMA synchronous=off")
                 self._made[name] = dict(SCENARIOS[name](SqliteSaver(connection)))
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return [str(path), list(self._made[name])]
@@ -119,6 +120,7 @@ class Library:
         if (path, thread) not in self._open:
             self.made(name)
             connection = sqlite3.connect(path, check_same_thread=False)
+            connection.execute("PRAGMA synchronous=off")
             graph = self._made[name][thread].copy(update={"checkpointer": SqliteSaver(connection)})
             self._open[path, thread] = (connection, graph)
         return self._open[path, thread][1]

@@ -52,8 +52,8 @@ def in_bulk(
     return make
 
 
-MOST = 8
-PLACES = [(release, name, p) for release, name in KINDS for p in range(MOST + 1 if release == "installed" else 6)]
+MOST = 6
+PLACES = [(release, name, p) for release, name in KINDS for p in range(MOST + 1 if release == "installed" else 4)]
 EDGES = ("__start__", "right")
 """Those of the nodes of `commands` that have edges; the others go where they say as they run."""
 NO_STATE_GRAPHS = ("bare_pregel", "functional")

@@ -1,0 +1,48 @@
+"""Where it isn't recorded whether finished tasks count before an update, the command asks and does what is said."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.app import run
+
+WORDS = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--next", "END", "--yes"]
+
+
+@pytest.mark.parametrize(("said", "x"), [("keep", ["in", "pre", "good", "me"]), ("drop", ["in", "pre", "me"])])
+def test_finished_siblings_count_as_said(
+    said: str, x: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a thread of langgraph 0.6 with a failed task, what its siblings finished is taken over or not."""
+    thread = ["err", "-d", str(database("legacy/py-0.6.11"))]
+    assert run(["update", *thread, *WORDS]) == 7
+    error = capsys.readouterr().err
+    assert "what good, good2 had finished at that checkpoint counts before an update up to langgraph 1.0.2" in error
+    assert "--finished keep, or --finished drop, says it" in error
+    assert run(["update", *thread, *WORDS, "--finished", said]) == 0
+    told = capsys.readouterr().out
+    assert ("taken over: what good, good2 had finished" in told) == (said == "keep")
+    assert ("what good, good2 had finished is not taken over" in told) == (said == "drop")
+    assert run(["get", *thread[:1], "x", *thread[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == x
+
+
+def test_a_newer_database_asks_nothing(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the table proves langgraph 1.0.3 or newer, finished siblings are dropped as the library does it."""
+    thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
+    assert run(["update", *thread, *WORDS]) == 0
+    assert "what good, good2 had finished is not taken over" in capsys.readouterr().out
+
+
+def test_next_may_be_said_several_times(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """``--next A --next B`` goes on with both, as ``--next A,B`` does."""
+    thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
+    words = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--dry-run", "--json"]
+    told = []
+    for said in (["--next", "good", "--next", "good2"], ["--next", "good,good2"]):
+        assert run(["update", *thread, *words, *said]) == 0
+        told.append(json.loads(capsys.readouterr().out)["notes"])
+    assert told[0] == told[1]
+    assert "as bad: then good, good2, as you say" in told[0]
