@@ -14,7 +14,7 @@ from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.mysql.connect import Connection
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.engine import Engine, Found
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, TABLES
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES
 
 T = TypeVar("T")
 Words = Sequence[Scalar | list[Scalar]]
@@ -108,18 +108,24 @@ class MySQLEngine(Engine):
     def among(
         self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
     ) -> tuple[str, list[Scalar | list[Scalar]]]:
-        """Rows that have all but the last column in common go together: each such group is one range of the index."""
+        """Rows that have all but the last column in common go together: each such group is one range of the index.
+
+        Blobs are found under any spelling of their thread (`spellings.SharedBlobs`).
+        """
         *first, last = columns
         parts: list[str] = []
         words: list[Scalar | list[Scalar]] = []
         for common, group in groupby(sorted(map(tuple, rows), key=_sortable), key=lambda row: row[:-1]):
             values = [self.sought(relation, last, row[-1]) for row in group]
-            conditions = [self.same(relation, name) for name in first]
+            conditions = [self._alike(relation, name) for name in first]
             condition, repeats = self._one_of(relation, last, len(values))
             parts.append(" AND ".join([*conditions, condition]))
             words += [self.sought(relation, name, value) for name, value in zip(first, common, strict=True)]
             words += values * repeats
         return f"({' OR '.join(f'({part})' for part in parts)})", words
+
+    def _alike(self, relation: str, column: str) -> str:
+        return "thread_id = %s" if (relation, column) == (BLOBS, "thread_id") else self.same(relation, column)
 
     def _one_of(self, relation: str, column: str, count: int) -> tuple[str, int]:
         """The condition that a column is one of so many values, and how many times it wants all of them."""

@@ -5,13 +5,14 @@ from heapq import merge
 from itertools import chain
 from typing import ClassVar, Self
 
-from ckpt_cli.model import Ref, Thread
+from ckpt_cli.model import Plan, Ref, RowChange, Thread
 from ckpt_cli.savers.contract import About, Form, Totals
 from ckpt_cli.savers.mysql.address import parse
 from ckpt_cli.savers.mysql.connect import Connection
 from ckpt_cli.savers.mysql.engine import MySQLEngine
 from ckpt_cli.savers.mysql.listing import Head, Listing
 from ckpt_cli.savers.mysql.schema import Schema, detect, size
+from ckpt_cli.savers.mysql.spellings import SharedBlobs, must_be_alone
 from ckpt_cli.savers.sql.saver import SqlSaver
 
 
@@ -36,6 +37,8 @@ class MySQLSaver(SqlSaver):
         super().__init__(engine, schema.layout, _unwritable(schema))
         self._connection = connection
         self._schema = schema
+        self._own = engine
+        self._blobs = SharedBlobs(engine, self._sql_blobs)
         self._listing = Listing(engine, schema)
 
     @classmethod
@@ -91,6 +94,11 @@ class MySQLSaver(SqlSaver):
     def namespaces(self, thread_id: str) -> list[str]:
         """Skip from hash to hash in the key index."""
         return sorted(self._listing.namespaces(self._thread(thread_id)))
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """As on every SQL server, if no thread of the plan is there in another spelling."""
+        must_be_alone(self._own, plan)
+        yield from super().expand(plan)
 
 
 def _rooted(heads: Iterable[Head]) -> Iterator[Thread]:

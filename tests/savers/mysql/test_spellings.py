@@ -1,0 +1,93 @@
+"""Ids that the server's collation takes for one are told apart, and what LangGraph makes of them is shown."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
+
+from ckpt_cli.app import run
+from ckpt_cli.model import Ref
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.serde.codec import Codec
+from tests.graphs.building import on
+from tests.graphs.lines import chat_graph
+from tests.servers.mysql import MySQLServer
+
+
+@pytest.fixture
+def url(mysql: MySQLServer) -> str:
+    """A thread of two turns, the second under another spelling of its id, and one besides."""
+    name = mysql.fresh()
+    with closing(mysql.connect(name)) as connection:
+        graph = chat_graph(PyMySQLSaver(connection))
+        for turn, thread_id in enumerate(("Bob", "Bob", "other")):
+            graph.invoke({"messages": [HumanMessage("hello", id=str(turn))], "topic": "x"}, on(thread_id))
+            if turn == 0:
+                first = graph.get_state(on("Bob")).config["configurable"]["checkpoint_id"]
+    for table in ("checkpoints", "checkpoint_writes"):
+        mysql.run(
+            f"UPDATE {table} SET thread_id = 'bób' WHERE thread_id = 'Bob' AND checkpoint_id > '{first}'", on=name
+        )
+    return mysql.url(name)
+
+
+@pytest.fixture
+def saver(url: str) -> Iterator[MySQLSaver]:
+    """The database, open."""
+    with closing(open_url(url)) as saver:
+        yield saver
+
+
+def test_each_spelling_is_a_thread(saver: MySQLSaver) -> None:
+    """Both are listed with their own head, counted and found, and no third spelling is."""
+    threads = list(saver.threads())
+    assert [thread.thread_id for thread in threads] == ["other", "bób", "Bob"]
+    assert saver.totals().threads == 3
+    for thread in threads:
+        assert saver.thread(thread.thread_id) == thread
+        rows = list(saver.rows(thread.thread_id))
+        assert saver.count(thread.thread_id) == len(rows) > 0
+        assert rows[-1].ref == thread.head
+        assert saver.namespaces(thread.thread_id) == [""]
+    assert saver.thread("bob") is None
+    assert [row.thread_id for row in saver.rows_of(["Bob"])] == ["Bob"] * saver.count("Bob")
+
+
+def test_values_are_what_langgraph_goes_on_with(mysql: MySQLServer, url: str, saver: MySQLSaver) -> None:
+    """A checkpoint of one spelling has the values that stand under the other."""
+    reader = Reader(saver, Codec())
+    with closing(mysql.connect(url.rpartition("/")[2])) as connection:
+        official = PyMySQLSaver(connection)
+        for thread in saver.threads():
+            for row in saver.rows(thread.thread_id):
+                config = {
+                    **on(thread.thread_id)["configurable"],
+                    "checkpoint_ns": "",
+                    "checkpoint_id": row.checkpoint_id,
+                }
+                told = official.get_tuple({"configurable": config})
+                assert told is not None
+                assert set(reader.state(row.ref).values) == set(told.checkpoint["channel_values"])
+    assert len(reader.values(_head(saver, "bób"))["messages"]) > len(reader.values(_head(saver, "Bob"))["messages"])
+
+
+def _head(saver: MySQLSaver, thread_id: str) -> Ref:
+    thread = saver.thread(thread_id)
+    assert thread is not None
+    return thread.head
+
+
+def test_one_of_them_is_not_changed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Changing one spelling would change the other, and is refused; both together can be deleted and brought back."""
+    assert run(["delete", "Bob", "-d", url, "--yes"]) == 7
+    assert "'bób' is the same to this database" in capsys.readouterr().err
+    assert run(["fork", "other", "@", "--to", "OTHER", "-d", url, "--yes"]) == 7
+    with closing(open_url(url)) as saver:
+        before = saver.totals()
+        assert run(["delete", "Bob", "bób", "-d", url, "--yes"]) == 0
+        assert [thread.thread_id for thread in saver.threads()] == ["other"]
+        assert run(["undo", "-d", url, "--yes"]) == 0
+        assert saver.totals() == before
