@@ -14,6 +14,7 @@ pytest_plugins: list[str] = [
     "tests.servers.postgres",
     "tests.servers.mysql",
     "tests.servers.redis",
+    "tests.servers.valkey",
 ]
 
 _OUTSIDE = (

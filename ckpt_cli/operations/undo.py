@@ -56,8 +56,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
         for change, now in zip(page, rows, strict=True):
             if digest(now) != digest(change.after):
                 raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
-            if change.before is None and (name := saver.record_of(change.relation, change.key)) is not None:
-                gone.add(name)
+            gone.update(saver.added(change))
             yield change.inverse
     _must_bear_nothing(saver, gone, operation)
 

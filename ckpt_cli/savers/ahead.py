@@ -180,6 +180,10 @@ class Ahead(Saver):
         """See `Saver.record_of`."""
         return self._saver.record_of(relation, key)
 
+    def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
+        """See `Saver.added`."""
+        return self._saver.added(change)
+
     def current(self, relation: str, key: Row) -> Row | None:
         """See `Saver.current`."""
         return self._saver.current(relation, key)

@@ -222,6 +222,11 @@ class Saver(ABC):
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """What a physical row holds: a checkpoint or a write; None where it is neither by itself."""
 
+    def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
+        """The records that a change of a physical row adds."""
+        name = self.record_of(change.relation, change.key) if change.before is None else None
+        return () if name is None else (name,)
+
     @abstractmethod
     def current(self, relation: str, key: Row) -> Row | None:
         """A physical row as it is now, None if there is none."""

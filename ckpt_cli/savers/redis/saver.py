@@ -1,6 +1,6 @@
 """`RedisSaver`: LangGraph's documents behind the contract."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -196,6 +196,10 @@ class RedisSaver(Saver):
     def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
         """A key with its type and when it expires."""
         return next(self._images.of([str(key["key"])]))[1]
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Many keys at once."""
+        return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Set and delete keys that are as they were."""

@@ -1,0 +1,16 @@
+"""Valkey databases of LangGraph's own saver (langgraph-checkpoint-aws), read and changed by plans."""
+
+from ckpt_cli.savers.contract import Saver
+
+
+def open_url(url: str) -> Saver:
+    """Open an existing database: ``valkey://user:password@host:6379/0``.
+
+    Raises:
+        UsageError: the URL has an option that nobody knows.
+        DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
+        NotSupported: it is of AgentCore's saver.
+    """
+    from ckpt_cli.savers.valkey.saver import open_saver
+
+    return open_saver(url)

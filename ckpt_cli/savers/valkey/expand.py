@@ -1,0 +1,163 @@
+"""A plan as keys: checkpoints, the writes of each in one, and a list for each namespace, whose first is the head.
+
+langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/saver.py: put, put_writes, get_tuple``.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Write, WriteKey
+from ckpt_cli.savers.redis.connection import pages
+from ckpt_cli.savers.redis.images import Images, image
+from ckpt_cli.savers.valkey import records
+from ckpt_cli.savers.valkey.reading import Space, checkpoint_key, thread_key, writes_key
+
+Name = Ref | WriteKey
+
+CHECKPOINTS, WRITES, THREADS = "checkpoint", "writes", "thread"
+"""Relations, called as the keys are."""
+
+_PAGE = 100  # checkpoints that are looked up at once
+
+
+class Expansion:
+    """One plan."""
+
+    def __init__(self, plan: Plan, images: Images) -> None:
+        self._plan, self._images = plan, images
+        self._expires: dict[Ref, Any] = {}
+
+    def rows(self) -> Iterator[RowChange]:
+        """The rows of it: writes, then checkpoints, then lists.
+
+        Raises:
+            NotSupported: Valkey has no place for a record.
+            Refused: a record to add stands already, or one to replace or remove doesn't.
+        """
+        plan = self._plan
+        _once([*plan.remove, *map(records.name_of, (*plan.replace, *plan.add))])
+        self._learn_expiries()
+        yield from self._checkpoints()
+        yield from self._writes()
+        yield from self._lists()
+
+    def _learn_expiries(self) -> None:
+        """When the checkpoints expire that new ones are children of, and that new writes stand on."""
+        origins = {_origin(record) for record in self._plan.add} - {None}
+        refs = {checkpoint_key(ref): ref for ref in origins if ref is not None}
+        self._expires = {refs[key]: row["expires"] for key, row in self._images.of(sorted(refs)) if row is not None}
+
+    def _checkpoints(self) -> Iterator[RowChange]:
+        plan = self._plan
+        parts: list[tuple[Ref, Checkpoint | None, bool]] = [(n, None, True) for n in plan.remove if isinstance(n, Ref)]
+        parts += [(r.row.ref, r, True) for r in plan.replace if isinstance(r, Checkpoint)]
+        parts += [(r.row.ref, r, False) for r in plan.add if isinstance(r, Checkpoint)]
+        for page in pages(parts, _PAGE):
+            now = self._images.of(checkpoint_key(ref) for ref, *_ in page)
+            for (ref, record, stands), (_, before) in zip(page, now, strict=True):
+                if (before is None) is stands:
+                    raise Refused(f"{_words(ref)} {'is gone' if stands else 'exists already'}; nothing was written")
+                yield RowChange(*address(CHECKPOINTS, ref), before, self._stored(record, before))
+
+    def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
+        if record is None:
+            return None
+        old = None if before is None else json.loads(str(before["value"]))
+        origin = _origin(record)
+        expires = before["expires"] if before is not None else self._expires.get(origin) if origin else None
+        self._expires.setdefault(record.row.ref, expires)
+        return image("string", records.text(records.checkpoint_document(record, old)), expires)
+
+    def _writes(self) -> Iterator[RowChange]:
+        plan = self._plan
+        gone: dict[Ref, list[WriteKey]] = {}
+        new: dict[Ref, list[tuple[Write, bool]]] = {}
+        for name in plan.remove:
+            if isinstance(name, WriteKey):
+                gone.setdefault(name.ref, []).append(name)
+        for records_, stands in ((plan.replace, True), (plan.add, False)):
+            for record in records_:
+                if isinstance(record, Write):
+                    new.setdefault(record.ref, []).append((record, stands))
+        for page in pages(sorted({*gone, *new}), _PAGE):
+            for ref, (_, before) in zip(page, self._images.of(map(writes_key, page)), strict=True):
+                kept = _merged(_named(before, ref), gone.get(ref, ()), new.get(ref, ()))
+                expires = before["expires"] if before is not None else self._expires.get(ref)
+                after = image("string", records.text([*kept.values()]), expires) if kept else None
+                yield RowChange(*address(WRITES, ref), before, after)
+
+    def _lists(self) -> Iterator[RowChange]:
+        gone = {name for name in self._plan.remove if isinstance(name, Ref)}
+        new = {record.row.ref for record in self._plan.add if isinstance(record, Checkpoint)}
+        spaces: list[Space] = sorted({ref[:2] for ref in (*gone, *new)})
+        for space, (key, before) in zip(spaces, self._images.of(map(thread_key, spaces)), strict=True):
+            listed = json.loads(str(before["value"])) if before is not None else []
+            ids = [one for one in listed if Ref(*space, one) not in gone]
+            added = sorted(ref for ref in new if ref[:2] == space)
+            for ref in added:
+                place = next((at for at, one in enumerate(ids) if one < ref.checkpoint_id), len(ids))
+                ids.insert(place, ref.checkpoint_id)
+            expires = before["expires"] if before is not None else self._expires.get(added[0]) if added else None
+            after = image("list", records.text(ids), expires) if ids else None
+            if after != before:
+                yield RowChange(THREADS, {"key": key}, before, after)
+
+
+def address(relation: str, ref: Ref) -> tuple[str, Row]:
+    """The relation and the key of a checkpoint or of its writes."""
+    key = checkpoint_key(ref) if relation == CHECKPOINTS else writes_key(ref)
+    return relation, {"key": key, "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
+
+
+def held(relation: str, key: Row, row: Row | None) -> set[Name]:
+    """The records of one key."""
+    if relation == THREADS or row is None:
+        return set()
+    words: Any = key
+    ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
+    return {ref} if relation == CHECKPOINTS else {*_named(row, ref)}
+
+
+def _merged(
+    known: dict[WriteKey, dict[str, Any]], gone: Collection[WriteKey], new: Iterable[tuple[Write, bool]]
+) -> dict[WriteKey, dict[str, Any]]:
+    """The writes of one checkpoint afterwards, in the order they were put."""
+    for name in gone:
+        if name not in known:
+            raise Refused(f"{_words(name)} is gone; nothing was written")
+        del known[name]
+    for record, stands in new:
+        name = WriteKey(record.ref, record.task_id, record.idx)
+        if (name in known) is not stands:
+            raise Refused(f"{_words(name)} {'is gone' if stands else 'exists already'}; nothing was written")
+        known[name] = {**known.get(name, {}), **records.write_document(record)}
+    return known
+
+
+def _named(row: Row | None, ref: Ref) -> dict[WriteKey, dict[str, Any]]:
+    listed = json.loads(str(row["value"])) if row is not None else []
+    return {WriteKey(ref, str(one["task_id"]), int(one["idx"])): one for one in listed}
+
+
+def _once(names: Iterable[Name]) -> None:
+    seen: set[Name] = set()
+    for name in names:
+        if name in seen:
+            raise Refused(f"{_words(name)} is changed twice; nothing was written")
+        seen.add(name)
+
+
+def _origin(record: Checkpoint | Write) -> Ref | None:
+    """The checkpoint that a record expires with."""
+    if isinstance(record, Write):
+        return record.ref
+    row = record.row
+    return Ref(row.thread_id, row.ns, row.parent_id) if row.parent_id else None
+
+
+def _words(name: Name) -> str:
+    if isinstance(name, Ref):
+        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
+    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

@@ -1,0 +1,155 @@
+"""Keys of checkpoints: found by a scan of the lists of threads, read in pages, and only as much as is asked for."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
+from ckpt_cli.savers.redis.connection import Connection, pages, text
+from ckpt_cli.savers.redis.keys import globbed
+from ckpt_cli.savers.redis.telling import is_unknown
+from ckpt_cli.savers.valkey import records
+
+Space = tuple[str, str]
+
+_STARTS = (400, 1 << 16, 1 << 29)  # bytes of a checkpoint's beginning: usually, with a long id, all of it
+_ENDS = (2048, 1 << 16, 1 << 29)  # of its end
+_PAGE = 500  # checkpoints whose writes are read at once
+_SHORT = """
+local data = redis.call('GET', KEYS[1])
+if not data then return false end
+local all = cjson.decode(data)
+for _, one in ipairs(all) do
+  local n, size = #one.value, #one.value / 4 * 3
+  if one.value:sub(-2) == '==' then size = size - 2 elseif one.value:sub(-1) == '=' then size = size - 1 end
+  if size > tonumber(ARGV[1]) then one.value, one.size = nil, size end
+end
+return cjson.encode(all)
+"""
+"""The writes of a checkpoint without the long values; it changes nothing, and is run as such."""
+
+
+def checkpoint_key(ref: Ref) -> str:
+    """A checkpoint's key (``base.py: _make_checkpoint_key``)."""
+    return f"checkpoint:{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"
+
+
+def writes_key(ref: Ref) -> str:
+    """The key of a checkpoint's writes."""
+    return f"writes:{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"
+
+
+def thread_key(space: Space) -> str:
+    """The list of a namespace's checkpoints, the last put first."""
+    return f"thread:{{{space[0]}}}:{space[1]}"
+
+
+class Keys:
+    """One connection's keys; which lists a scan found holds until `forget`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known: dict[str, dict[Space, list[str]]] = {}
+        self._scripts = connection.major >= 7
+
+    def forget(self) -> None:
+        """Another moment begins."""
+        self._known = {}
+
+    def spaces(self, thread_ids: Collection[str] | None) -> dict[Space, list[str]]:
+        """The namespaces of some threads or of all, each with its ids as they were put, the last first."""
+        if thread_ids is None or len(thread_ids) > 1:
+            found = self._kept("thread:{*")
+            return {space: ids for space, ids in found.items() if thread_ids is None or space[0] in thread_ids}
+        (thread_id,) = thread_ids
+        if "thread:{*" in self._known:
+            return {space: ids for space, ids in self._known["thread:{*"].items() if space[0] == thread_id}
+        found = self._kept(globbed(f"thread:{{{thread_id}}}:") + "*")
+        return {space: ids for space, ids in found.items() if space[0] == thread_id}
+
+    def _kept(self, pattern: str) -> dict[Space, list[str]]:
+        if pattern not in self._known:
+            self._known[pattern] = self._listed([*self._connection.keys(pattern)])
+        return self._known[pattern]
+
+    def _listed(self, keys: list[str]) -> dict[Space, list[str]]:
+        """A checkpoint's key is its list's with other words at both ends, and its own fields say where to part it."""
+        answers = self._connection.read(("LRANGE", key, 0, -1) for key in keys)
+        lists = {key: [text(i) for i in ids or ()] for key, ids in zip(keys, answers, strict=True)}
+        found: dict[Space, list[str]] = {}
+        left, depth = {key: 0 for key, ids in lists.items() if ids}, 0
+        while left:
+            wanted = {f"checkpoint{key.removeprefix('thread')}:{lists[key][depth]}": key for key in left}
+            for name, told in self._starts([*wanted]).items():
+                rest = wanted[name].removeprefix(f"thread:{{{told[0]}}}:")
+                if rest != wanted[name]:
+                    found[told[0], rest] = list(dict.fromkeys(lists[wanted[name]]))
+                del left[wanted[name]]
+            depth += 1
+            left = {key: 0 for key in left if len(lists[key]) > depth}
+        return found
+
+    def _starts(self, keys: Sequence[str]) -> dict[str, tuple[str, str, str | None]]:
+        """Thread, id and parent of those that are there."""
+        known: dict[str, tuple[str, str, str | None]] = {}
+        left = [*keys]
+        for length in _STARTS:
+            answers = self._connection.read(("GETRANGE", key, 0, length) for key in left)
+            data = {key: text(answer) for key, answer in zip(left, answers, strict=True) if answer}
+            told = {key: records.start(part) for key, part in data.items()}
+            known |= {key: said for key, said in told.items() if said is not None}
+            left = [key for key, said in told.items() if said is None]
+            if not left:
+                break
+        return known
+
+    def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
+        """Skeletons of those that are there, in that order."""
+        for page in pages(refs, _PAGE):
+            told = self._starts([checkpoint_key(ref) for ref in page])
+            for ref in page:
+                said = told.get(checkpoint_key(ref))
+                if said is not None and said[:2] == (ref.thread_id, ref.checkpoint_id):
+                    yield CheckpointRow(*ref, said[2])
+
+    def metadata(self, refs: Iterable[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """The ends of those that are there."""
+        for page in pages(refs, _PAGE):
+            left = {checkpoint_key(ref): ref for ref in page}
+            for length in _ENDS:
+                answers = self._connection.read(("GETRANGE", key, -length, -1) for key in left)
+                told = {key: records.end(data) for key, data in zip(left, answers, strict=True) if data}
+                yield from ((left[key], found) for key, found in told.items() if found is not None)
+                left = {key: left[key] for key, found in told.items() if found is None}
+                if not left:
+                    break
+
+    def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
+        """Those that are there, whole."""
+        answers = self._connection.read(("GET", checkpoint_key(ref)) for ref in refs)
+        return {ref: records.checkpoint(ref, data) for ref, data in zip(refs, answers, strict=True) if data}
+
+    def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
+        """The writes of checkpoints, as they were put."""
+        for page in pages(refs, _PAGE):
+            answers = self._whole(page) if values is None or not self._scripts else self._short(page, values)
+            for ref, data in zip(page, answers, strict=True):
+                found = [records.write(ref, told) for told in (json.loads(data) if data else ())]
+                for one in found:
+                    yield one if values is None or one.size <= values else one._replace(payload=None)
+
+    def _whole(self, refs: Sequence[Ref]) -> list[Any]:
+        return [*self._connection.read(("GET", writes_key(ref)) for ref in refs)]
+
+    def _short(self, refs: Sequence[Ref], values: int) -> list[Any]:
+        asked = (("EVAL_RO", _SHORT, 1, writes_key(ref), values) for ref in refs)
+        answers = [*self._connection.all(asked, failing=True)]
+        if any(isinstance(answer, Exception) and is_unknown(answer) for answer in answers):
+            self._scripts = False
+        return answers if not any(isinstance(one, Exception) for one in answers) else self._whole(refs)
+
+
+def refs_of(spaces: Mapping[Space, Iterable[str]]) -> Iterator[Ref]:
+    """The names of all checkpoints of some namespaces, ascending."""
+    for space in sorted(spaces):
+        yield from (Ref(*space, one) for one in sorted(set(spaces[space])))

@@ -1,0 +1,234 @@
+"""`ValkeySaver`: the keys of langgraph-checkpoint-aws behind the contract."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, ClassVar, TypeVar
+
+from ckpt_cli.errors import DatabaseUnreachable, NotSupported, Refused
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
+from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.connection import Connection
+from ckpt_cli.savers.redis.images import Images
+from ckpt_cli.savers.redis.telling import explained
+from ckpt_cli.savers.valkey.expand import CHECKPOINTS, Expansion, held
+from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of
+
+T = TypeVar("T")
+
+_FEWEST, _MOST = 25, 200  # checkpoints that are read at once
+_BYTES = 8 << 20  # of them, as far as those before told
+
+
+def open_saver(url: str) -> "ValkeySaver":
+    """Open an existing database for reading.
+
+    Raises:
+        UsageError: the URL has an option that nobody knows.
+        DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
+        NotSupported: it is of AgentCore's saver.
+    """
+    connection = Connection(parsed(url))
+    try:
+        _must_be_langgraph(connection)
+        return ValkeySaver(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _must_be_langgraph(connection: Connection) -> None:
+    """The saver makes nothing before its first checkpoint, so a database without any key may be one."""
+    location = connection.address.location
+    if any(True for _ in connection.keys("thread:{*")) or not connection.one("DBSIZE"):
+        return
+    if any(True for _ in connection.keys("agentcore:*")):
+        raise NotSupported(f"{location}: checkpoints of AgentCoreValkeySaver, which ckpt doesn't read")
+    hint = "the URL's path is the number of the database"
+    if any(True for _ in connection.keys("checkpoint:*")):
+        hint = "redis:// reads what LangGraph's RedisSaver wrote"
+    raise DatabaseUnreachable(f"{location}: no checkpoints of LangGraph's ValkeySaver in it", hint=hint)
+
+
+class ValkeySaver(Saver):
+    """A database of the official saver."""
+
+    name: ClassVar[str] = "valkey"
+    page = 25
+    form = Form()
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._keys = Keys(connection)
+        self._images = Images(connection)
+        able = {Ability.WRITE, Ability.BRANCHES}
+        self.abilities = frozenset(able if connection.is_cluster else {*able, Ability.ATOMIC})
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """Valkey holds no moment: an application may write between two reads."""
+
+        def fresh() -> T:
+            self._keys.forget()
+            return look()
+
+        return self._connection.moment(fresh)
+
+    def about(self) -> About:
+        """The server, and that it is scanned."""
+        server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
+        facts = {"server": server, "index": "none: each command scans the database's keys"}
+        return About("Valkey", self._connection.address.location, "checkpoint-aws (ValkeySaver)", "valkey", facts)
+
+    def totals(self) -> Totals:
+        """Read the beginning of every checkpoint, and the writes without their values."""
+        rows = [*self._keys.rows(refs_of(self._keys.spaces(None)))]
+        ids = [row.checkpoint_id for row in rows]
+        writes = sum(1 for _ in self._keys.writes((row.ref for row in rows), 0))
+        return Totals(
+            len({row.thread_id for row in rows}), len(ids), writes, min(ids, default=None), max(ids, default=None)
+        )
+
+    def threads(self) -> Iterator[Thread]:
+        """Every list's first."""
+        heads = self._heads(None)
+        yield from sorted(heads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
+
+    def thread(self, thread_id: str) -> Thread | None:
+        """One thread by its exact id."""
+        return next(iter(self._heads([thread_id])), None)
+
+    def namespaces(self, thread_id: str) -> list[str]:
+        """The namespaces of a thread, in text order."""
+        return sorted(ns for _, ns in self._keys.spaces([thread_id]))
+
+    def count(self, thread_id: str) -> int:
+        """Those of the lists that are there."""
+        return sum(1 for _ in self.rows(thread_id))
+
+    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
+        """The beginnings of a thread's checkpoints."""
+        spaces = self._keys.spaces([thread_id])
+        return self._keys.rows(refs_of({space: ids for space, ids in spaces.items() if ns is None or space[1] == ns}))
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """The beginnings of several threads' checkpoints."""
+        return self._keys.rows(refs_of(self._keys.spaces(thread_ids) if thread_ids else {}))
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
+        """The highest ids of the list."""
+        ids = sorted(set(self._keys.spaces([thread_id]).get((thread_id, ns), ())), reverse=True)
+        return [*islice(self._keys.rows(Ref(thread_id, ns, one) for one in ids), limit)]
+
+    def row(self, ref: Ref) -> CheckpointRow | None:
+        """One beginning."""
+        return next(self._keys.rows([ref]), None)
+
+    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
+        """The ends of checkpoints."""
+        return self._keys.metadata(dict.fromkeys(refs))
+
+    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """Some at once: as many as keep it to a few megabytes, going by those before."""
+        asked, size = iter(refs), _FEWEST
+        while page := [*islice(asked, size)]:
+            known = self._keys.checkpoints(page)
+            weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
+            yield from (known[ref] for ref in page if ref in known)
+            size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+
+    def writes(
+        self,
+        thread_id: str,
+        ns: str | None = None,
+        checkpoint_ids: Collection[str] | None = None,
+        *,
+        values: int | None = None,
+    ) -> Iterator[Write]:
+        """The writes of one checkpoint are one value, and sorted here."""
+        if ns is not None and checkpoint_ids is not None:
+            return self.writes_on([Ref(thread_id, ns, one) for one in checkpoint_ids], values=values)
+        refs = refs_of(self._keys.spaces([thread_id]))
+        wanted = (
+            ref
+            for ref in refs
+            if (ns is None or ref.ns == ns) and (checkpoint_ids is None or ref.checkpoint_id in checkpoint_ids)
+        )
+        return self._sorted(wanted, values)
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """Those of several checkpoints at once."""
+        return self._sorted(sorted(set(refs)), values)
+
+    @property
+    def identity(self) -> str:
+        """The server and the database's number."""
+        return self._connection.address.identity
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """What `work` changes is one transaction of the server's; on a cluster each key by itself.
+
+        Raises:
+            Refused: this user or this server may not write.
+        """
+        self._keys.forget()
+        if self._connection.is_replica:
+            raise Refused(f"{self._connection.address.location}: a replica takes no writes; nothing was written")
+        with explained(self._connection.address.location, writing=True):
+            self._connection.execute("DEL", checkpoint_key(Ref("ckpt: may this user write?", "", "no")))
+        return self._images.transaction(work)
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """A key a checkpoint, one for the writes of each, and one a namespace."""
+        return Expansion(plan, self._images).rows()
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """Only a checkpoint is a key by itself."""
+        words: Any = key
+        return Ref(words["thread_id"], words["ns"], words["checkpoint_id"]) if relation == CHECKPOINTS else None
+
+    def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
+        """What a key holds afterwards and didn't before."""
+        before, after = (held(change.relation, change.key, row) for row in (change.before, change.after))
+        return after - before
+
+    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
+        """A key with its type and when it expires."""
+        return next(self._images.of([str(key["key"])]))[1]
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Many keys at once."""
+        return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Set and delete keys that are as they were."""
+        self._images.change(changes)
+        self._keys.forget()
+
+    def close(self) -> None:
+        """Let go of the sockets."""
+        self._connection.close()
+
+    def _sorted(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
+        group: list[Write] = []
+        for write in self._keys.writes(refs, values):
+            if group and write.ref != group[0].ref:
+                yield from sorted(group, key=lambda one: one.order)
+                group = []
+            group.append(write)
+        yield from sorted(group, key=lambda one: one.order)
+
+    def _heads(self, thread_ids: Collection[str] | None) -> list[Thread]:
+        """The first of the root graph's list that is there; without a root the highest of the other lists' firsts."""
+        spaces = self._keys.spaces(thread_ids)
+        there = self._present({space: ids[:1] for space, ids in spaces.items()})
+        lost = {space: ids[1:] for space, ids in spaces.items() if space not in there and ids[1:]}
+        there |= self._present(lost)
+        best: dict[str, Ref] = {}
+        for ref in there.values():
+            held_ = best.get(ref.thread_id, ref)
+            best[ref.thread_id] = max(held_, ref, key=lambda one: (one.ns == "", one.checkpoint_id))
+        return [Thread(thread_id, head) for thread_id, head in best.items()]
+
+    def _present(self, spaces: dict[tuple[str, str], list[str]]) -> dict[tuple[str, str], Ref]:
+        refs = [Ref(*space, one) for space, ids in spaces.items() for one in reversed(ids)]
+        return {row.ref[:2]: row.ref for row in self._keys.rows(refs)}
