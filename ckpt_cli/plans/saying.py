@@ -30,3 +30,23 @@ def repeated(snapshot: Snapshot) -> Iterable[str]:
     asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
     if asked and not snapshot.consumed:
         yield f"{', '.join(asked)} waits for an answer at that checkpoint; here it runs again and asks anew"
+
+
+def abandoned(tasks: Snapshot) -> list[str]:
+    """What becomes of the tasks of a checkpoint that is ended, in words."""
+    if tasks.consumed:
+        return []
+    kept = [str(task.node) for task in tasks.tasks if task.status is Status.FINISHED]
+    gone = [f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED]
+    lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
+    return [*lines, *([f"abandoned: {', '.join(gone)}"] if gone else [])]
+
+
+def dropped(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:
+    """Which tasks of an updated checkpoint are no more, in words; `kept` is what had finished."""
+    still = [task.node for task in after.tasks]
+    gone = [task for task in before.tasks if task.node not in still and not before.consumed]
+    open_ = [f"{t.node} ({t.status})" for t in gone if t.status is not Status.FINISHED]
+    done = [str(t.node) for t in gone if t.status is Status.FINISHED and not kept]
+    lines = [f"cleared: {', '.join(open_)}"] if open_ else []
+    return [*lines, *([f"what {', '.join(done)} had finished is not taken over"] if done else [])]

@@ -1,4 +1,7 @@
-"""The plan of ``ckpt update``: what ``graph.update_state`` of langgraph 1.2 writes, without the graph."""
+"""The plan of ``ckpt update``: what ``graph.update_state`` writes, without the graph.
+
+As langgraph 1.2 does it, and where a database is older or a person says so, as 0.6 did (`plans.pending`).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from ckpt_cli.around import Around
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.channels import END, INTERRUPT, START
 from ckpt_cli.history.reducers import ABSENT, Reducer
-from ckpt_cli.history.snapshot import Snapshot, Status, snapshot
+from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Ref, Write
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.plans.acting import Hop, branch, inferred
@@ -20,7 +23,7 @@ from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.pending import Finished, before_update, is_older
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
-from ckpt_cli.plans.saying import called, upcoming
+from ckpt_cli.plans.saying import abandoned, called, dropped, upcoming
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
 from ckpt_cli.reading import Reader
@@ -219,8 +222,6 @@ def plan(
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
     short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
-    ends = len(supersteps) == 1 and supersteps[0][0].as_node == END
-    gone = abandoned(at.tasks) if ends else dropped(at.tasks, writer, supersteps)
     return Plan(
         reason="",
         add=tuple(writer.records),
@@ -229,11 +230,7 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "
         f"{upcoming(writer.at.tasks)}",
-        notes=(
-            *writer.said,
-            *_reduced(learned),
-            *gone,
-        ),
+        notes=(*writer.said, *_reduced(learned), *_gone(supersteps, at.tasks, writer)),
         result=made[-1].row.ref,
     )
 
@@ -243,27 +240,13 @@ def _reduced(reducers: Reducers) -> list[str]:
     return [f"reducers: {', '.join(told)}"] if told else []
 
 
-def abandoned(tasks: Snapshot) -> list[str]:
-    """What becomes of the tasks of a checkpoint that is ended, in words."""
-    if tasks.consumed:
+def _gone(supersteps: Sequence[Sequence[Update]], before: Snapshot, writer: _Writer) -> list[str]:
+    first = supersteps[0][0].as_node
+    if first == INPUT:
         return []
-    kept = [str(task.node) for task in tasks.tasks if task.status is Status.FINISHED]
-    gone = [f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED]
-    lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
-    return [*lines, *([f"abandoned: {', '.join(gone)}"] if gone else [])]
-
-
-def dropped(before: Snapshot, writer: _Writer, supersteps: Sequence[Sequence[Update]]) -> list[str]:
-    """Which tasks of the updated checkpoint are no more, in words."""
-    if supersteps[0][0].as_node == INPUT:
-        return []
-    still = [task.node for task in writer.at.tasks.tasks]
-    gone = [task for task in before.tasks if task.node not in still and not before.consumed]
-    open_ = [f"{t.node} ({t.status})" for t in gone if t.status is not Status.FINISHED]
-    done = [str(t.node) for t in gone if t.status is Status.FINISHED]
-    lines = [f"cleared: {', '.join(open_)}"] if open_ else []
-    told = done and writer.finished is not Finished.KEEP
-    return [*lines, *([f"what {', '.join(done)} had finished is not taken over"] if told else [])]
+    if len(supersteps) == 1 and first == END:
+        return abandoned(before)
+    return dropped(before, writer.at.tasks, kept=writer.finished is Finished.KEEP)
 
 
 def _ahead(reader: Reader, made: Checkpoint) -> Snapshot:
