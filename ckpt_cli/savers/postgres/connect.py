@@ -4,6 +4,7 @@ Nothing outlives a transaction (settings are LOCAL, cursors close with it, no st
 which hand out a connection per transaction do as well.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
@@ -12,7 +13,7 @@ import psycopg
 from psycopg import Connection, Error
 from psycopg.pq import TransactionStatus
 
-from ckpt_cli.errors import DatabaseDamaged
+from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import ConnectionLost, no_connection, unread, unwritten
@@ -25,6 +26,8 @@ _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
 _FIRST, _MOST = 100, 5000  # rows of a page
 _PAGE_BYTES = 4_000_000
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings go to stderr, connections in them
 
 _MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TRANSACTION = f"BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'"
@@ -39,6 +42,7 @@ class Link:
         self._inside = False
         self._cursors = 0
         self._spent: list[str] = []
+        self._moments = 0
         self._writing = False
 
     @property
@@ -106,6 +110,7 @@ class Link:
 
     def _within(self, begin: str, act: Callable[[], T]) -> T:
         self._inside = True
+        self._moments += 1
         try:
             with self._told():
                 self.connection.execute(begin)
@@ -115,6 +120,7 @@ class Link:
             return result
         finally:
             self._inside = False
+            self._moments += 1
             self._spent.clear()
             self._end()
 
@@ -135,7 +141,7 @@ class Link:
     def _stream(self, sql: str, words: Words) -> Iterator[Row]:
         """By a cursor on the server; pages grow as long as they stay short in bytes."""
         self._cursors += 1
-        name = f"ckpt_{self._cursors}"
+        name, moment = f"ckpt_{self._cursors}", self._moments
         size = _FIRST
         rows = self._declared(name, sql, words)
         try:
@@ -147,7 +153,8 @@ class Link:
                 size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(rows) // length))
                 rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
         finally:
-            self._spent.append(name)
+            if moment == self._moments:  # a later one knows no cursor of this
+                self._spent.append(name)
 
     def _declared(self, name: str, sql: str, words: Words) -> list[Row]:
         """Its first page, in one round trip that also closes the cursors that are done with."""
@@ -166,6 +173,8 @@ class Link:
         """A driver's error in words."""
         if isinstance(error, UnicodeDecodeError):
             return DatabaseDamaged(f"{self.place.location} holds text that isn't UTF-8")
+        if isinstance(error, UnicodeEncodeError):
+            return Refused(f"{self.place.location} holds no text that isn't UTF-8; nothing was written")
         if not isinstance(error, Error):
             return error
         lost = self._connection is None or self._connection.closed
@@ -182,7 +191,7 @@ class _Told:
         pass
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, Error | UnicodeDecodeError):
+        if isinstance(error, Error | UnicodeError):
             raise self._link.explained(error) from error
 
 

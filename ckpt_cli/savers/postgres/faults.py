@@ -2,7 +2,7 @@
 
 import re
 
-from psycopg import Error, errors
+from psycopg import DataError, Error, errors
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 
@@ -58,10 +58,11 @@ def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
         return Refused("somebody else wrote the same rows; nothing was written", hint="run the command again")
     if isinstance(error, errors.LockNotAvailable):
-        return Refused(f"{location} is being written by another ckpt; nothing was written", hint="try again")
+        what = f"{location} is locked by another ckpt, by VACUUM or a change of its tables"
+        return Refused(f"{what}; nothing was written", hint="try again")
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
         return Refused(f"{location} can't be written: {said}; nothing was written", hint=WANTED)
-    if (error.sqlstate or "").startswith("22") or not error.sqlstate:
+    if isinstance(error, DataError):
         return Refused(f"{location} can't hold that: {said}; nothing was written")
     return Failed(f"{location} can't be written: {said}; nothing was written")
 

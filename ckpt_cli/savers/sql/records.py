@@ -99,12 +99,15 @@ class Rows:
 
         Raises:
             NotSupported: somebody's own column wants a value.
+            Refused: a text can't stand in its column.
         """
         own: dict[str, Scalar] = dict(self._engine.completed(relation, row))
         for name, column in self._layout.columns[relation].items():
             if name not in own and not column.nullable:
                 raise NotSupported(f"column {name!r} of {relation} is none of LangGraph's and wants a value")
             own.setdefault(name, None)
+            if isinstance(own[name], str) and self._engine.sought(relation, name, own[name]) is None:
+                raise Refused(f"{own[name]!r} can't stand in column {name!r} of {relation}; nothing was written")
         return own
 
 

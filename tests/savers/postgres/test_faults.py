@@ -169,6 +169,33 @@ def test_no_right_to_read(say: Say, postgres: PostgresServer, reader: str, url: 
     postgres.run(f"REVOKE SELECT ON checkpoint_blobs FROM {role}", on=url.rpartition("/")[2])
     code, said = say("show", THREAD, "-d", reader)
     assert (code, "permission denied for table checkpoint_blobs" in said, "SELECT" in said) == (3, True, True), said
+    postgres.run(f"REVOKE SELECT ON checkpoints FROM {role}", on=url.rpartition("/")[2])
+    code, said = say("threads", "-d", reader)
+    assert (code, "permission denied for table checkpoints" in said) == (3, True), said
+    assert said.startswith("ckpt: ") and said.count("\n") == 2
+
+
+def test_a_name_that_is_no_text(say: Say, url: str) -> None:
+    """A name with bytes that are no UTF-8 is nobody's, and nothing is written under it."""
+    assert say("log", "\udcff", "-d", url)[0] == 4
+    code, said = say("fork", THREAD, "@", "--to", "\udcff", "--yes", "-d", url)
+    assert (code, "nothing was written" in said) == (7, True), said
+
+
+def test_what_was_not_read_to_the_end(url: str) -> None:
+    """A listing that is left in the middle, even after its moment, harms no later one."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes")
+    fill(url, 400, 2)
+    with closing(open_url(url)) as saver:
+        left = []
+        for _ in range(3):
+            listing = saver.moment(saver.threads)
+            left.append(listing)
+        kept = saver.moment(lambda: [threads := saver.threads(), next(threads)])
+        del left, kept
+        for _ in range(2):
+            assert len(saver.moment(lambda: [next(saver.threads()) and list(saver.threads())][0])) == 400
 
 
 def test_no_answer_to_a_statement(say: Say, url: str) -> None:
