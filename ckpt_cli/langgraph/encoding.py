@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -18,7 +19,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 from ckpt_cli.savers.contract import Form
-from ckpt_cli.serde import pairs
+from ckpt_cli.serde import pairs, redisjson
 from ckpt_cli.serde.codec import Codec
 
 _EMPTY = Payload("empty", b"")
@@ -39,6 +40,8 @@ class Encoding(NamedTuple):
 
     def value(self, payload: Payload) -> Any:
         """A payload's value; an encoding that the serializer doesn't know is brought into one that it does."""
+        if payload.tag == redisjson.TAG:
+            return _redis_serializer().loads_typed((payload.tag, payload.data))
         try:
             return self.serde.loads_typed((payload.tag, payload.data))
         except NotImplementedError:
@@ -72,8 +75,7 @@ class Encoding(NamedTuple):
 
         The same as checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's InMemorySaver make in ``put``.
         """
-        told = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
-        written = self._metadata(dict(told(config, metadata)))
+        written = self._metadata(self._told(config, metadata))
         if not self.form.apart:
             return Checkpoint(row, self._body(live), written)
         values = live["channel_values"]
@@ -82,6 +84,18 @@ class Encoding(NamedTuple):
         apart = {c: self._channel(c, values) for c in new_versions if c not in inline and self._kept(c, values)}
         header = {**live, "channel_values": inline | marks} if self.form.inline else _without(live, "channel_values")
         return Checkpoint(row, self._header(header), written, apart)
+
+    def _told(self, config: RunnableConfig, metadata: CheckpointMetadata) -> dict[str, Any]:
+        """Metadata with what the config adds to it.
+
+        langgraph-checkpoint-aws 1.2, ``dynamodb/saver.py: put`` takes the config's own metadata whole, if it is a dict
+        (a graph's own loop gives another mapping), and nothing else.
+        """
+        if self.form.metadata == "msgpack":
+            own = config.get("metadata")
+            return {**metadata, **(own if isinstance(own, dict) else {})}
+        told = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
+        return dict(told(config, metadata))
 
     def _stands_inline(self, value: Any) -> bool:
         return self.form.inline and (value is None or isinstance(value, str | int | float))
@@ -115,6 +129,13 @@ class Encoding(NamedTuple):
         """A value in an encoding that only this kind of database has."""
         neutral = Payload(*_PLAIN.dumps_typed(value))
         return Codec().encode(Codec().decode(neutral), like=Payload(tag, b"null"))
+
+
+@cache
+def _redis_serializer() -> SerializerProtocol:
+    from ckpt_cli.langgraph.redis_json import RedisSerializer
+
+    return RedisSerializer()
 
 
 def _without(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:

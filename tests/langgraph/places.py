@@ -1,5 +1,6 @@
 """An empty database of each kind that can be written, with LangGraph's tables in it."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
@@ -68,11 +69,55 @@ def _made(url: str, official: Callable[[], AbstractContextManager[Any]]) -> Back
         return Backend(url, official)
 
 
+def _redis(request: pytest.FixtureRequest) -> Backend:
+    from langgraph.checkpoint.redis import RedisSaver
+
+    class Ordered(RedisSaver):
+        """Writes wait for their checkpoint: one that comes late says again that it has none."""
+
+        def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+            named = config["configurable"]
+            names = (named["thread_id"], named.get("checkpoint_ns", ""), named["checkpoint_id"])
+            for _ in range(200):
+                if self._redis.exists(self._make_redis_checkpoint_key(*names)):
+                    break
+                time.sleep(0.001)
+            super().put_writes(config, writes, task_id, task_path)
+
+    url = request.getfixturevalue("redis_server").empty()
+
+    @contextmanager
+    def official() -> Iterator[Any]:
+        with Ordered.from_conn_string(url) as saver:
+            saver.setup()
+            yield saver
+
+    return _made(url, official)
+
+
+def _dynamodb(request: pytest.FixtureRequest) -> Backend:
+    from langgraph_checkpoint_aws import DynamoDBSaver
+
+    request.getfixturevalue("aws_surroundings")
+    server: Any = request.getfixturevalue("dynamo")
+    table = request.getfixturevalue("table")()
+
+    @contextmanager
+    def official() -> Iterator[Any]:
+        saver = DynamoDBSaver(table_name=table, region_name="us-east-1", endpoint_url=server.endpoint)
+        with closing(saver.client):
+            yield saver
+
+    return Backend(server.url(table), official)
+
+
 PLACES: dict[str, Callable[[pytest.FixtureRequest], Backend]] = {
     "sqlite": _sqlite,
     "postgres": _postgres,
     "mysql": _mysql,
     "mongodb": _mongodb,
+    "redis": _redis,
+    "dynamodb": _dynamodb,
 }
 
 

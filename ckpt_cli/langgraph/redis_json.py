@@ -1,0 +1,35 @@
+"""Live objects out of the JSON that LangGraph's Redis saver keeps (checkpoint-redis 0.5.2, ``jsonplus_redis.py``)."""
+
+from base64 import b64decode
+from typing import Any
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ckpt_cli.serde.redisjson import TAG
+
+
+class RedisSerializer(JsonPlusSerializer):
+    """LangGraph's own, which also reads this JSON: its markers, beside the constructors that it knows itself."""
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """A value, whatever encoding of LangGraph's it is in."""
+        return super().loads_typed(("json", data[1]) if data[0] == TAG else data)
+
+    def _reviver(self, value: dict[str, Any]) -> Any:
+        """What one JSON object stands for; what is inside of it is revived already."""
+        if value.get("__interrupt__") is True and "value" in value:
+            from langgraph.types import Interrupt
+
+            return Interrupt(value["value"], id=value.get("id", ""))
+        if value.get("__send__") is True and value.keys() == {"__send__", "node", "arg"}:
+            from langgraph.types import Send
+
+            return Send(value["node"], value["arg"])
+        if value.get("__delta_snapshot__") is True and value.keys() == {"__delta_snapshot__", "value"}:
+            return _DeltaSnapshot(value["value"])
+        if value.keys() == {"__bytes__"} and isinstance(value["__bytes__"], str):
+            return b64decode(value["__bytes__"])
+        if value.get("id") == ["builtins", "set"] and value.get("type") == "constructor":
+            return set(*value.get("args", ()))
+        return super()._reviver(value)
