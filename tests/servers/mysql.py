@@ -113,7 +113,12 @@ class OwnServer(MySQLServer):
             *("mariadbd", "--no-defaults", *self._as_root, f"--datadir={self._folder / 'data'}"),
             *(f"--port={self.port}", "--bind-address=127.0.0.1", f"--socket={self._folder / 's'}"),
             *("--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci"),
-            *("--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=64M", "--skip-name-resolve"),
+            *(
+                "--innodb-flush-log-at-trx-commit=2",
+                "--innodb-buffer-pool-size=64M",
+                "--skip-name-resolve",
+                "--skip-ssl",
+            ),
             *(f"--pid-file={self._folder / 'pid'}", *more),
         ]
         self.process = ServerProcess(command, self._folder / "log")

@@ -4,15 +4,13 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, wanted
 
 _PORT = 3306
 _CONNECT_TIMEOUT = 5  # seconds
 _STATEMENT_TIMEOUT = 120  # seconds
 
-_NUMBERS = {"connect_timeout", "statement_timeout"}
-_FILES = {"ssl_ca", "ssl_cert", "ssl_key"}
-_FLAGS = {"ssl_verify_cert", "ssl_verify_identity", "ssl_disabled"}
-_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
+_OPTIONS = ("connect_timeout", *OPTIONS, "statement_timeout", "unix_socket")
 
 
 class Address(NamedTuple):
@@ -20,7 +18,6 @@ class Address(NamedTuple):
 
     Attributes:
         socket: path of a Unix socket; host and port then count for nothing.
-        tls: PyMySQL's ``ssl_…`` parameters.
         connect_timeout: seconds.
         statement_timeout: seconds that one statement may take.
     """
@@ -31,7 +28,7 @@ class Address(NamedTuple):
     password: str
     database: str
     socket: str
-    tls: dict[str, str | bool]
+    tls: Tls
     connect_timeout: int
     statement_timeout: int
 
@@ -77,12 +74,12 @@ def parse(url: str) -> Address:
         socket=options.pop("unix_socket", ""),
         connect_timeout=_seconds(options, "connect_timeout", _CONNECT_TIMEOUT),
         statement_timeout=_seconds(options, "statement_timeout", _STATEMENT_TIMEOUT),
-        tls=_tls(options),
+        tls=wanted(options),
     )
     options.pop("charset", None)  # SQLAlchemy's; it is always utf8mb4 here
     if options:
-        known = sorted([*_NUMBERS, *_FILES, *_FLAGS, "ssl_mode", "unix_socket"])
-        raise UsageError(f"{address.location}: unknown option {min(options)!r}", hint=f"known: {', '.join(known)}")
+        known = ", ".join(_OPTIONS)
+        raise UsageError(f"{address.location}: unknown option {min(options)!r}", hint=f"known: {known}")
     if not address.database:
         raise UsageError(f"{address.location}: no database in it", hint="mysql://user:password@host:3306/database")
     return address
@@ -98,19 +95,3 @@ def _seconds(options: dict[str, str], name: str, otherwise: int) -> int:
     if not text.isdecimal() or not 0 < int(text) < 1 << 24:
         raise UsageError(f"{name}={text}: a whole number of seconds is wanted")
     return int(text)
-
-
-def _tls(options: dict[str, str]) -> dict[str, str | bool]:
-    tls: dict[str, str | bool] = {name: options.pop(name) for name in sorted(_FILES) if name in options}
-    tls |= {name: options.pop(name).lower() in ("1", "true", "yes") for name in sorted(_FLAGS) if name in options}
-    mode = options.pop("ssl_mode", "preferred").lower()
-    if mode not in _MODES:
-        raise UsageError(f"ssl_mode={mode}: unknown", hint=f"known: {', '.join(_MODES)}")
-    if mode == "disabled":
-        tls["ssl_disabled"] = True
-    if mode.startswith("verify"):
-        tls["ssl_verify_cert"] = True
-        tls["ssl_verify_identity"] = mode == "verify_identity"
-    if mode == "required":
-        tls.setdefault("ssl_verify_cert", False)
-    return tls

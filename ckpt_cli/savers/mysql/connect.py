@@ -11,7 +11,6 @@ What MariaDB 10.11 and PyMySQL 1.2 do was tried out:
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any, TypeVar
 
 import pymysql  # type: ignore[import-untyped]
@@ -210,10 +209,10 @@ class Connection:
             client_flag=CLIENT.FOUND_ROWS,  # a row that stays as it is counts as changed
             program_name="ckpt",
             defer_connect=True,
-            **(address.tls or {"ssl_disabled": True}),
+            **({"ssl_disabled": True} if address.socket else address.tls.options()),
         )
-        if not address.tls and not address.socket:
-            driver.ssl, driver.ctx = True, _unverified()
+        if not address.socket:
+            address.tls.prefer(driver)
         try:
             driver.connect()
             self.version = driver.get_server_info()
@@ -229,14 +228,6 @@ class Connection:
         seconds = self.address.statement_timeout
         limit = f"max_statement_time = {seconds}" if self.is_mariadb else f"max_execution_time = {seconds * 1000}"
         return f"SET SESSION sql_mode = '{_MODE}', SESSION {limit}, SESSION net_write_timeout = 600"
-
-
-def _unverified() -> SSLContext:
-    """TLS where the server has it, as `mysql` does by default; PyMySQL's own loads every root certificate for it."""
-    context = SSLContext(PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = CERT_NONE
-    return context
 
 
 def _together(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:

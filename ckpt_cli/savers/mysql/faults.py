@@ -5,6 +5,7 @@ driver's own begin at 2000 (PyMySQL 1.2, ``constants/CR.py``).
 """
 
 import re
+from ssl import SSLError
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.savers.mysql.address import Address
@@ -92,5 +93,6 @@ def told(error: Exception) -> tuple[int, str]:
         number, words = error.args[0], str(error.args[1] if len(error.args) > 1 else "")
     cause = getattr(error, "original_exception", None)
     if isinstance(cause, OSError):
-        words = f"can't connect: {cause.strerror or cause}"
+        number = 2026 if isinstance(cause, SSLError) else number
+        words = f"can't connect: {(cause.strerror or str(cause)).partition(' (_ssl')[0]}"
     return number, re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", words).strip()

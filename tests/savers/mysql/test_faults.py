@@ -125,6 +125,16 @@ def test_a_newer_schema(mysql: MySQLServer, said: Say) -> None:
     assert "newer" in said(mysql.url(name), 6, "delete", "t", "--yes")
 
 
+def test_a_server_without_tls(own: OwnServer, said: Say) -> None:
+    """TLS that is asked for is had or the server isn't used; a file that isn't there is told."""
+    name = filled(own)
+    for mode in ("preferred", "disabled"):
+        said(own.url(name, more=f"?ssl_mode={mode}"), 0)
+    for mode in ("required", "verify_ca", "verify_identity"):
+        assert "SSL is required" in said(own.url(name, more=f"?ssl_mode={mode}"), 3)
+    assert "No such file" in said(own.url(name, more="?ssl_ca=/nowhere.pem"), 3)
+
+
 @pytest.mark.parametrize(
     ("rest", "words"),
     [
