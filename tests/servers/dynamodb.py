@@ -19,7 +19,8 @@ from tests.requiring import missing
 from tests.servers.processes import ServerProcess, free_port, listens
 
 REGION = "us-east-1"
-_KEYS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": REGION}
+KEYS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": REGION}
+"""Credentials that no account has."""
 
 
 class Dynamo(NamedTuple):
@@ -34,7 +35,7 @@ class Dynamo(NamedTuple):
 
     def client(self, service: str = "dynamodb") -> Any:
         """A client of one's own, to be closed."""
-        return boto3.session.Session(**_KEYS).client(service, endpoint_url=self.endpoint)
+        return boto3.session.Session(**KEYS).client(service, endpoint_url=self.endpoint)
 
     def url(self, table: str, **words: str) -> str:
         """What ``--db`` gets."""
@@ -75,7 +76,9 @@ def started(folder: Path) -> Iterator[Dynamo]:
 
 
 @pytest.fixture(scope="session")
-def dynamo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dynamo]:
+def dynamo(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, aws_surroundings: None
+) -> Iterator[Dynamo]:
     """One server for all tests; each takes a table of its own."""
     if url := os.environ.get("CKPT_TEST_DYNAMODB_URL"):
         yield Dynamo(url)
@@ -88,16 +91,18 @@ def dynamo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield server
 
 
-@pytest.fixture
-def aws_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.fixture(scope="session")
+def aws_surroundings() -> Iterator[None]:
     """Credentials that no account has, and nothing of the machine's own."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        patch.setenv("AWS_ACCESS_KEY_ID", KEYS["aws_access_key_id"])
+        patch.setenv("AWS_SECRET_ACCESS_KEY", KEYS["aws_secret_access_key"])
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        patch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        patch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+        yield
 
 
 @pytest.fixture(scope="module")

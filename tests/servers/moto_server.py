@@ -1,6 +1,6 @@
 """Moto's server, which finds a partition by its key: by itself it sorts the whole table for every query.
 
-    python -m tests.servers.moto_server -H 127.0.0.1 -p PORT
+python -m tests.servers.moto_server -H 127.0.0.1 -p PORT
 """
 
 import threading

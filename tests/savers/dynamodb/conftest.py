@@ -1,4 +1,4 @@
-"""A table with a little in it; every test here has credentials that no account has."""
+"""A table with a little in it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +13,6 @@ from tests.savers.dynamodb.records import DynamoSamples
 from tests.servers.dynamodb import Dynamo
 
 SAMPLES = DynamoSamples()
-
-
-@pytest.fixture(autouse=True)
-def _surroundings(aws_surroundings: None) -> None:
-    """Nothing of the machine's own AWS settings."""
 
 
 @contextmanager
