@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -95,6 +96,25 @@ def _redis(request: pytest.FixtureRequest) -> Backend:
     return _made(url, official)
 
 
+_numbers = cycle(range(16))
+
+
+def _valkey(request: pytest.FixtureRequest) -> Backend:
+    from langgraph_checkpoint_aws import ValkeySaver
+    from redis import Redis
+
+    url = f"{request.getfixturevalue('valkey_server').url}/{next(_numbers)}"
+    with Redis.from_url(url.replace("valkey://", "redis://")) as client:
+        client.flushdb()
+
+    @contextmanager
+    def official() -> Iterator[Any]:
+        with ValkeySaver.from_conn_string(url) as saver:
+            yield saver
+
+    return Backend(url, official)
+
+
 def _dynamodb(request: pytest.FixtureRequest) -> Backend:
     from langgraph_checkpoint_aws import DynamoDBSaver
 
@@ -118,6 +138,7 @@ PLACES: dict[str, Callable[[pytest.FixtureRequest], Backend]] = {
     "mongodb": _mongodb,
     "redis": _redis,
     "dynamodb": _dynamodb,
+    "valkey": _valkey,
 }
 
 

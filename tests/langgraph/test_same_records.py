@@ -20,6 +20,7 @@ OF_KIND = {
     "sqlite": tuple(SCENARIOS),
     "dynamodb": ("chats", "breakpoints"),  # the stand-in copies all it has in each transaction
     "redis": (),  # there is one database only
+    "valkey": ("deltas", "functional", "sends"),  # its saver replaces any write, and lists namespaces in another order
 }
 
 RUNS = [(kind, scenario) for kind in PLACES for scenario in OF_KIND.get(kind, SOME)]
