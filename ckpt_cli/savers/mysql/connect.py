@@ -19,7 +19,7 @@ from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.mysql.address import Address
-from ckpt_cli.savers.mysql.faults import Lost, reading_fault, writing_fault
+from ckpt_cli.savers.mysql.faults import Lost, reading_fault, too_long, writing_fault
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -28,6 +28,7 @@ _SLACK = 5  # seconds that the server has to say that a statement took too long
 _PAGE = 200  # rows fetched at a time from a stream
 
 _DELETED = 100  # rows of one statement
+_SMALL = 1_000_000  # bytes that every server takes
 
 _SNAPSHOT = ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)
 _WRITING = (
@@ -75,12 +76,21 @@ class Connection:
         """
         if sql.startswith("DELETE"):
             return sum(self._run(*_together(sql, words[at : at + _DELETED])) for at in range(0, len(words), _DELETED))
+        self._must_be_taken(max(map(_length, words), default=0))
         try:
             with self.driver().cursor() as cursor:
                 touched: int = cursor.executemany(sql, words)
         except pymysql.err.MySQLError as error:
             raise writing_fault(self.address, error) from error
         return touched
+
+    def _must_be_taken(self, length: int) -> None:
+        """A server cuts the connection to who sends it too much, so it is asked beforehand."""
+        if length < _SMALL:
+            return
+        ((most,),) = self.query("SELECT @@max_allowed_packet")
+        if length > most:
+            raise too_long(self.address, length, most)
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` in one read-only snapshot; once more where the connection is lost meanwhile.
@@ -234,6 +244,12 @@ def _together(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[obj
     """One statement for many rows out of one for one."""
     start, _, condition = sql.partition(" WHERE ")
     return f"{start} WHERE {' OR '.join([f'({condition})'] * len(rows))}", [word for row in rows for word in row]
+
+
+def _length(row: Sequence[object]) -> int:
+    """What a row takes in a statement, at least: PyMySQL sends bytes in hexadecimal (1.2, ``converters.py``)."""
+    texts = sum(len(value) for value in row if isinstance(value, str))
+    return texts + sum(2 * len(value) for value in row if isinstance(value, bytes))
 
 
 class _Stream:

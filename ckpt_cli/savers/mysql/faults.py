@@ -79,11 +79,17 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
     if number in _BUSY:
         return Refused(f"{place}: somebody else is writing there; nothing was written", hint="try again")
     if number == 1153:
-        hint = "SET GLOBAL max_allowed_packet on the server to more than the longest value twice"
-        return Failed(f"{place}: a row is longer than the server takes; nothing was written", hint=hint)
+        return too_long(address)
     if number in _GONE:
         return Failed(f"{place}: the connection was lost while writing", hint="`ckpt operations` tells what was done")
     return Failed(f"{place}: {words}; nothing was written")
+
+
+def too_long(address: Address, length: int = 0, most: int = 0) -> Failed:
+    """A row that the server would not take; where it is known, how long its statement is and may be, in bytes."""
+    how = f": {length:,} bytes of {most:,}" if length else ""
+    hint = "max_allowed_packet of the server must be more than twice the longest value"
+    return Failed(f"{address.location}: a row is longer than the server takes{how}; nothing was written", hint=hint)
 
 
 def told(error: Exception) -> tuple[int, str]:

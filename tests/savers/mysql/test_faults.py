@@ -10,8 +10,8 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
-from ckpt_cli.errors import Refused
-from ckpt_cli.model import Plan, RowChange
+from ckpt_cli.errors import Failed, Refused
+from ckpt_cli.model import Payload, Plan, RowChange
 from ckpt_cli.operations.log import OperationLog, Phase, default_path
 from ckpt_cli.savers.contract import Ability
 from ckpt_cli.savers.mysql import MySQLSaver, open_url
@@ -207,6 +207,21 @@ def test_text_that_is_too_long(mysql: MySQLServer) -> None:
         with pytest.raises(Refused, match="longer than its column"):
             saver.apply(Plan("", (sample.checkpoint("t" * 151, "1"),)))
         assert list(saver.threads()) == []
+
+
+def test_a_value_that_is_too_long_for_the_server(mysql: MySQLServer) -> None:
+    """One that the server would not take is refused before it is sent, and how long it may be is told."""
+    sample = ApartConformance()
+    ((most,),) = mysql.run("SELECT @@max_allowed_packet")
+    with closing(open_url(mysql.url(mysql.fresh()))) as saver:
+        for size, fits in ((most // 2 - 5000, True), (most // 2, False)):
+            plan = Plan("", (sample.checkpoint(str(fits), "1", payload=Payload("bytes", b"x" * size)),))
+            if fits:
+                saver.apply(plan)
+            else:
+                with pytest.raises(Failed, match=f"of {most:,}; nothing was written"):
+                    saver.apply(plan)
+        assert [thread.thread_id for thread in saver.threads()] == ["True"]
 
 
 @pytest.fixture(scope="module")
