@@ -79,6 +79,7 @@ class Describer:
         telling = {self.lineage.carrier(i) for i in checkpoint_ids} & self._worth_reading | {self.lineage.head or ""}
         tips = [i for i in telling if i in self.lineage and not self.steps.has_learned(i)]
         self._read_making({i for tip in tips for i in islice(self.lineage.line(tip), PROVEN)})
+        self.reader.saver.expect([self.ref(tip) for tip in tips])
         for tip in tips:
             with suppress(PayloadCorrupt):
                 self.steps.learn(self._state(tip))
@@ -110,13 +111,13 @@ class Describer:
 
     def read_tips(self, checkpoint_ids: Sequence[str]) -> None:
         """Read the tips among these, but for those of many branches that are not the newest: they tell what is next."""
-        for checkpoint_id in checkpoint_ids:
-            if checkpoint_id in self._worth_reading:
-                with suppress(PayloadCorrupt):
-                    self._state(checkpoint_id)
-                    ref = self.ref(checkpoint_id)
-                    self._snapshots[checkpoint_id] = self.reader.snapshot(ref)
-                    self._look_into(ref)
+        tips = [self.ref(i) for i in checkpoint_ids if i in self._worth_reading]
+        self.reader.saver.expect(tips)
+        for ref in tips:
+            with suppress(PayloadCorrupt):
+                self._state(ref.checkpoint_id)
+                self._snapshots[ref.checkpoint_id] = self.reader.snapshot(ref)
+                self._look_into(ref)
 
     def read_edits(self, checkpoint_ids: Sequence[str]) -> None:
         """Compare the newest updates that no writes explain with their parents: a person's hand is worth the reading.
@@ -124,10 +125,12 @@ class Describer:
         langgraph keeps an update's writes only where the thread had not gone on from there.
         """
         edits = [i for i in checkpoint_ids if self.steps.note(i).source == "update" and self.steps.changes(i) is None]
-        for checkpoint_id in edits[-_EDITS:]:
-            if (self.lineage.rows[checkpoint_id].size or 0) <= _EDIT_BYTES:
-                with suppress(PayloadCorrupt):
-                    self._compare(checkpoint_id)
+        some = [i for i in edits[-_EDITS:] if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
+        pairs = [i for edit in some for i in (edit, self.lineage.parent(edit)) if i is not None]
+        self.reader.saver.expect([self.ref(i) for i in dict.fromkeys(pairs)])
+        for checkpoint_id in some:
+            with suppress(PayloadCorrupt):
+                self._compare(checkpoint_id)
 
     def _state(self, checkpoint_id: str) -> State:
         """One checkpoint, decoded; what is wrong with it is kept.

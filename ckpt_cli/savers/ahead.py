@@ -13,6 +13,8 @@ from ckpt_cli.savers.contract import About, Saver, Totals
 
 T = TypeVar("T")
 
+_FEW = 2  # of less there is nothing to fetch at once
+
 
 class Ahead(Saver):
     """What `expect` and `expect_threads` fetched is kept until the next of them, or until something is written."""
@@ -58,11 +60,17 @@ class Ahead(Saver):
             self.expect(refs)
 
     def expect(self, refs: Collection[Ref]) -> None:
-        """Fetch these checkpoints and their writes."""
-        self._checkpoints = {checkpoint.row.ref: checkpoint for checkpoint in self._saver.checkpoints(refs)}
-        self._writes = {ref: [] for ref in refs}
-        for write in self._saver.writes_on(refs):
+        """Fetch these checkpoints and their writes, but for those that are here; of earlier ones some are kept."""
+        new = [ref for ref in refs if ref not in self._writes]
+        if len(refs) < _FEW or not new:
+            return
+        self._checkpoints |= {checkpoint.row.ref: checkpoint for checkpoint in self._saver.checkpoints(new)}
+        self._writes |= {ref: [] for ref in new}
+        for write in self._saver.writes_on(new):
             self._writes[write.ref].append(write)
+        for ref in list(self._writes)[: -max(self.page, len(refs))]:
+            del self._writes[ref]
+            self._checkpoints.pop(ref, None)
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; nothing is kept from one to the next."""
