@@ -54,7 +54,7 @@ def branch(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[l
         UsageError: it never ran, or went on in several ways, and nobody says how now.
     """
     own = reducers.past.routes.get(node)
-    routes = own or sum((kin.routes[node] for kin in reducers.kin if node in kin.routes), Counter[Route]())
+    routes = own or _of_kin(reducers, node)
     joins = [way for way in next(iter(routes), ()) if way[0].startswith("join:") and all(way in r for r in routes)]
     if hops is not None:
         return [*_written(tuple(joins)), *map(_hop, hops)], f"then {', '.join(map(_called, hops)) or 'END'}, as you say"
@@ -69,6 +69,13 @@ def branch(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[l
         raise Refused(f"{node} sends tasks with arguments of their own: {_told(route)}", hint=hint)
     where = "" if own else " in other threads"
     return _written(route), f"then {_told(route)}, as in {times} of {times} runs{where}"
+
+
+def _of_kin(reducers: Reducers, node: str) -> Mapping[Route, int]:
+    """The ways of a node in other threads: in those where the nodes of this one went as here, if there are any."""
+    told, mine = [kin for kin in reducers.kin if node in kin.routes], reducers.past.routes
+    alike = [kin for kin in told if all(mine[n].keys() & kin.routes[n].keys() for n in mine if n in kin.routes)]
+    return sum((kin.routes[node] for kin in alike or told), Counter[Route]())
 
 
 def _written(route: Route) -> list[tuple[str, Any]]:
