@@ -9,23 +9,19 @@ What MariaDB 10.11 and PyMySQL 1.2 do was tried out:
 - a password goes over the wire as Latin-1 unless it is given as bytes.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pymysql  # type: ignore[import-untyped]
-from pymysql.constants import CLIENT  # type: ignore[import-untyped]
 from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.mysql.address import Address
+from ckpt_cli.savers.mysql.dial import dial, is_mariadb
 from ckpt_cli.savers.mysql.faults import Lost, reading_fault, too_long, writing_fault
+from ckpt_cli.savers.mysql.stream import Row, Stream
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
-
-_SLACK = 5  # seconds that the server has to say that a statement took too long
-_PAGE = 200  # rows fetched at a time from a stream
 
 _DELETED = 100  # rows of one statement
 _SMALL = 1_000_000  # bytes that every server takes
@@ -37,9 +33,6 @@ _WRITING = (
     "START TRANSACTION READ WRITE",
 )
 
-_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
-"""Nothing is cut short silently, and text in statements is escaped as PyMySQL does it."""
-
 
 class Connection:
     """A session that reads in moments, and changes nothing of the server's settings but its own."""
@@ -48,14 +41,14 @@ class Connection:
         self.address = address
         self.version = ""
         self._driver: Any = None
-        self._stream: _Stream | None = None
+        self._stream: Stream | None = None
         self._inside = False
         self._writing = False
 
     @property
     def is_mariadb(self) -> bool:
-        """Whether it is MariaDB, whose settings have other names."""
-        return "MariaDB" in self.version
+        """Whether it is MariaDB."""
+        return is_mariadb(self.version)
 
     @property
     def number(self) -> str:
@@ -64,7 +57,7 @@ class Connection:
 
     def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
         """The rows of one statement, streamed."""
-        self._stream = _Stream(self._execute(sql, words), self._explained)
+        self._stream = Stream(self._execute(sql, words), self._explained)
         return iter(self._stream)
 
     def run_many(self, sql: str, words: Sequence[Sequence[object]]) -> int:
@@ -200,44 +193,16 @@ class Connection:
             raise self._explained(error) from error
         return cursor
 
-    def _explained(self, error: Exception) -> CkptError:
-        return writing_fault(self.address, error) if self._writing else reading_fault(self.address, error)
-
     def _connected(self) -> Any:
-        address = self.address
-        driver = pymysql.Connection(
-            host=address.host,
-            port=address.port,
-            user=address.user or None,
-            password=address.password.encode(),
-            database=address.database,
-            unix_socket=address.socket or None,
-            charset="utf8mb4",
-            autocommit=True,
-            connect_timeout=address.connect_timeout,
-            read_timeout=address.connect_timeout,
-            client_flag=CLIENT.FOUND_ROWS,  # a row that stays as it is counts as changed
-            program_name="ckpt",
-            defer_connect=True,
-            **({"ssl_disabled": True} if address.socket else address.tls.options()),
-        )
-        if not address.socket:
-            address.tls.prefer(driver)
         try:
-            driver.connect()
+            driver = dial(self.address)
             self.version = driver.get_server_info()
-            with driver.cursor() as cursor:
-                cursor.execute(self._settings())
-                cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         except (pymysql.err.MySQLError, OSError, RuntimeError) as error:
             raise self._explained(error) from error
-        driver._read_timeout = driver._write_timeout = address.statement_timeout + _SLACK
         return driver
 
-    def _settings(self) -> str:
-        seconds = self.address.statement_timeout
-        limit = f"max_statement_time = {seconds}" if self.is_mariadb else f"max_execution_time = {seconds * 1000}"
-        return f"SET SESSION sql_mode = '{_MODE}', SESSION {limit}, SESSION net_write_timeout = 600"
+    def _explained(self, error: Exception) -> CkptError:
+        return writing_fault(self.address, error) if self._writing else reading_fault(self.address, error)
 
 
 def _together(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
@@ -250,35 +215,3 @@ def _length(row: Sequence[object]) -> int:
     """What a row takes in a statement, at least: PyMySQL sends bytes in hexadecimal (1.2, ``converters.py``)."""
     texts = sum(len(value) for value in row if isinstance(value, str))
     return texts + sum(2 * len(value) for value in row if isinstance(value, bytes))
-
-
-class _Stream:
-    """The rows of a result, read from the wire as they are wanted, or all at once when the wire is needed."""
-
-    def __init__(self, cursor: SSCursor, explained: Callable[[Exception], CkptError]) -> None:
-        self._cursor = cursor
-        self._explained = explained
-        self._read: deque[Row] = deque()
-        self.done = False
-
-    def __iter__(self) -> Iterator[Row]:
-        while self._read or self._fetch(_PAGE):
-            yield self._read.popleft()
-
-    def drain(self) -> None:
-        """Take the rest into memory."""
-        while self._fetch(_PAGE):
-            pass
-
-    def _fetch(self, count: int) -> bool:
-        if self.done:
-            return False
-        try:
-            rows = self._cursor.fetchmany(count)
-            self._read.extend(rows)
-            if not rows:
-                self.done = True
-                self._cursor.close()
-        except pymysql.err.MySQLError as error:
-            raise self._explained(error) from error
-        return not self.done

@@ -1,0 +1,58 @@
+"""A new connection of the driver's: what it is asked for, and what its session is told."""
+
+from typing import Any
+
+import pymysql  # type: ignore[import-untyped]
+from pymysql.constants import CLIENT  # type: ignore[import-untyped]
+
+from ckpt_cli.savers.mysql.address import Address
+
+_SLACK = 5  # seconds that the server has to say that a statement took too long
+
+_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
+"""Nothing is cut short silently, and text in statements is escaped as PyMySQL does it."""
+
+
+def dial(address: Address) -> Any:
+    """Connect, and tell the session what it is for; nothing of the server's own settings is changed.
+
+    A handshake may take as long as connecting, statements as long as the URL says.
+
+    Raises:
+        pymysql.err.MySQLError, RuntimeError: the server can't be reached, or won't have us.
+        DatabaseUnreachable: a TLS file can't be read.
+    """
+    driver = pymysql.Connection(
+        host=address.host,
+        port=address.port,
+        user=address.user or None,
+        password=address.password.encode(),
+        database=address.database,
+        unix_socket=address.socket or None,
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=address.connect_timeout,
+        read_timeout=address.connect_timeout,
+        client_flag=CLIENT.FOUND_ROWS,  # a row that stays as it is counts as changed
+        program_name="ckpt",
+        defer_connect=True,
+        **({"ssl_disabled": True} if address.socket else address.tls.options()),
+    )
+    if not address.socket:
+        address.tls.prefer(driver)
+    driver.connect()
+    with driver.cursor() as cursor:
+        cursor.execute(_settings(address.statement_timeout, driver.get_server_info()))
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    driver._read_timeout = driver._write_timeout = address.statement_timeout + _SLACK
+    return driver
+
+
+def _settings(seconds: int, version: str) -> str:
+    limit = f"max_statement_time = {seconds}" if is_mariadb(version) else f"max_execution_time = {seconds * 1000}"
+    return f"SET SESSION sql_mode = '{_MODE}', SESSION {limit}, SESSION net_write_timeout = 600"
+
+
+def is_mariadb(version: str) -> bool:
+    """Whether a server's version is of MariaDB, whose settings and collations have other names."""
+    return "MariaDB" in version
