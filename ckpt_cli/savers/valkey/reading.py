@@ -14,6 +14,7 @@ Space = tuple[str, str]
 
 _STARTS = (400, 1 << 16, 1 << 29)  # bytes of a checkpoint's beginning: usually, with a long id, all of it
 _ENDS = (2048, 1 << 16, 1 << 29)  # of its end
+_ALL = "thread:{*"
 _PAGE = 500  # checkpoints whose writes are read at once
 _SHORT = """
 local data = redis.call('GET', KEYS[1])
@@ -49,7 +50,7 @@ class Keys:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._known: dict[str, dict[Space, list[str]]] = {}
+        self._known: dict[str, list[str]] = {}
         self._scripts = connection.major >= 7
 
     def forget(self) -> None:
@@ -58,18 +59,16 @@ class Keys:
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[Space, list[str]]:
         """The namespaces of some threads or of all, each with its ids as they were put, the last first."""
-        if thread_ids is None or len(thread_ids) > 1:
-            found = self._kept("thread:{*")
-            return {space: ids for space, ids in found.items() if thread_ids is None or space[0] in thread_ids}
-        (thread_id,) = thread_ids
-        if "thread:{*" in self._known:
-            return {space: ids for space, ids in self._known["thread:{*"].items() if space[0] == thread_id}
-        found = self._kept(globbed(f"thread:{{{thread_id}}}:") + "*")
-        return {space: ids for space, ids in found.items() if space[0] == thread_id}
+        if thread_ids is None:
+            return self._listed(self._scanned(_ALL))
+        starts = {thread_key((thread_id, "")): thread_id for thread_id in thread_ids}
+        pattern = globbed(next(iter(starts))) + "*" if len(starts) == 1 and _ALL not in self._known else _ALL
+        keys = [key for key in self._scanned(pattern) if key.startswith(tuple(starts))]
+        return {space: ids for space, ids in self._listed(keys).items() if space[0] in thread_ids}
 
-    def _kept(self, pattern: str) -> dict[Space, list[str]]:
+    def _scanned(self, pattern: str) -> list[str]:
         if pattern not in self._known:
-            self._known[pattern] = self._listed([*self._connection.keys(pattern)])
+            self._known[pattern] = [*self._connection.keys(pattern)]
         return self._known[pattern]
 
     def _listed(self, keys: list[str]) -> dict[Space, list[str]]:
