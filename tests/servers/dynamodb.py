@@ -72,7 +72,7 @@ def started(folder: Path) -> Iterator[Dynamo]:
     try:
         yield Dynamo(f"http://127.0.0.1:{port}", process)
     finally:
-        process.stop()
+        process.kill()  # it holds nothing that is worth waiting for
 
 
 @pytest.fixture(scope="session")

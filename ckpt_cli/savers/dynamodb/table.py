@@ -7,7 +7,7 @@ from botocore import exceptions as aws  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.session import Session  # type: ignore[import-untyped]
 
-from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers.dynamodb.address import Address
 from ckpt_cli.savers.dynamodb.items import Item, Name, Stored, key, keys, text
 from ckpt_cli.savers.dynamodb.telling import code, explained, is_lost
@@ -118,7 +118,10 @@ class Table:
             max_pool_connections=_WORKERS,
         )
         region = self.address.region or None
-        return self._session.create_client(service, region, endpoint_url=endpoint_url or None, config=waits)
+        try:
+            return self._session.create_client(service, region, endpoint_url=endpoint_url or None, config=waits)
+        except ValueError as error:
+            raise UsageError(f"{self.address.location}: endpoint_url isn't one", hint="http://host:port") from error
 
     def _described(self) -> Mapping[str, Any]:
         """The table's description; nothing where it may not be asked for.

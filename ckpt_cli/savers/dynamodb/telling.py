@@ -76,10 +76,13 @@ def _client_said(location: str, error: aws.BotoCoreError) -> CkptError:
         return DatabaseUnreachable(f"{location}: no AWS credentials", hint=hint)
     if isinstance(error, aws.ReadTimeoutError):
         return DatabaseUnreachable(f"{location}: no answer in time", hint="try again")
-    if isinstance(error, aws.HTTPClientError):
+    if isinstance(error, aws.HTTPClientError | aws.ConnectionError):
         hint = "check ?region= and ?endpoint_url=; ?connect_timeout=SECONDS waits longer"
         return DatabaseUnreachable(f"{location}: the service can't be reached", hint=hint)
-    return DatabaseUnreachable(f"{location}: {_line(str(error))}")
+    kind = type(error).__name__  # its text may hold the endpoint with credentials
+    return DatabaseUnreachable(
+        f"{location}: the AWS client gave up ({kind})", hint="check profile, region and endpoint"
+    )
 
 
 def _line(text: str) -> str:
