@@ -6,7 +6,7 @@ from ckpt_cli.savers.contract import About, Form
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.postgres.dialect import PostgresEngine
-from ckpt_cli.savers.postgres.schema import NEWEST, OTHERS, SIZE, Found, generation, look
+from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Found, generation, look
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
 from ckpt_cli.savers.sql.saver import SqlSaver
 
@@ -30,13 +30,14 @@ class PostgresSaver(SqlSaver):
     """An open database."""
 
     name: ClassVar[str] = "postgres"
-    page = 100
+    page = 50
     form = Form(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
 
     def __init__(self, link: Link, found: Found) -> None:
         version = found.layout.version
-        newer = version is not None and version > NEWEST
-        self._warning = f"its tables are newer (migration {version}) than ckpt knows ({NEWEST})" if newer else ""
+        self._newest = NEWEST_SHALLOW if found.layout.shallow else NEWEST
+        newer = version is not None and version > self._newest
+        self._warning = f"its tables are newer (migration {version}) than ckpt knows ({self._newest})" if newer else ""
         super().__init__(PostgresEngine(link, found), found.layout, self._warning)
         self._link = link
         self._found = found
@@ -48,7 +49,7 @@ class PostgresSaver(SqlSaver):
         others = [name for (name,) in self._engine.query(OTHERS, [schema, [*TABLES, MIGRATIONS]])]
         facts = {"server": found.server, "schema": schema, "collation": found.collation}
         if found.layout.version is not None:
-            facts["migration"] = f"{found.layout.version} of {NEWEST}"
+            facts["migration"] = f"{found.layout.version} of {self._newest}"
         if others:
             facts["other tables"] = ", ".join(others)
         if self._warning:

@@ -12,6 +12,8 @@ from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, 
 
 NEWEST = 9
 """The last migration known: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
+NEWEST_SHALLOW = 7
+"""The same of the shallow saver, which counts for itself (``shallow.py: MIGRATIONS``)."""
 
 _CATALOGUE = """
 SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, NULL), NOT a.attnotnull,

@@ -16,6 +16,7 @@ from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.contract import Ability
 from ckpt_cli.savers.postgres import open_url
+from tests.requiring import missing
 from tests.savers.apart import ApartConformance
 from tests.savers.postgres.large import fill
 from tests.servers.postgres import PostgresServer
@@ -25,9 +26,12 @@ record = ApartConformance().checkpoint
 
 
 @pytest.fixture(scope="module")
-def by_language(postgres: PostgresServer) -> Iterator[str]:
+def by_language(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[str]:
     """A database whose text sorts as English does, with threads of every kind of name."""
-    url = postgres.url(postgres.new(ICU))
+    try:
+        url = postgres.url(postgres.new(ICU))
+    except psycopg.errors.FeatureNotSupported:
+        missing(request.config, "this Postgres was built without ICU")
     with Official.from_conn_string(url) as official:
         official.setup()
     fill(url, 300, 10)
