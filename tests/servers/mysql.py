@@ -31,6 +31,7 @@ class MySQLServer:
         self.host, self.port, self.user, self.password = host, port, user, password
         self._numbers = count()
         self._names: list[str] = []
+        self._users: list[str] = []
         self._tables: dict[str, list[str]] = {}
 
     def url(self, name: str, *, user: str = "", password: str = "", more: str = "") -> str:
@@ -85,9 +86,18 @@ class MySQLServer:
             _run(connection, statements)
         return name
 
+    def new_user(self, password: str, *grants: str) -> str:
+        """A user who may do what is granted (``SELECT ON db.*``), and nothing else."""
+        name = f"ckpt_{os.getpid()}_{next(self._numbers)}"
+        granted = (f"GRANT {grant} TO {name}@'%'" for grant in grants)
+        self.run(f"CREATE USER {name}@'%' IDENTIFIED BY '{password}'", *granted)
+        self._users.append(name)
+        return name
+
     def clear(self) -> None:
         """Drop what was made."""
-        self.run(*(f"DROP DATABASE IF EXISTS {name}" for name in self._names))
+        self.run("DO 0", *(f"DROP DATABASE IF EXISTS {name}" for name in self._names))
+        self.run("DO 0", *(f"DROP USER IF EXISTS {name}@'%'" for name in self._users))
 
 
 class OwnServer(MySQLServer):

@@ -47,14 +47,9 @@ def filled(server: MySQLServer) -> str:
     return name
 
 
-def user(server: MySQLServer, name: str, *grants: str) -> str:
-    """A user of that database with some rights."""
-    who = f"u{name.rpartition('_')[2]}"
-    server.run(
-        f"CREATE USER {who}@'%' IDENTIFIED BY 's3cret'",
-        *(f"GRANT {grant} TO {who}@'%'" for grant in grants),
-    )
-    return server.url(name, user=who, password="s3cret")
+def url_of(server: MySQLServer, name: str, *grants: str) -> str:
+    """A database as a user with some rights sees it."""
+    return server.url(name, user=server.new_user("s3cret", *grants), password="s3cret")
 
 
 def test_nobody_listens(said: Say) -> None:
@@ -87,13 +82,13 @@ def test_a_database_without_checkpoints(mysql: MySQLServer, said: Say) -> None:
 def test_who_may_not_read(mysql: MySQLServer, said: Say) -> None:
     """A user without SELECT is told so."""
     name = filled(mysql)
-    assert "Access denied" in said(user(mysql, name, "USAGE ON *.*"), 3)
+    assert "Access denied" in said(url_of(mysql, name, "USAGE ON *.*"), 3)
 
 
 def test_who_may_only_read(mysql: MySQLServer, said: Say) -> None:
     """A reader reads; what it would change is refused before anything is logged."""
     name = filled(mysql)
-    url = user(mysql, name, f"SELECT ON {name}.*")
+    url = url_of(mysql, name, f"SELECT ON {name}.*")
     assert said(url, 0, "log", "t") == ""
     assert "this user may only read" in said(url, 7, "delete", "t", "--yes")
     with closing(open_url(url)) as saver, closing(OperationLog(default_path(saver.identity))) as log:
@@ -104,7 +99,7 @@ def test_who_may_only_read(mysql: MySQLServer, said: Say) -> None:
 def test_a_replica(mysql: MySQLServer, said: Say) -> None:
     """A read-only server is read, and what would change it is refused."""
     name = filled(mysql)
-    url = user(mysql, name, f"ALL ON {name}.*")
+    url = url_of(mysql, name, f"ALL ON {name}.*")
     mysql.run("SET GLOBAL read_only = 1")
     try:
         assert said(url, 0, "log", "t") == ""
