@@ -107,7 +107,8 @@ class OwnServer(MySQLServer):
         super().__init__("127.0.0.1", free_port(), "admin", "a:b@/c?#é")
         self._folder = folder
         self._as_root = ["--user=root"] if os.getuid() == 0 else []
-        where = [f"--datadir={folder / 'data'}", *self._as_root]
+        (folder / "tmp").mkdir()  # a server that starts clears its folder of temporary tables, whoever's they are
+        where = [f"--datadir={folder / 'data'}", f"--tmpdir={folder / 'tmp'}", *self._as_root]
         make = ["mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]
         subprocess.run([*make, *where], check=True, capture_output=True)
         secret = self.password.replace("'", "''")
@@ -121,6 +122,7 @@ class OwnServer(MySQLServer):
         """Start it and wait until it answers."""
         command = [
             *("mariadbd", "--no-defaults", *self._as_root, f"--datadir={self._folder / 'data'}"),
+            f"--tmpdir={self._folder / 'tmp'}",
             *(f"--port={self.port}", "--bind-address=127.0.0.1", f"--socket={self._folder / 's'}"),
             *("--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci"),
             *(
