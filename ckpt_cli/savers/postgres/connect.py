@@ -85,6 +85,8 @@ class Link:
         The lock conflicts with itself, VACUUM and changes of the table, never with what applications do, and LOCK
         takes no snapshot, so the one that follows sees what the other ckpt has done (Postgres 15, "LOCK", 13.3.1).
         """
+        if self._inside:
+            raise RuntimeError("a transaction doesn't begin inside a moment")
         self._writing = True
         try:
             return self._within(f"{self._begin(_TRANSACTION)}; LOCK TABLE {table} IN SHARE UPDATE EXCLUSIVE MODE", work)

@@ -20,6 +20,7 @@ from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints
 
 _PAGE = 100  # records that are looked up together
 _DIGESTS = 1000  # blobs that are compared together
+_SPACES = 200  # namespaces whose blobs are looked after together
 
 Space = tuple[str, str]
 """A thread and a namespace."""
@@ -59,8 +60,8 @@ class Expansion:
                 raise Refused(f"{in_words(name)} exists already; nothing was written")
             yield RowChange(relation, key, None, row)
         yield from self._new_blobs()
-        for space, freed in self._freed.items():
-            yield from self._removed(space, self._unnamed(space, freed))
+        for spaces in pages(self._freed, _SPACES):
+            yield from self._removed(self._unnamed(spaces))
 
     def _looked_up(self, names: Sequence[Ref | WriteKey]) -> Iterator[tuple[Ref | WriteKey, str, Row, Row | None]]:
         for relation, group in groupby(names, key=relation_of):
@@ -110,26 +111,34 @@ class Expansion:
                 elif there[name] != (payload.tag, sha256(payload.data).hexdigest()):
                     raise _other(name)
 
-    def _unnamed(self, space: Space, freed: set[Named]) -> Iterable[Named]:
-        """Which blobs of a namespace go: of those freed what nobody names now, or all where no checkpoint stays."""
-        left = freed - self._named.get(space, set())
-        gone, alone = self._touched[space], space not in self._named
-        words = [self._engine.sought(CHECKPOINTS, *pair) for pair in zip(_SPACE, space, strict=True)]
-        for checkpoint_id, versions in self._engine.query(self._sql.versions, words, stream=True):
-            if checkpoint_id in gone:
-                continue
-            alone = False
-            left.difference_update(named_versions(versions).items())
-            if not left:
-                break
-        if not alone:
-            return sorted(left)
-        words = [self._engine.sought(BLOBS, *pair) for pair in zip(_SPACE, space, strict=True)]
-        return [(channel, version) for channel, version in self._engine.query(self._sql_blobs.names, words)]
+    def _unnamed(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
+        """Which blobs go: of those freed what nobody names now, or all of a namespace where no checkpoint stays."""
+        left = {space: self._freed[space] - self._named.get(space, set()) for space in spaces}
+        emptied = self._still_named(left)
+        for space in spaces:
+            if space not in emptied:
+                yield from (BlobName(*space, *named) for named in sorted(left[space]))
+        if emptied:
+            condition, words = self._engine.among(BLOBS, _SPACE, sorted(emptied))
+            yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, words))
 
-    def _removed(self, space: Space, names: Iterable[Named]) -> Iterator[RowChange]:
-        keys = (key_of(BlobName(*space, *named)) for named in names)
-        for key, row in self._images.all(BLOBS, keys):
+    def _still_named(self, left: dict[Space, set[Named]]) -> set[Space]:
+        """Take away what checkpoints name that stay; gives the namespaces where none does."""
+        emptied = {space for space in left if space not in self._named}
+        condition, words = self._engine.among(CHECKPOINTS, _SPACE, list(left))
+        for thread_id, ns, checkpoint_id, versions in self._engine.query(
+            self._sql.versions + condition, words, stream=True
+        ):
+            space = (thread_id, ns)
+            if checkpoint_id not in self._touched[space]:
+                emptied.discard(space)
+                left[space].difference_update(named_versions(versions).items())
+                if not emptied and not any(left.values()):
+                    break
+        return emptied
+
+    def _removed(self, names: Iterable[BlobName]) -> Iterator[RowChange]:
+        for key, row in self._images.all(BLOBS, map(key_of, names)):
             if row is not None:
                 yield RowChange(BLOBS, key, row, None)
 

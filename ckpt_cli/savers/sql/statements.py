@@ -70,7 +70,7 @@ class OfCheckpoints:
         self.parents = f"SELECT {place}, {parent} FROM {table} WHERE "
         self.metadata = f"SELECT {place}, {shown('metadata')} FROM {table} WHERE "
         self.headers = f"SELECT {place}, {parent}, {shown('checkpoint')}, {shown('metadata')} FROM {table} WHERE "
-        self.versions = f"SELECT {own}, {engine.versions()} FROM {table} WHERE {here}{self.in_ns}"
+        self.versions = f"SELECT {place}, {engine.versions()} FROM {table} WHERE "
         self.key = ("thread_id", "checkpoint_ns") if layout.shallow else ("thread_id", "checkpoint_ns", "checkpoint_id")
 
 
@@ -105,9 +105,8 @@ class OfBlobs:
         blob, table = engine.quoted("blob"), engine.table(BLOBS)
         version = "''" if layout.shallow else shown("version")
         name = f"{shown('thread_id')}, {shown('checkpoint_ns')}, {shown('channel')}, {version}"
-        here = f"{engine.same(BLOBS, 'thread_id')} AND {engine.same(BLOBS, 'checkpoint_ns')}"
         self.key = ("thread_id", "checkpoint_ns", "channel") + (() if layout.shallow else ("version",))
         self.sizes = f"SELECT {name}, {engine.octets(blob)} FROM {table} WHERE "
         self.contents = f"SELECT {name}, {shown('type')}, {blob} FROM {table} WHERE "
         self.digests = f"SELECT {name}, {shown('type')}, {engine.digest(blob)} FROM {table} WHERE "
-        self.names = f"SELECT {shown('channel')}, {version} FROM {table} WHERE {here}"
+        self.names = f"SELECT {name} FROM {table} WHERE "

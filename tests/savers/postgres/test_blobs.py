@@ -141,3 +141,21 @@ def test_a_real_delete_and_undo(postgres: PostgresServer, capsys: pytest.Capture
         assert run(["undo", "--yes", "-d", url]) == 0
         assert stored(url) == before
     capsys.readouterr()
+
+
+def test_many_namespaces_cost_few_statements(saver: PostgresSaver, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread with hundreds of subgraph calls is deleted by the page, not by the namespace."""
+    records = [checkpoint("1", {"a": "1"}, {"a": b"a1"}, ns=f"sub:{number}") for number in range(600)]
+    saver.apply(Plan("", tuple(records)))
+    plan = Plan("", remove=tuple(record.row.ref for record in records))
+    sent: list[str] = []
+    query = saver._link.query
+
+    def counted(sql: str, *words: Any, **more: Any) -> Any:
+        sent.append(sql)
+        return query(sql, *words, **more)
+
+    monkeypatch.setattr(saver._link, "query", counted)
+    saver.apply(plan)
+    assert len(sent) < 30
+    assert not any(stored(url).values())
