@@ -14,9 +14,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.base import Checkpoint as Live
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 from ckpt_cli.savers.contract import Form
 from ckpt_cli.serde import pairs, redisjson
@@ -25,6 +27,7 @@ from ckpt_cli.serde.codec import Codec
 _EMPTY = Payload("empty", b"")
 _MSGPACK = Payload("msgpack", b"\xc0")
 _PLAIN = JsonPlusSerializer()
+_HALVES = ("checkpoint", "metadata")
 
 
 class Encoding(NamedTuple):
@@ -32,6 +35,15 @@ class Encoding(NamedTuple):
 
     form: Form
     serde: SerializerProtocol
+
+    def must_hold(self) -> None:
+        """Hold that what the serializer is for is kept.
+
+        Raises:
+            NotSupported: it encrypts, but this kind of database has a form of its own for checkpoints.
+        """
+        if self.form.body not in ("", "json") and isinstance(self.serde, EncryptedSerializer):
+            raise NotSupported("this database keeps checkpoints as JSON of its own: they can't be encrypted")
 
     def payload(self, value: Any) -> Payload:
         """A value as the serializer makes it."""
@@ -42,6 +54,9 @@ class Encoding(NamedTuple):
         """A payload's value; an encoding that the serializer doesn't know is brought into one that it does."""
         if payload.tag == redisjson.TAG:
             return _redis_serializer().loads_typed((payload.tag, payload.data))
+        half, is_half, tag = payload.tag.partition("@")
+        if is_half and half in _HALVES:
+            return self.serde.loads_typed((tag, payload.data))[half]
         try:
             return self.serde.loads_typed((payload.tag, payload.data))
         except NotImplementedError:
@@ -54,7 +69,7 @@ class Encoding(NamedTuple):
             return cast(CheckpointMetadata, json.loads(payload.data or b"{}"))
         if payload.tag == pairs.TAG:
             return cast(CheckpointMetadata, pairs.decode(payload.data, self.value))
-        return cast(CheckpointMetadata, Encoding(self.form, _PLAIN).value(payload) or {})
+        return cast(CheckpointMetadata, self.value(payload) or {})
 
     def body(self, stored: Checkpoint) -> Live:
         """The checkpoint object with the values of all channels in it (checkpoint-postgres 3.2, ``_load_blobs``)."""
@@ -75,7 +90,10 @@ class Encoding(NamedTuple):
 
         The same as checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's InMemorySaver make in ``put``.
         """
-        written = self._metadata(self._told(config, metadata))
+        said = self._told(config, metadata)
+        if self.form.metadata == "msgpack":
+            return Checkpoint(row, *self._halves(live, said))
+        written = self._metadata(said)
         if not self.form.apart:
             return Checkpoint(row, self._body(live), written)
         values = live["channel_values"]
@@ -96,6 +114,18 @@ class Encoding(NamedTuple):
             return {**metadata, **(own if isinstance(own, dict) else {})}
         told = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
         return dict(told(config, metadata))
+
+    def _halves(self, live: Live, said: dict[str, Any]) -> tuple[Payload, Payload]:
+        """Checkpoint and metadata where both are one value; if that is encrypted each has all of it.
+
+        langgraph-checkpoint-aws 1.2, ``dynamodb/unified_repository.py: put_checkpoint``.
+        """
+        body, metadata = self.payload(live), self.payload(said)
+        if body.tag == metadata.tag == "msgpack":
+            return body, metadata
+        tag, data = self.serde.dumps_typed(dict(zip(_HALVES, (live, said), strict=True)))
+        first, second = (Payload(f"{half}@{tag}", bytes(data)) for half in _HALVES)
+        return first, second
 
     def _stands_inline(self, value: Any) -> bool:
         return self.form.inline and (value is None or isinstance(value, str | int | float))

@@ -47,12 +47,18 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
 
     Raises:
         DatabaseUnreachable: it isn't there, can't be reached, or has none of LangGraph's tables; none are made.
+        NotSupported: the serializer encrypts, and this kind of database has no place for that.
     """
 
     def __init__(self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
         self._saver = database if isinstance(database, Saver) else opened(database)
         self._turn = RLock()
+        try:
+            self._encoding.must_hold()
+        except BaseException:
+            self._saver.close()
+            raise
 
     @classmethod
     def create(cls, path: str | Path, *, serde: SerializerProtocol | None = None) -> Self:

@@ -1,11 +1,15 @@
 """The adapter and LangGraph's own saver run one agent in turns, on the same database of every kind."""
 
+from contextlib import closing
 from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.types import Command
 
+from ckpt_cli.conformance import everything
+from ckpt_cli.errors import NotSupported
 from ckpt_cli.langgraph import CkptSaver
 from tests.graphs.building import line, on
 from tests.graphs.lines import asking, chat_graph, nested
@@ -59,3 +63,29 @@ def test_subgraphs_and_deltas(where: Where) -> None:
         expected = [item for turn in range(6) for item in (turn, "one", "two")]
         for saver in (mine, theirs):
             assert line(saver, "one", "two", schema=Deltas).get_state(on("d")).values["log"] == expected
+
+
+def test_encrypted(where: Where) -> None:
+    """With one key both read what the other encrypted; where checkpoints can't be encrypted, that is refused."""
+    place, serde = where(), EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    if place.url.startswith("redis"):
+        with pytest.raises(NotSupported, match="can't be encrypted"):
+            CkptSaver(place.url, serde=serde)
+        return
+    with CkptSaver(place.url, serde=serde) as mine, place.official() as theirs:
+        theirs.serde = serde
+        if place.url.startswith("dynamodb"):
+            theirs.repo.serializer.serde = serde  # type: ignore[attr-defined]
+        for turn, saver in enumerate((mine, theirs, mine, theirs)):
+            line(saver, "a").invoke({"log": [f"secret {turn}"]}, on("t", user="u"))
+        expected = [item for turn in range(4) for item in (f"secret {turn}", "a")]
+        for saver in (mine, theirs):
+            assert line(saver, "a").get_state(on("t")).values["log"] == expected
+            assert [state.metadata["step"] for state in line(saver, "a").get_state_history(on("t"))][::-1] == [
+                *range(-1, 11)
+            ]
+    with closing(place.saver()) as stored:
+        _, checkpoints, writes = everything(stored)
+    held = [c.body.data for c in checkpoints] + [w.payload.data for w in writes if w.payload]
+    held += [payload.data for c in checkpoints for payload in (c.channels or {}).values()]
+    assert not any(b"secret" in data for data in held)
