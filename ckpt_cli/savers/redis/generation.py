@@ -87,4 +87,4 @@ def _is_old(connection: Connection, keys: Keys, index: Index | None) -> bool:
 
 def _has_index(connection: Connection, keys: Keys) -> bool:
     (answer,) = connection.all([("FT.INFO", keys.prefix)], failing=True)
-    return not isinstance(answer, Exception)
+    return not isinstance(answer, Exception) and not connection.address.database

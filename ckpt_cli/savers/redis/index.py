@@ -23,8 +23,18 @@ def plain(names: Collection[str]) -> bool:
     return all(_PLAIN.fullmatch(safe_id(name)) for name in names)
 
 
+class _ForgottenError(Exception):
+    """The index names documents whose fields it can't give any more."""
+
+
 def indexes(connection: Connection, keys: Keys) -> bool:
-    """Whether both indexes are there and whole: nothing failed to get in, and nothing still waits to."""
+    """Whether both indexes are there and whole: nothing failed to get in, and nothing still waits to.
+
+    An index is of database 0, yet answers in every other, finds nothing there, and from then on gives no fields in
+    database 0 either (RediSearch 2.10.5): so nowhere else is it asked anything.
+    """
+    if connection.address.database:
+        return False
     asked = [("FT.INFO", name) for name in (keys.prefix, keys.write_prefix)]
     return all(isinstance(told, list) and _is_whole(told) for told in connection.all(asked, failing=True))
 
@@ -36,17 +46,25 @@ def _is_whole(told: list[Any]) -> bool:
 
 
 class Index(Finder):
-    """One connection's indexes."""
+    """One connection's indexes; where one has forgotten documents, `instead` finds them."""
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
-        self._connection, self._keys = connection, keys
+    def __init__(self, connection: Connection, keys: Keys, instead: Finder) -> None:
+        self._connection, self._keys, self._instead = connection, keys, instead
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """See `Finder.spaces`."""
-        counted = ("GROUPBY", "2", "@t", "@n", "REDUCE", "COUNT", "0", "AS", "c")
-        fields = {name: CHECKPOINT[name] for name in "tn"}
+        try:
+            return self._spaces(thread_ids)
+        except _ForgottenError:
+            return self._instead.spaces(thread_ids)
+
+    def _spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
+        counted = ("GROUPBY", "3", "@t", "@n", "@w", "REDUCE", "COUNT", "0", "AS", "c")
+        fields = {"t": CHECKPOINT["t"], "n": CHECKPOINT["n"], "w": "$.has_writes"}
         seen: dict[tuple[str, str], int] = {}
         for one in self._asked(self._keys.prefix, fields, *counted, thread_ids=thread_ids):
+            if one.get("t") is None and one.get("w") is None:
+                raise _ForgottenError
             if one.get("t") is not None and (thread_ids is None or from_id(one["t"]) in thread_ids):
                 place = (from_id(one["t"]), from_ns(one.get("n")))
                 seen[place] = seen.get(place, 0) + int(one["c"])
@@ -55,14 +73,20 @@ class Index(Finder):
     def checkpoints(self, thread_ids: Collection[str] | None) -> list[Found]:
         """See `Finder.checkpoints`."""
         fields = {"key": "@__key", **CHECKPOINT}
-        listed = (found(one["key"], one) for one in self._asked(self._keys.prefix, fields, thread_ids=thread_ids))
+        try:
+            listed = [found(one["key"], one) for one in self._asked(self._keys.prefix, fields, thread_ids=thread_ids)]
+        except _ForgottenError:
+            return self._instead.checkpoints(thread_ids)
         return [one for one in listed if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids)]
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
         """Sorted by the server, unless another thread or namespace has the same tag."""
         fields = {"key": "@__key", **CHECKPOINT}
         top = ("SORTBY", "2", "@i", "DESC", "MAX", str(limit), "LIMIT", "0", str(limit))
-        asked = self._asked(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)
+        try:
+            asked = [*self._asked(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)]
+        except _ForgottenError:
+            return self._instead.newest(thread_id, ns, limit)
         listed = [found(one["key"], one) for one in asked]
         here = [one for one in listed if one is not None and one.ref[:2] == (thread_id, ns)]
         return here if len(here) == len(listed) else self.checkpoints([thread_id])
@@ -70,9 +94,14 @@ class Index(Finder):
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
         fields = {"key": "@__key", **WRITE}
-        for page in [None] if ids is None or not plain(ids) else pages(ids, _NAMES):
-            asked = self._asked(self._keys.write_prefix, fields, thread_ids=thread_ids, ids=page)
-            yield from (one for one in asked if one.get("t") is not None and from_id(one["t"]) in thread_ids)
+        asked: list[dict[str, Any]] = []
+        try:
+            for page in [None] if ids is None or not plain(ids) else pages(ids, _NAMES):
+                asked += self._asked(self._keys.write_prefix, fields, thread_ids=thread_ids, ids=page)
+        except _ForgottenError:
+            yield from self._instead.writes(thread_ids, ids)
+            return
+        yield from (one for one in asked if one.get("t") is not None and from_id(one["t"]) in thread_ids)
 
     def count_writes(self) -> int:
         """See `Finder.count_writes`."""
@@ -104,6 +133,8 @@ class Index(Finder):
             rows, cursor = self._connection.one(*words)
         while True:
             for row in rows[1:]:
+                if row is None:
+                    raise _ForgottenError
                 told = {text(name): value for name, value in zip(row[::2], row[1::2], strict=True)}
                 yield {
                     "key" if name == "__key" else name: None if value is None else text(value)

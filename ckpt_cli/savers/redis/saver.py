@@ -36,8 +36,10 @@ def open_saver(url: str) -> "RedisSaver":
     connection = Connection(parsed(url))
     try:
         keys = Keys(connection.address)
-        index = Index(connection, keys) if not connection.is_cluster and indexes(connection, keys) else None
-        return RedisSaver(connection, keys, index, generation(connection, keys, index))
+        scan = Scan(connection, keys)
+        usable = not connection.is_cluster and indexes(connection, keys)
+        index = Index(connection, keys, scan) if usable else None
+        return RedisSaver(connection, keys, scan, index, generation(connection, keys, index))
     except BaseException:
         connection.close()
         raise
@@ -49,9 +51,8 @@ class RedisSaver(Saver):
     name: ClassVar[str] = "redis"
     page = 25
 
-    def __init__(self, connection: Connection, keys: Keys, index: Index | None, made: Generation) -> None:
-        self._connection, self._keys, self._index, self._made = connection, keys, index, made
-        self._scan = Scan(connection, keys)
+    def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, made: Generation) -> None:
+        self._connection, self._keys, self._scan, self._index, self._made = connection, keys, scan, index, made
         self._images = Images(connection)
         self._documents = Documents(connection, keys, self._found, misnamed=made.misnamed, old=made.old)
         self.form = Form(body=records.TAG)

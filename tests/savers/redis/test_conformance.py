@@ -70,6 +70,28 @@ class TestWithoutIndex(TestWithIndex):
         assert "scan" in saver.about().facts["index"]
 
 
+class TestForgotten(TestWithIndex):
+    """The same where the index has forgotten its documents, as after somebody asked it in another database."""
+
+    @pytest.fixture
+    def make(self, url: str, redis_server: Server) -> Iterator[Make]:
+        opened: list[Saver] = []
+
+        def make(records: Iterable[Checkpoint | Write]) -> Saver:
+            saver = open_url(url)
+            opened.append(saver)
+            saver.apply(Plan("given", tuple(records)))
+            with redis_server.client() as client:
+                client.execute_command("SELECT", 1)
+                for index in ("checkpoint", "checkpoint_write"):
+                    client.execute_command("FT.AGGREGATE", index, "*", "LOAD", "1", "$.thread_id")
+            return saver
+
+        yield make
+        for saver in opened:
+            saver.close()
+
+
 def _without_index(server: Server, url: str) -> Saver:
     with server.client() as client:
         client.execute_command("FT.DROPINDEX", "checkpoint_write")

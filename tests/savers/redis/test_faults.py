@@ -75,6 +75,18 @@ def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]
         assert client.execute_command("FT._LIST") == []
 
 
+def test_another_database_is_not_searched(
+    saver: Saver, redis_server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An index answers in every database and loses its documents by it: only in its own is it asked."""
+    for words in (["threads"], ["log", "t"], ["info"]):
+        assert run([*words, "-d", f"{redis_server.url}/1"]) == 3
+    assert "no checkpoints" in capsys.readouterr().err
+    with redis_server.client() as client:
+        found = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
+    assert found[1:] == [[b"$.thread_id", b"t"]] * 2
+
+
 def test_unknown_option(redis_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     """An option of the URL that nobody knows is a usage error."""
     assert run(["threads", "-d", f"{redis_server.url}/0?prefx=x"]) == 2
