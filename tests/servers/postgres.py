@@ -129,8 +129,8 @@ class OwnServer(PostgresServer):
         subprocess.run([programs / "initdb", *where, *ways], check=True, capture_output=True, user=account)
         self.start()
 
-    def start(self) -> None:
-        """Start it and wait until it answers."""
+    def start(self, **more: str) -> None:
+        """Start it and wait until it answers; `more` are settings."""
         settings = {
             "port": self.port,
             "listen_addresses": "127.0.0.1",
@@ -142,12 +142,21 @@ class OwnServer(PostgresServer):
             "max_connections": 40,
             "shared_buffers": "64MB",
             "autovacuum": "off",
+            **more,
         }
         told = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [self._programs / "postgres", "-D", self._folder / "data", *told]
         log = Path(tempfile.gettempdir()) / f"{self._folder.name}.log"
         self.process = ServerProcess(command, log, user=self._account)
         self.process.wait_until(self._answers)
+
+    def become_standby(self) -> None:
+        """Start it again as a replica without anybody to follow, which can be read."""
+        for signalled in (False, True):
+            self.process.stop(signal.SIGINT)
+            if signalled:
+                (self._folder / "data" / "standby.signal").touch()
+            self.start(wal_level="replica", hot_standby="on")
 
     def stop(self) -> None:
         """Stop it; what it holds is thrown away."""

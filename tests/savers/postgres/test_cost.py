@@ -1,6 +1,8 @@
 """What a look costs on Postgres: as many statements on 100,000 checkpoints as on few, by index, without values."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
@@ -174,3 +176,14 @@ def test_shared_blobs_are_fetched_once(postgres: PostgresServer, sent: list[str]
     assert len(found) == 1000
     assert len({id(channels["messages"]) for channels in found if channels}) == 1
     assert len([statement for statement in sent if '"blob" FROM' in statement]) == 1
+
+
+def test_a_look_loads_what_looks(small: str) -> None:
+    """What only changes need, and other drivers, isn't imported by a look."""
+    look = (
+        f"from ckpt_cli.app import run; import sys; run(['threads', '-n', '1', '-d', {small!r}]); print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.split()
+    assert "psycopg" in loaded
+    unwanted = {"ckpt_cli.savers.sql.expand", "ckpt_cli.savers.sql.records", "sqlite3", "pymysql", "psycopg_pool"}
+    assert not unwanted & set(loaded)

@@ -382,6 +382,18 @@ def test_the_server_dies(own: OwnServer, say: Say, monkeypatch: pytest.MonkeyPat
     assert contents(url) == before
 
 
+def test_a_replica(own: OwnServer, say: Say) -> None:
+    """A standby is read like any other, and a change refused before anything is logged."""
+    url = own.url(own.fresh())
+    fill(url, 2, 3)
+    own.become_standby()
+    assert own.run("SELECT pg_is_in_recovery()") == [(True,)]
+    assert say("threads", "-d", url)[0] == 0
+    code, said = say("delete", THREAD, "--yes", "-d", url)
+    assert (code, "during recovery; nothing was written" in said) == (7, True), said
+    assert say("operations", "-d", url) == (0, "")
+
+
 def contents(url: str) -> Any:
     with closing(open_url(url)) as saver:
         return everything(saver)
