@@ -1,0 +1,54 @@
+"""A cluster: keys are changed one by one, each only where it is as it was."""
+
+import time
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from ckpt_cli.conformance import Make
+from ckpt_cli.model import Checkpoint, Plan, Write
+from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.valkey import open_url
+from tests.savers.valkey.test_conformance import TestValkey
+from tests.servers.redis import Server
+from tests.servers.valkey import binary, started
+
+
+@pytest.fixture(scope="module")
+def cluster(valkey_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One node that has all slots."""
+    if binary() is None:
+        pytest.skip(f"{valkey_server.url} is no cluster")
+    with started(tmp_path_factory.mktemp("cluster"), "--cluster-enabled", "yes") as server, server.client() as client:
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
+            time.sleep(0.02)
+        yield server
+
+
+class TestCluster(TestValkey):
+    """As on one server, but for the one transaction."""
+
+    @pytest.fixture
+    def make(self, cluster: Server) -> Iterator[Make]:
+        opened: list[Saver] = []
+        cluster.empty()
+
+        def make(records: Iterable[Checkpoint | Write]) -> Saver:
+            saver = open_url(cluster.url)
+            opened.append(saver)
+            saver.apply(Plan("given", tuple(records)))
+            return saver
+
+        yield make
+        for saver in opened:
+            saver.close()
+
+    def test_abilities(self, make: Make) -> None:
+        """Nothing is atomic here, and it is said that this is a cluster."""
+        saver = make([])
+        assert Ability.ATOMIC not in saver.abilities
+        assert "cluster" in saver.about().facts["server"]
+
+
+del TestValkey
