@@ -41,7 +41,7 @@ class Address(NamedTuple):
     @property
     def location(self) -> str:
         """The URL without credentials and options."""
-        place = f"postgresql://{_host(self.host)}:{self.port}/{quote(self.database, safe='')}"
+        place = f"postgresql://{_hosts(self.host, self.port)}/{quote(self.database, safe='')}"
         return f"{place}?schema={quote(self.schema, safe='')}" if self.schema else place
 
 
@@ -82,6 +82,8 @@ def _unknown(pairs: list[tuple[str, str]]) -> str:
     return ""
 
 
-def _host(host: str) -> str:
-    """A host, several, an IPv6 address, or the folder of a socket."""
-    return ",".join(f"[{one}]" if ":" in one else quote(one, safe="") for one in host.lower().split(","))
+def _hosts(hosts: str, ports: str) -> str:
+    """Each host with its port: names, IPv6 addresses, or folders of sockets (libpq takes one port for all of them)."""
+    names = [f"[{one}]" if ":" in one else quote(one, safe="") for one in hosts.lower().split(",")]
+    each = ports.split(",")
+    return ",".join(f"{name}:{each[at] if at < len(each) else each[-1]}" for at, name in enumerate(names))

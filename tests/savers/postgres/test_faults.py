@@ -18,6 +18,7 @@ from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.contract import Ability
 from ckpt_cli.savers.postgres import PostgresSaver, connect, open_url
+from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.sql.images import Images
 from tests.savers.postgres.large import fill
 from tests.servers.postgres import OwnServer, PostgresServer, own_server
@@ -402,3 +403,29 @@ def contents(url: str) -> Any:
 def open_and_close(url: str) -> PostgresSaver:
     with closing(open_url(url)) as saver:
         return saver
+
+
+@pytest.mark.parametrize(
+    ("given", "location"),
+    [
+        ("postgres://me:pw@Host/db", "postgresql://host:5432/db"),
+        ("postgresql+psycopg://me:pw@h:6/db?sslmode=require", "postgresql://h:6/db"),
+        ("postgresql://a:1,b:2/db", "postgresql://a:1,b:2/db"),
+        ("postgresql://[::1]:7/db", "postgresql://[::1]:7/db"),
+        ("postgresql://%2Fvar%2Frun/db", "postgresql://%2Fvar%2Frun:5432/db"),
+        ("postgresql://h/a%20b?schema=c%26d", "postgresql://h:5432/a%20b?schema=c%26d"),
+        ("postgresql:///?host=h&port=8&dbname=x&password=pw", "postgresql://h:8/x"),
+    ],
+)
+def test_where_it_is(given: str, location: str) -> None:
+    """A database has one name, however its URL is spelled, without user, password and options."""
+    assert address(given).location == location
+
+
+def test_a_database_has_one_identity(postgres: PostgresServer, url: str) -> None:
+    """The log knows it by host, port, database and schema, whoever opens it and however the schema is named."""
+    name = url.rpartition("/")[2]
+    want = f"postgresql://{postgres.host}:{postgres.port}/{name}/public"
+    for more in ("", "?schema=public", "?application_name=x", "?options=-csearch_path%3Dpublic"):
+        with closing(open_url(f"{url}{more}")) as saver:
+            assert saver.identity == want
