@@ -56,7 +56,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
     "typer": ("app", "wiring", "commands.*"),
     "jmespath": ("output.json",),
-    "ormsgpack": ("serde.*",),
+    "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
     "simpleeval": ("history.filters",),
     "xxhash": ("history.tasks",),

@@ -9,17 +9,23 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.custom.entering import Entered
+from ckpt_cli.savers.custom.inert import inert
 
 _KNOWN = {"msgpack", "json", "null", "bytes", "bytearray", "pickle"}
 _PLAIN = JsonPlusSerializer(pickle_fallback=True)  # writes what msgpack refuses as a pickle, which is never loaded
 
 
 class Calls:
-    """An open checkpointer, asked by thread, namespace and id."""
+    """An open checkpointer, asked by thread, namespace and id.
+
+    Attributes:
+        inert: its values are decoded without making objects.
+    """
 
     def __init__(self, entered: Entered) -> None:
-        self._entered = entered
-        serde = entered.saver.serde
+        self._entered = entered._replace(saver=inert(entered.saver))
+        self.inert = self._entered.saver is not entered.saver
+        serde = self._entered.saver.serde
         # what it gives is decrypted already, and stays so
         self._serde = serde.serde if isinstance(serde, EncryptedSerializer) else serde
 

@@ -64,6 +64,7 @@ class CustomSaver(ReadOnlySaver):
             "class": f"{self._kind.__module__}.{self._kind.__qualname__}",
             "read": f"through its own {way}, whole checkpoints at a time",
             "order of writes": "as it gives them; without paths and original places",
+            "decoded": "by ckpt, nothing is imported" if self._calls.inert else "by its own serializer",
         }
         return About(self._kind.__name__, self._target.text, "a checkpointer of your own", "custom", facts)
 
