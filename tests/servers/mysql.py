@@ -62,7 +62,7 @@ class MySQLServer:
     def new(self, collation: str = "utf8mb4_general_ci") -> str:
         """An empty database."""
         name = f"ckpt_{os.getpid()}_{next(self._numbers)}"
-        self.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE {collation}")
+        self.run(f"CREATE DATABASE {name} COLLATE {collation}")
         self._names.append(name)
         return name
 

@@ -29,6 +29,10 @@ _PROBES = (
 AGAIN = "%=s"
 """In a statement: the value of the last ``%s`` once more."""
 
+_CODECS = {"latin1": "cp1252", "ascii": "ascii"}
+_NARROW = frozenset({"utf8", "utf8mb3"})
+"""Character sets without emoji."""
+
 _TEXT = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
 
 
@@ -156,14 +160,16 @@ class MySQLEngine(Engine):
     def _by_hash(self, column: str) -> bool:
         return column == "checkpoint_ns" and self._schema.hashed
 
-    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:  # noqa: ARG002
-        """Half a surrogate pair is in no column."""
-        if isinstance(value, str):
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                return None
-        return value
+    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
+        """Half a surrogate pair is in no column, and in one of an older character set not every text."""
+        if not isinstance(value, str):
+            return value
+        charset = self._schema.collations.get((relation, column), "").partition("_")[0]
+        try:
+            value.encode(_CODECS.get(charset, "utf-8"))
+        except UnicodeEncodeError:
+            return None
+        return None if charset in _NARROW and max(value, default="") > "\uffff" else value
 
     def completed(self, relation: str, row: Row) -> Row:
         """With the hash of its namespace, which the official saver looks for."""

@@ -8,12 +8,14 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.app import run
-from ckpt_cli.model import Ref
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.mysql import MySQLSaver, open_url
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import on
 from tests.graphs.lines import chat_graph
+from tests.savers.apart import ApartConformance
 from tests.servers.mysql import MySQLServer
 
 
@@ -91,3 +93,16 @@ def test_one_of_them_is_not_changed(url: str, capsys: pytest.CaptureFixture[str]
         assert [thread.thread_id for thread in saver.threads()] == ["other"]
         assert run(["undo", "-d", url, "--yes"]) == 0
         assert saver.totals() == before
+
+
+@pytest.mark.parametrize(("collation", "held"), [("latin1_swedish_ci", ["é", "a"]), ("utf8mb3_bin", ["é", "中文"])])
+def test_older_character_sets(collation: str, held: list[str], mysql: MySQLServer) -> None:
+    """Ids of a database that holds not every character are found; one that it can't hold isn't there, or refused."""
+    sample = ApartConformance()
+    with closing(open_url(mysql.url(mysql.fresh(collation)))) as saver:
+        saver.apply(Plan("", tuple(sample.checkpoint(thread_id, "1") for thread_id in held)))
+        assert {thread.thread_id for thread in saver.threads()} == set(held)
+        assert {row.thread_id for row in saver.rows_of([*held, "🙂"])} == set(held)
+        assert saver.thread("🙂") is None
+        with pytest.raises(Refused, match="column"):
+            saver.apply(Plan("", (sample.checkpoint("🙂", "1"),)))
