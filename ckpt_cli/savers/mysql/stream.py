@@ -21,16 +21,21 @@ class Stream:
         self._cursor = cursor
         self._explained = explained
         self._read: deque[Row] = deque()
+        self._wanted = True
         self.done = False
 
     def __iter__(self) -> Iterator[Row]:
-        while self._read or self._fetch(_PAGE):
-            yield self._read.popleft()
+        try:
+            while self._read or self._fetch(_PAGE):
+                yield self._read.popleft()
+        finally:
+            self._wanted = False
 
     def drain(self) -> None:
-        """Take the rest into memory."""
+        """Take the rest into memory if somebody still reads it, else read over it."""
         while self._fetch(_PAGE):
-            pass
+            if not self._wanted:
+                self._read.clear()
 
     def _fetch(self, count: int) -> bool:
         if self.done:

@@ -79,3 +79,21 @@ def test_one_moment(mysql: MySQLServer, name: str, saver: MySQLSaver) -> None:
 
         assert saver.moment(look) == (5, 5)
     assert saver.count("t") == 0
+
+
+def test_reads_between_reads(saver: MySQLSaver) -> None:
+    """A listing goes on where it was though others were asked meanwhile, finished or given up half-way."""
+
+    def look() -> tuple[list[str], int, list[str]]:
+        rows, given_up = saver.rows("t"), saver.writes("z")
+        seen = [next(rows).checkpoint_id]
+        next(given_up)
+        count = saver.count("t")
+        seen.append(next(rows).checkpoint_id)
+        given_up.close()
+        threads = [thread.thread_id for thread in saver.threads()]
+        return [*seen, *(row.checkpoint_id for row in rows)], count, threads
+
+    seen, count, threads = saver.moment(look)
+    assert seen == sorted(set(seen)) and len(seen) == count == 5
+    assert threads == ["z", "t"]
