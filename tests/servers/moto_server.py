@@ -1,9 +1,10 @@
-"""Moto's server, which finds a partition by its key: by itself it sorts the whole table for every query.
+"""Moto's server, made quick: by itself it sorts the whole table for every query and copies it for each transaction.
 
 python -m tests.servers.moto_server -H 127.0.0.1 -p PORT
 """
 
 import threading
+from copy import copy as shallow
 from typing import Any
 
 from moto.dynamodb.models.table import Table
@@ -35,6 +36,13 @@ def all_items(self: Any) -> Any:
     return sorted(self.items.get(_asked.key, {}).values(), key=lambda item: item.range_key)
 
 
+def kept(self: Any, _: Any) -> Any:
+    """What a transaction may have to put back: which items there are. Items are put and deleted, never changed."""
+    copy = shallow(self)
+    copy.items = type(self.items)(self.items.default_factory, {key: dict(part) for key, part in self.items.items()})
+    return copy
+
+
 if __name__ == "__main__":
-    Table.query, Table.all_items = query, all_items
+    Table.query, Table.all_items, Table.__deepcopy__ = query, all_items, kept
     main()

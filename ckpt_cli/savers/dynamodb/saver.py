@@ -53,7 +53,7 @@ class DynamoSaver(Saver):
             facts |= {"table": f"{str(told.get('TableStatus', '')).lower()}, {billing.replace('_', ' ').lower()}"}
         facts |= {"large values": f"S3 bucket {address.s3_bucket}"} if address.s3_bucket else {}
         generation = "langgraph-checkpoint-aws (items with payloads apart)"
-        return About("DynamoDB", address.location, generation, "dynamodb", facts, told.get("TableSizeBytes"))
+        return About("DynamoDB", address.location, generation, "dynamodb", facts, told.get("TableSizeBytes") or None)
 
     def totals(self) -> Totals:
         """Scan the keys of everything."""
