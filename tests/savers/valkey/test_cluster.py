@@ -10,6 +10,7 @@ from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.savers.valkey import open_url
 from tests.savers.valkey.test_conformance import TestValkey
+from tests.servers.processes import free_port
 from tests.servers.redis import Server
 from tests.servers.valkey import binary, started
 
@@ -19,7 +20,12 @@ def cluster(valkey_server: Server, tmp_path_factory: pytest.TempPathFactory) -> 
     """One node that has all slots."""
     if binary() is None:
         pytest.skip(f"{valkey_server.url} is no cluster")
-    with started(tmp_path_factory.mktemp("cluster"), "--cluster-enabled", "yes") as server, server.client() as client:
+    with (
+        started(
+            tmp_path_factory.mktemp("cluster"), "--cluster-enabled", "yes", "--cluster-port", str(free_port())
+        ) as server,
+        server.client() as client,
+    ):
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
         while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
             time.sleep(0.02)
