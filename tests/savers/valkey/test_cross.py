@@ -26,7 +26,7 @@ def fresh(valkey_server: Server) -> Fresh:
 
         @contextmanager
         def official() -> Iterator[BaseCheckpointSaver[Any]]:
-            with ValkeySaver.from_conn_string(url) as saver:
+            with ValkeySaver.from_conn_string(url, pool_size=100) as saver:
                 yield saver
 
         return Backend(url, official)
