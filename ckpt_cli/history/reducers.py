@@ -6,11 +6,12 @@ reducers' result for every step of a channel, or for none, so a reducer can be l
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ckpt_cli.values.known import Message, items, message, overwrite
 from ckpt_cli.values.node import Form, Node, Opened
-from ckpt_cli.values.same import same
+from ckpt_cli.values.same import same, unlike
 
 REMOVE_ALL = "__remove_all__"
 """The id of the RemoveMessage that removes all before it (``graph/message.py: REMOVE_ALL_MESSAGES``)."""
@@ -90,7 +91,7 @@ def _append(before: Any, writes: Sequence[Any]) -> Any:
         raise Unfit("nothing to append")
     for kind in (list, str):
         if all(isinstance(part, kind) for part in parts):
-            return [item for part in parts for item in part] if kind is list else "".join(parts)
+            return list(chain.from_iterable(parts)) if kind is list else "".join(parts)
     if all(isinstance(part, int | float) for part in parts):
         return sum(parts)
     raise Unfit("not all lists, texts or numbers")
@@ -225,11 +226,11 @@ def explains(reducer: Reducer, step: Step, *, replayed: bool = False) -> bool:
 
 def agree(made: Any, recorded: Any) -> bool:
     """Strict equality, but a message written without an id has got one in the state."""
-    if same(made, recorded):
-        return True
-    if not isinstance(made, list) or not isinstance(recorded, list) or len(made) != len(recorded):
+    if type(made) is not list or type(recorded) is not list:
+        return same(made, recorded)
+    if len(made) != len(recorded):
         return False
-    return all(a is b or same(a, b) or _same_but_id(a, b) for a, b in zip(made, recorded, strict=True))
+    return all(same(a, b) or _same_but_id(a, b) for a, b in unlike(made, recorded))
 
 
 def _same_but_id(made: Any, recorded: Any) -> bool:

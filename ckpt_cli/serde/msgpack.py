@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
+from ckpt_cli.serde.growing import Growing, place
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 
 LEVELS = 400
@@ -23,6 +24,7 @@ _COPIES = 64 << 20  # bytes that looking into all objects may copy, beside 8 tim
 _PART = 4096  # bytes in which openers are counted at a time
 _MEMO = 16 << 20  # bytes of payloads whose nodes are remembered
 _MEMO_EACH = 64 << 10
+_LONG = 4096  # bytes of a payload that may hold a long list
 
 _PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
@@ -83,13 +85,35 @@ class Unpacker:
     def __init__(self) -> None:
         self._memo: dict[tuple[int, bytes, int], Node] = {}
         self._memo_size = 0
+        self._growing = Growing(_MEMO, _is_shallow)
         self._shallow_loads = {code: partial(self._load, code, None) for code in range(8)}
 
     def value(self, data: bytes) -> Any:
         """The value of one payload; never raises. What is damaged is a BROKEN node where it stands."""
-        return self._value(data, _Room(LEVELS, 8 * len(data) + _COPIES))
+        room = _Room(LEVELS, 8 * len(data) + _COPIES)
+        if len(data) < _LONG:
+            return self._value(data, room)
+        value = self._grown(data, room)
+        if value is None:
+            self._growing.see(value := self._value(data, room))
+        return value
 
-    def _value(self, data: bytes, room: _Room | None, skip: str = "") -> Any:
+    def _grown(self, data: bytes, room: _Room) -> Any:
+        """The value of a payload that holds the last one's list; None where it doesn't, or is damaged."""
+        cut = self._growing.cut(data)
+        if cut is None:
+            return None
+        try:
+            rest = self._value(cut.rest, room, mend=False)
+        except ValueError:
+            return None
+        whole = [*cut.known, *(self._shallow(code, added) for code, added in cut.new)] if cut.new else cut.known
+        value = place(rest, whole)
+        if value is not None:
+            self._growing.see(whole, cut.items)
+        return value
+
+    def _value(self, data: bytes, room: _Room | None, skip: str = "", *, mend: bool = True) -> Any:
         import ormsgpack
 
         unsettled: list[_Unsettled] = []
@@ -101,11 +125,15 @@ class Unpacker:
         try:
             value = ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=hook)
         except ValueError:
+            if not mend:
+                raise
             value = _rescued(data, room.levels if room else LEVELS, hook, skip)
         if room is None:
             return value
         box = [value]
         if not _is_within(box, room.levels):
+            if not mend:
+                raise ValueError("nested too deep")
             box = [_rescued(data, room.levels, hook, skip)]
         if unsettled:
             self._settle(box, room)
