@@ -80,6 +80,8 @@ class Reducers:
         if channel in self._said:
             return self._by(channel, self._said[channel], before, writes)
         found = self._candidates(channel, self.past)
+        if any(self.of_messages(channel, before, write) for write in writes):
+            self._must_be_messages(channel, found, writes)
         made = learning.outcomes(found, before, writes)
         if len(made) != 1:
             made = self._by_kin(channel, found, before, writes) or made
@@ -88,6 +90,16 @@ class Reducers:
         evidence, value = made[0]
         self.used[channel] = f"{evidence.reducer.name} ({evidence.explained} of {evidence.steps} steps)"
         return value
+
+    def _must_be_messages(self, channel: str, found: Sequence[Evidence], writes: Sequence[Any]) -> None:
+        """What may be a message merge takes only what ``add_messages`` does, though it may be an append as well."""
+        if found and MESSAGES not in {one.reducer for one in found}:
+            return
+        try:
+            MESSAGES.step(ABSENT, writes)
+        except Unfit as error:
+            hint = f"a message is a text, or an object with role and content; --reducer {channel}=append adds any list"
+            raise UsageError(f"channel {channel!r} takes messages, and not all of this is", hint=hint) from error
 
     def _by_kin(
         self, channel: str, found: Sequence[Evidence], before: Any, writes: Sequence[Any]

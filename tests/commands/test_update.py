@@ -56,6 +56,11 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "where-on": ("real", ["commands", "step:2", "--values", '{"seen": ["me"]}', "--as-node", "router"]),
     "no-such-node": ("real", ["commands", "--values", '{"k": 1}', "--as-node", "ruoter"]),
     "not-of-its-kind": ("real", ["chat-linear", "--values", '{"turn": 5}', "--as-node", "model", *DICT]),
+    "no-message": ("real", ["chat-linear", "--values", '{"messages": 5}', "--as-node", "model", "--next", "END"]),
+    "no-message-among-some": (
+        "real",
+        ["chat-linear", "--values", '{"messages": ["hi", {"text": "hi"}]}', "--as-node", "model", "--next", "END"],
+    ),
     "old-format": ("legacy/py-0.1.19", ["chat", "--values", "{}", "--as-node", "bot"]),
     "of-javascript": ("js", ["js-chat", "--values", '{"n": 3}', "--as-node", "bot", "--next", "END"]),
     "functional": ("real", ["functional", "--values", '{"x": 3}', "--as-node", "flow"]),
