@@ -40,6 +40,7 @@ class Pace(NamedTuple):
         given: the writes that made it, in the library's order.
         grown: they made it out of its parent by a run, so they are evidence for reducers.
         doubt: why something else than the writes make may stand there; "" where nothing tells.
+        ordered: whether the order in which several tasks' writes are applied is recorded.
     """
 
     ref: Ref
@@ -49,6 +50,17 @@ class Pace(NamedTuple):
     given: Sequence[Given] = ()
     grown: bool = False
     doubt: str = ""
+    ordered: bool = True
+
+    @property
+    def by_task(self) -> list[dict[str, list[Any]]]:
+        """What each task wrote to each of the user's channels."""
+        tasks: dict[str, dict[str, list[Any]]] = {}
+        for one in self.given:
+            own = tasks.setdefault(one.task, {})
+            if self.counts(one):
+                own.setdefault(one.channel, []).append(one.value)
+        return list(tasks.values())
 
     @property
     def written(self) -> dict[str, list[Any]]:
@@ -104,7 +116,8 @@ class Walk:
         given = self._given(makers, ref, credited)
         doubt = doubt or _doubt(makers, ref, credited)
         self._parent, self._before = state, after
-        return Pace(ref, state, before, after, given, grown and before is not None, doubt)
+        ordered = all(write.row.task_path for write in credited or ())
+        return Pace(ref, state, before, after, given, grown and before is not None, doubt, ordered)
 
     def _is_next(self, state: State, credited: Sequence[TaskWrite]) -> bool:
         if any(write.channel == ERROR_SOURCE for write in credited):  # which writes count is for handlers to say

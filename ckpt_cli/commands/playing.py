@@ -8,9 +8,10 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history import ids
 from ckpt_cli.history.channels import TASKS
 from ckpt_cli.history.diff import differences
-from ckpt_cli.history.played import Judged, Reducers, Verdict, judged
+from ckpt_cli.history.played import Judged, Reducers, Verdict, in_another_order, judged
 from ckpt_cli.history.reducers import Reducer
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.past import sends_in
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.known import js_send
@@ -128,9 +129,22 @@ class Player:
             return Judged(Verdict.UNKNOWN, pace.doubt)
         is_input = pace.state is not None and pace.state.source == "input"
         found = judged(pace.before, pace.after, {} if is_input else pace.written, self.reducers)
-        if found.verdict is Verdict.AGREES or not pace.doubt:
+        if found.verdict is Verdict.AGREES:
             return found
-        return found._replace(verdict=Verdict.UNKNOWN, why=pace.doubt)
+        doubt = pace.doubt or (self._late_doubt(pace) if found.verdict is Verdict.DIFFERS else "")
+        return found._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else found
+
+    def _late_doubt(self, pace: Pace) -> str:
+        """What is looked for only where a state isn't what the writes make."""
+        tasks, parent_id = pace.by_task, pace.state.parent_id if pace.state else None
+        sent = sends_in(self._reader.state(pace.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
+        if len(tasks) < sent:
+            return f"of {sent} tasks that were sent, {sent - len(tasks)} left no writes"
+        if pace.ordered or len(tasks) < 2 or pace.before is None or pace.after is None:
+            return ""
+        if in_another_order(pace.before, pace.after, tasks, self.reducers):
+            return "the order in which the tasks' writes were applied isn't recorded"
+        return ""
 
     def _tasks(self, pace: Pace) -> list[PlayedTask]:
         source = pace.state.source if pace.state else ""

@@ -7,6 +7,7 @@ Writes stored with checkpoint N, folded by the channels' reducers, give its firs
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import permutations
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.channels import unwrapped, user_channels
@@ -19,6 +20,7 @@ from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
 _SPANS = 4  # stretches of a delta channel's history that its reducer is learned from
+_ORDERED = 5  # tasks of a step whose writes are tried in every order
 
 
 class Verdict(StrEnum):
@@ -114,6 +116,25 @@ def judged(
     unread = any(_unreadable(held.get(channel)) for channel in otherwise for held in (before, after, written))
     unproven = any(not reducers.of(channel) for channel in otherwise if channel in written)
     return Judged(Verdict.UNKNOWN if unread or unproven else Verdict.DIFFERS, why, list(otherwise))
+
+
+def in_another_order(
+    before: Mapping[str, Any], after: Mapping[str, Any], tasks: Sequence[Mapping[str, list[Any]]], reducers: Reducers
+) -> bool:
+    """Whether tasks' writes make what was recorded if they are applied in some order; of many tasks it may be so.
+
+    langgraph 0.1 and 0.2 took tasks as the graph names its nodes (``pregel/algo.py: apply_writes``), and nothing
+    records that; later versions sort them by path.
+    """
+    if len(tasks) > _ORDERED:
+        return True
+    for order in permutations(tasks):
+        written: dict[str, list[Any]] = {}
+        for channel, values in (pair for task in order for pair in task.items()):
+            written.setdefault(channel, []).extend(values)
+        if judged(before, after, written, reducers).verdict is Verdict.AGREES:
+            return True
+    return False
 
 
 def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:

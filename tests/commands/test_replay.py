@@ -92,6 +92,40 @@ def test_what_libraries_recorded_is_what_the_writes_make(name: str, database: Da
     assert found["agrees"] > 20 * found.get("unknown", 0)
 
 
+OLD: dict[str, tuple[str, str]] = {
+    "legacy/py-0.1.19": ("err-retried", "the order in which the tasks' writes were applied isn't recorded"),
+    "legacy/py-0.2.3": ("err-retried", "the order in which the tasks' writes were applied isn't recorded"),
+    "legacy/py-upgraded": ("up-send", "of 3 tasks that were sent, 1 left no writes"),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_what_old_libraries_left_unrecorded_is_said_and_not_held_against_a_step(name: str, database: Database) -> None:
+    """Tasks were once applied in the graph's own order, and not every task's writes were kept: then nobody can know."""
+    thread, why = OLD[name]
+    told = [(step.verdict, step.why) for step in at(database(name), replay, thread, to="@").steps]
+    assert ("unknown", why) in told
+    assert "differs" not in {verdict for verdict, _ in told}
+
+
+def test_no_order_of_writes_excuses_an_altered_state(database: Database) -> None:
+    """Where the order isn't recorded, what no order makes is still told."""
+    path = database("legacy/py-0.2.3")
+    with closing(sqlite3.connect(path)) as connection:
+        [(step, body)] = connection.execute(
+            "SELECT checkpoint_id, checkpoint FROM checkpoints"
+            " WHERE thread_id = 'err-retried' ORDER BY checkpoint_id DESC LIMIT 1 OFFSET 1"
+        )
+        assert b'"fixed"' in body
+        connection.execute(
+            "UPDATE checkpoints SET checkpoint = ? WHERE checkpoint_id = ?",
+            (body.replace(b'"fixed"', b'"mixed"'), step),
+        )
+        connection.commit()
+    steps = {s.checkpoint_id: s.verdict for s in at(path, replay, "err-retried", to="@").steps}
+    assert steps[step] == "differs"
+
+
 def test_a_state_that_somebody_altered_is_found(tmp_path: Path) -> None:
     """A value that no write made is told at its step and nowhere else, with the channel and the reducer."""
     path, thread = tmp_path / "forged.sqlite", "t"
