@@ -23,4 +23,4 @@ def test_the_example_is_of_its_kind(kind: str) -> None:
     found = kinds.SCHEMES[SCHEMES[kind]]
     assert found.module == kind
     (row,) = re.findall(rf"^\| `{kind}` \| .*://.*$", README, re.MULTILINE)
-    assert f"`ckpt-cli[{found.extra}]`" in row
+    assert f"`langgraph-ckpt[{found.extra}]`" in row

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "README.md"
 README = PAGE.read_text("utf-8")
 
-INSTALLS = ("pip install . && ckpt demo", "pip install -e '.[test]' && pytest")
+INSTALLS = ("pip install . && ckpt demo", "pip install -e '.[test]' && pytest -n auto")
 """What cannot be run inside the tests; `.ci/run` runs both from a clean clone."""
 
 COLUMNS = 100

@@ -72,7 +72,7 @@ def open_url(scheme: str, url: str, shown: str) -> Saver:
         if (error.name or "").partition(".")[0] not in kind.drivers:
             raise
         what = f"{shown}: the driver {error.name} isn't installed"
-        raise MissingExtra(what, hint=f"pip install 'ckpt-cli[{kind.extra}]'") from error
+        raise MissingExtra(what, hint=f"pip install 'langgraph-ckpt[{kind.extra}]'") from error
 
 
 def open_special(path: Path) -> Saver | None:

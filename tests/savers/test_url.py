@@ -95,7 +95,7 @@ def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
     error = refusal("postgresql://u:secret@h/db")
     assert isinstance(error, MissingExtra)
     assert "secret" not in error.message
-    assert "ckpt-cli[postgres]" in error.hint
+    assert "langgraph-ckpt[postgres]" in error.hint
 
 
 def test_name_from_the_config_file(here: Path, config: Callable[[str], None]) -> None:

@@ -46,7 +46,7 @@ def _open(target: "Named", folders: list[Path]) -> Saver:
         if (error.name or "").partition(".")[0] not in ("langgraph", "langchain_core"):
             raise
         what = f"{target}: LangGraph isn't installed here ({error.name})"
-        raise MissingExtra(what, hint="pip install 'ckpt-cli[langgraph]'") from error
+        raise MissingExtra(what, hint="pip install 'langgraph-ckpt[langgraph]'") from error
     from ckpt_cli.savers.custom.entering import entered
 
     return CustomSaver(entered(target, folders), target)
