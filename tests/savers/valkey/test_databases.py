@@ -62,7 +62,8 @@ def test_every_write(loaded: tuple[Reader, Keys]) -> None:
     told = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
     stored = {key: writes for key, writes in told.items() if key.replace("writes", "checkpoint", 1) in strings}
     assert len(told) - len(stored) == 1  # of a checkpoint that couldn't be saved
-    found = [write for t in reader.saver.threads() for write in reader.saver.writes(t.thread_id)]
+    order = {thread.thread_id: at for at, thread in enumerate(reader.saver.threads())}
+    found = [write for thread_id in order for write in reader.saver.writes(thread_id)]
     assert len(found) == sum(map(len, stored.values())) == reader.saver.totals().writes
     for write in found:
         listed = stored[f"writes:{{{write.thread_id}}}:{write.ns}:{write.checkpoint_id}"]
@@ -70,9 +71,7 @@ def test_every_write(loaded: tuple[Reader, Keys]) -> None:
         assert write.payload is not None
         payload = (one["channel"], one["type"], b64decode(one["value"]))
         assert (write.channel, write.payload.tag, write.payload.data) == payload
-    assert found == sorted(
-        found, key=lambda w: ([t.thread_id for t in reader.saver.threads()].index(w.thread_id), w.ref, w.order)
-    )
+    assert found == sorted(found, key=lambda write: (order[write.thread_id], write.ref, write.order))
 
 
 def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> None:
