@@ -28,6 +28,8 @@ class Encode(Protocol):
 
 
 _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
+_VERSIONS = frozenset({int, str, float})
+_TEXT = frozenset({str})
 
 
 def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
@@ -66,7 +68,10 @@ def _damage(body: Mapping[str, Any]) -> str:
 
 
 def _versions(value: Any) -> dict[str, Version]:
-    return {channel: version for channel, version in named(value).items() if isinstance(version, int | str | float)}
+    told = named(value)
+    if _VERSIONS.issuperset(map(type, told.values())):
+        return told
+    return {channel: version for channel, version in told.items() if isinstance(version, int | str | float)}
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:
@@ -188,4 +193,6 @@ def named(value: Any) -> dict[str, Any]:
         value = value.state.get("items") if isinstance(value.state, dict) else None
     if not isinstance(value, dict):
         return {}
+    if _TEXT.issuperset(map(type, value)):
+        return {**value}
     return {key if isinstance(key, str) else text(key) or str(key): item for key, item in value.items()}

@@ -17,7 +17,9 @@ from ckpt_cli.history.reducers import (
     agree,
     as_message,
     explains,
+    folds_to,
 )
+from ckpt_cli.values.known import overwrite
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
@@ -53,9 +55,9 @@ class Tally:
         """Take in one more step."""
         if step.writes:
             self.steps += 1
+            one = explains if any(overwrite(write) is not None for write in step.writes) else folds_to
             for place, reducer in enumerate(REDUCERS):
-                fits = self._merging.explains(step) if reducer is MESSAGES else explains(reducer, step)
-                self._explained[place] += fits
+                self._explained[place] += self._merging.explains(step) if reducer is MESSAGES else one(reducer, step)
         elif step.before is not ABSENT and step.before != []:
             if step.after is ABSENT or step.after == []:
                 self.faded = True
@@ -95,6 +97,8 @@ class Merging:
 
     def explains(self, step: Step) -> bool:
         """As `reducers.explains` with `MESSAGES`."""
+        if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
+            return False
         before = [] if step.before is ABSENT else step.before
         if not self._holds(before) and not self._know(before):
             return explains(MESSAGES, step)
@@ -113,8 +117,10 @@ class Merging:
         if type(before) is not list or any(one is None or one.role == "remove" for one in told):
             return False
         ids = [one.id for one in told if one is not None and one.id]
+        if len(set(ids)) < len(ids):
+            return False
         self._held, self._ids = before, set(ids)
-        return len(ids) == len(self._ids)
+        return True
 
     def _added(self, before: list[Any], step: Step) -> set[str] | None:
         """The ids of what was put behind all that stays; None where something else was done."""

@@ -38,6 +38,8 @@ class Reducer:
     fold: Callable[[Any, Sequence[Any]], Any]
     fades: bool = False
     """Whether a step without writes empties the channel."""
+    makes: frozenset[type] | None = None
+    """The only types that `fold` gives; None where it may be any."""
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
         """The value after one step: an ``Overwrite`` among its writes is all that counts (``channels/binop.py``)."""
@@ -186,16 +188,17 @@ def as_message(value: Any) -> Message | None:
 
 _SETS = frozenset({"builtins.set", "builtins.frozenset"})
 
+_LIST = frozenset({list})
 LAST = Reducer("last value", _last)
-MESSAGES = Reducer("message merge", _merge_messages)
-APPEND = Reducer("append", _append)
-COLLECT = Reducer("collect", _collect)
-UNION = Reducer("dict union", _union)
-SETS = Reducer("set union", _join_sets)
-GATHER = Reducer("accumulating topic", _gather)
+MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
+APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))
+COLLECT = Reducer("collect", _collect, makes=_LIST)
+UNION = Reducer("dict union", _union, makes=frozenset({dict}))
+SETS = Reducer("set union", _join_sets, makes=frozenset({Node}))
+GATHER = Reducer("accumulating topic", _gather, makes=_LIST)
 ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
 EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
-TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True)
+TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
 REDUCERS = (LAST, MESSAGES, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All that are tried, the most telling first: what explains a history before another also does."""
@@ -222,6 +225,16 @@ def explains(reducer: Reducer, step: Step, *, replayed: bool = False) -> bool:
     except Unfit:
         return False
     return agree(made, step.after)
+
+
+def folds_to(reducer: Reducer, step: Step) -> bool:
+    """As `explains` for one step none of whose writes is an ``Overwrite``."""
+    if reducer.makes is not None and type(step.after) not in reducer.makes:
+        return False
+    try:
+        return agree(reducer.fold(step.before, step.writes), step.after)
+    except Unfit:
+        return False
 
 
 def agree(made: Any, recorded: Any) -> bool:

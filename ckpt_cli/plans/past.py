@@ -1,7 +1,7 @@
 """What a graph did before, learned in one pass over what is recorded: reducers, branches, who waits to the end."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -36,6 +36,8 @@ from ckpt_cli.values.state import State, TaskWrite
 Route = tuple[tuple[str, str], ...]
 """Where a task sent the run: its writes to the graph's own channels, each with what it wrote or whom a Send calls."""
 
+_UNTAKEN = CONTROL_WRITES | {RETURN}
+_AT_ONCE = 50  # checkpoints whose writes are read together
 _OTHER_THREADS = 20  # looked at where a thread is too young
 
 
@@ -79,10 +81,10 @@ class Past:
         by_channel: dict[str, list[Any]] = {}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
         for node, write in writes:
-            if write.channel not in CONTROL_WRITES | {RETURN}:
+            if write.channel not in _UNTAKEN:
                 route = by_task.setdefault(write.task_id, (node, []))[1]
                 by_channel.setdefault(write.channel, []).append(write)
-                if write.channel not in (NO_WRITES, RETURN) and is_control(write.channel, parent):
+                if write.channel != NO_WRITES and is_control(write.channel, parent):
                     route.append(_way(write))
         for node, route in by_task.values():
             if node is not None:
@@ -117,28 +119,35 @@ def _way(write: TaskWrite) -> tuple[str, str]:
 
 def past(reader: Reader, thread_id: str, ns: str) -> Past:
     """What one namespace of a thread tells."""
-    found, size = Past(), reader.saver.page
-    refs = [Ref(thread_id, ns, checkpoint_id) for checkpoint_id in reader.lineage(thread_id, ns).rows]
-    for at, ref in enumerate(refs):
-        if at % size == 0:
-            reader.saver.expect(refs[at : at + size])
-        with suppress(PayloadCorrupt):
-            _look_at(reader, found, ref)
+    found, size = Past(), max(reader.saver.page, _AT_ONCE)
+    ids, stored = list(reader.lineage(thread_id, ns).rows), dict[str, list[TaskWrite]]()
+    for at in range(0, len(ids), size):
+        page = ids[at : at + size]
+        reader.saver.expect([Ref(thread_id, ns, checkpoint_id) for checkpoint_id in page])
+        read = reader.writes_by_checkpoint(thread_id, ns, page)
+        before = {i: stored[i] for i in ids[max(0, at - size) : at]}
+        stored = {**before, **{i: read.get(i, []) for i in page}}
+        for checkpoint_id in page:
+            with suppress(PayloadCorrupt):
+                _look_at(reader, found, Ref(thread_id, ns, checkpoint_id), stored)
     return found
 
 
-def _look_at(reader: Reader, found: Past, ref: Ref) -> None:
+def _look_at(reader: Reader, found: Past, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
     found.look(child := reader.state(ref))
     if child.source == "loop" and child.parent_id is not None and Around(reader, ref).grown(child):
         parent = reader.state(Ref(ref.thread_id, ref.ns, child.parent_id))
-        written = acted(reader, parent.ref)
+        written = acted(reader, parent.ref, stored.get(child.parent_id))
         if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
             found.learn(parent, child, written)
 
 
-def acted(reader: Reader, ref: Ref) -> list[tuple[str | None, TaskWrite]]:
-    """The writes of a checkpoint's own tasks in the order the library applies them, each with its node."""
-    stored = reader.writes(ref)
+def acted(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:
+    """The writes of a checkpoint's own tasks in the order the library applies them, each with its node.
+
+    `stored` are all that are stored on it, where they have been read.
+    """
+    stored = reader.writes(ref) if stored is None else stored
     by_path = [(pulled(write.row.task_path), write) for write in stored]
     if all(node is not None for node, _ in by_path):
         return list(by_path)

@@ -2,11 +2,23 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ckpt_cli.history.learning import Merging, Tally
-from ckpt_cli.history.reducers import ABSENT, APPEND, LAST, MESSAGES, REDUCERS, REMOVE_ALL, Step, Unfit, explains
+from ckpt_cli.history.reducers import (
+    ABSENT,
+    APPEND,
+    LAST,
+    MESSAGES,
+    REDUCERS,
+    REMOVE_ALL,
+    Reducer,
+    Step,
+    Unfit,
+    evidence,
+    explains,
+)
 from tests.history.recorded import message
 
 IDS = st.sampled_from(["1", "2", "3", None])
@@ -29,6 +41,7 @@ def after(before: Any, writes: list[Any]) -> Any:
 
 
 @settings(max_examples=300, deadline=None)
+@example([([message("a", "1")], "doubled"), ([[{"__overwrite__": []}]], "kept"), ([[]], "doubled")])
 @given(
     st.lists(
         st.tuples(st.lists(WRITE, min_size=1, max_size=2), st.sampled_from(["kept", "cut", "doubled"])), max_size=6
@@ -44,6 +57,39 @@ def test_a_growing_conversation_is_judged_as_each_step_alone(line: list[tuple[li
         step = Step(before, writes, now)
         assert merging.explains(step) == explains(MESSAGES, step)
         before = now
+
+
+PLAIN = st.sampled_from([ABSENT, 0, 1, True, 1.0, "", "a", "aa", [], [1], [1, 1], ["a"], {}, {"a": 1}, {"b": [1]}])
+HELD = PLAIN | st.lists(SAID, max_size=2)
+WRITTEN = HELD.filter(lambda value: value is not ABSENT) | st.sampled_from(
+    [{"__overwrite__": [1]}, {"__overwrite__": "a"}, {"__overwrite__": None}]
+)
+
+
+def made(reducer: Reducer, step: Step) -> Any:
+    """What a reducer makes of a step; what was recorded where it can't."""
+    try:
+        return reducer.step(step.before, step.writes)
+    except Unfit:
+        return step.after
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(HELD, st.lists(WRITTEN, min_size=1, max_size=2), HELD, st.sampled_from([None, *REDUCERS])), max_size=4
+    )
+)
+def test_each_reducer_explains_as_many_steps_as_one_by_one(told: list[tuple[Any, list[Any], Any, Any]]) -> None:
+    """What a tally passes over, because a reducer never makes such a value, that reducer doesn't explain."""
+    tally, steps = Tally(), [Step(before, writes, after) for before, writes, after, _ in told]
+    steps = [
+        step if one[3] is None else Step(step.before, step.writes, made(one[3], step))
+        for step, one in zip(steps, told, strict=True)
+    ]
+    for step in steps:
+        tally.add(step)
+    assert tally._explained == [one.explained for one in evidence(steps)]
 
 
 def test_the_likeliest_reducer_is_told_where_one_step_speaks_against_it() -> None:
