@@ -60,9 +60,10 @@ def _damage(body: Mapping[str, Any]) -> str:
     """The first problem outside the channels; down to a node's versions it goes three dicts deep."""
     layer = [value for key, value in body.items() if key != "channel_values"]
     for _ in range(3):
-        broken = next((part for part in layer if type(part) is Node and part.form is Form.BROKEN), None)
-        if broken is not None:
-            return str(broken.problem)
+        if Node in map(type, layer):
+            broken = next((part for part in layer if type(part) is Node and part.form is Form.BROKEN), None)
+            if broken is not None:
+                return str(broken.problem)
         layer = [part for value in layer if type(value) is dict for part in value.values()]
     return ""
 

@@ -7,7 +7,6 @@ import typer
 
 from ckpt_cli.commands.completing import complete_revision
 from ckpt_cli.commands.options import Ns, Thread
-from ckpt_cli.commands.playing import play
 from ckpt_cli.commands.update import reducer_of
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.channels import CONTROL_WRITES, END, is_control
@@ -79,6 +78,8 @@ def replay(
             raise UsageError(
                 "--to only looks at what was recorded", hint="--commit keeps what is pending: leave --to out"
             )
+        from ckpt_cli.commands.playing import play
+
         return play(session, thread, rev, to, ns, said)
     at = "@" if rev is None else rev
     if not commit:
