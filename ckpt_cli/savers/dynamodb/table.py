@@ -7,10 +7,11 @@ from botocore import exceptions as aws  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.session import Session  # type: ignore[import-untyped]
 
-from ckpt_cli.errors import DatabaseUnreachable, UsageError
+from ckpt_cli.errors import UsageError
 from ckpt_cli.savers.dynamodb.address import Address
 from ckpt_cli.savers.dynamodb.items import Item, Name, Stored, key, keys, text
 from ckpt_cli.savers.dynamodb.telling import code, explained, is_lost
+from ckpt_cli.savers.faults import no_checkpoints
 
 T = TypeVar("T")
 
@@ -138,8 +139,8 @@ class Table:
             return {}
         named = {one["KeyType"]: one["AttributeName"] for one in told["KeySchema"]}
         if named != {"HASH": "PK", "RANGE": "SK"}:
-            raise DatabaseUnreachable(
-                f"{self.address.location}: the table isn't one of LangGraph's saver (no PK and SK)"
+            raise no_checkpoints(
+                self.address.location, f"LangGraph's table has the keys PK and SK, not {sorted(named.values())}"
             )
         return told
 

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from botocore import exceptions as aws  # type: ignore[import-untyped]
 
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
+from ckpt_cli.savers import faults
 
 _CREDENTIALS = (
     "UnrecognizedClientException",
@@ -31,7 +32,7 @@ def explained(location: str, *, writing: bool = False) -> Iterator[None]:
     except aws.ClientError as error:
         raise _service_said(location, error, writing) from error
     except aws.BotoCoreError as error:
-        raise _client_said(location, error) from error
+        raise _client_said(location, error, writing) from error
 
 
 def code(error: aws.ClientError) -> str:
@@ -53,20 +54,20 @@ def _service_said(location: str, error: aws.ClientError, writing: bool) -> CkptE
         return DatabaseUnreachable(f"{location}: AWS refused the credentials ({said})", hint=hint)
     if said in _DENIED:
         if writing:
-            return Refused(f"{location}: these credentials may not write here; nothing was written")
+            return faults.may_not_write(location, said)
         hint = "reading wants dynamodb:DescribeTable, Query, Scan, GetItem and BatchGetItem"
-        return DatabaseUnreachable(f"{location}: these credentials may not read here", hint=hint)
+        return faults.may_not_read(location, said, hint)
     if said == "ResourceNotFoundException":
         hint = "check the table's name, ?region= and the account of the credentials"
-        return DatabaseUnreachable(f"{location}: no such table", hint=hint)
+        return faults.no_database(location, "table", hint)
     if said in _BUSY:
         return DatabaseUnreachable(f"{location}: the table's capacity is used up", hint="try again later")
     if said in _CHANGED:
-        return Refused(f"{location}: somebody else wrote the same items; nothing was written", hint="try again")
-    return Failed(f"{location}: {_line(str(error.response.get('Error', {}).get('Message', said)))}")
+        return faults.busy(location)
+    return Failed(f"{location}: {faults.one_line(str(error.response.get('Error', {}).get('Message', said)))}")
 
 
-def _client_said(location: str, error: aws.BotoCoreError) -> CkptError:
+def _client_said(location: str, error: aws.BotoCoreError, writing: bool) -> CkptError:
     if isinstance(error, aws.NoRegionError):
         return DatabaseUnreachable(f"{location}: no region", hint="?region=eu-west-1, or AWS_REGION, or a profile's")
     if isinstance(error, aws.ProfileNotFound):
@@ -74,16 +75,24 @@ def _client_said(location: str, error: aws.BotoCoreError) -> CkptError:
     if isinstance(error, aws.NoCredentialsError | aws.PartialCredentialsError | aws.CredentialRetrievalError):
         hint = "?profile=NAME, AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         return DatabaseUnreachable(f"{location}: no AWS credentials", hint=hint)
-    if isinstance(error, aws.ReadTimeoutError):
-        return DatabaseUnreachable(f"{location}: no answer in time", hint="try again")
     if isinstance(error, aws.HTTPClientError | aws.ConnectionError):
-        hint = "check ?region= and ?endpoint_url=; ?connect_timeout=SECONDS waits longer"
-        return DatabaseUnreachable(f"{location}: the service can't be reached", hint=hint)
+        return _not_connected(location, error, writing)
     kind = type(error).__name__  # its text may hold the endpoint with credentials
     return DatabaseUnreachable(
         f"{location}: the AWS client gave up ({kind})", hint="check profile, region and endpoint"
     )
 
 
-def _line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]
+def _not_connected(location: str, error: aws.BotoCoreError, writing: bool) -> CkptError:
+    if writing:
+        return faults.lost_writing(location)
+    if isinstance(error, aws.ReadTimeoutError):
+        return faults.too_slow(location)
+    if is_lost(error):
+        return faults.lost(location)
+    if isinstance(error, aws.ConnectTimeoutError):
+        return faults.no_answer(location, faults.TIMED_OUT)
+    text = str(error.kwargs.get("error", "")).lower()
+    known = {"refused": faults.REFUSED, "resolve": faults.UNKNOWN_HOST, "name or service": faults.UNKNOWN_HOST}
+    known |= {"ssl": faults.TLS, "certificate": faults.TLS}
+    return faults.no_answer(location, next((said for word, said in known.items() if word in text), faults.REFUSED))

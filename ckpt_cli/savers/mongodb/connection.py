@@ -11,7 +11,8 @@ from pymongo import MongoClient, errors
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
+from ckpt_cli.errors import DatabaseUnreachable, UsageError
+from ckpt_cli.savers import faults
 from ckpt_cli.savers.mongodb.address import PAIRS, Address
 from ckpt_cli.savers.mongodb.telling import explained, is_lost
 
@@ -71,9 +72,8 @@ class Connection:
             if collection in listed:
                 self.address = self.address._replace(collection=collection, writes=writes)
                 return sorted(listed), self.address
-        what = f"{self.address.location}: no collection {wanted[0][0]!r} of LangGraph's in it"
         hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"
-        raise DatabaseUnreachable(what, hint=hint)
+        raise faults.no_checkpoints(self.address.location, f"it has no collection {wanted[0][0]!r}: {hint}")
 
     def find(
         self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
@@ -159,12 +159,11 @@ class Connection:
     def _may_write(self) -> None:
         """Ask before anything is planned; the server itself has the last word."""
         if not (self.hello.get("isWritablePrimary") or self.hello.get("ismaster") or self.is_cluster):
-            raise Refused(f"{self.address.location}: this server takes no writes; nothing was written")
+            raise faults.read_only(self.address.location, "it is a secondary")
         told = self._client.admin.command("connectionStatus", showPrivileges=True)["authInfo"]
         if told.get("authenticatedUsers") and not _allowed(self.address, told.get("authenticatedUserPrivileges", [])):
             user = told["authenticatedUsers"][0].get("user", "")
-            hint = "name a user with the role readWrite"
-            raise Refused(f"{self.address.location}: user {user!r} may only read; nothing was written", hint=hint)
+            raise faults.may_not_write(self.address.location, f"{user!r} lacks the role readWrite")
 
 
 def _client(address: Address) -> MongoClient[Document]:

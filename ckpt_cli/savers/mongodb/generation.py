@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.mongodb.connection import Connection
 
 
@@ -35,8 +35,9 @@ def generation(connection: Connection, found: list[str]) -> Generation:
     last = next(connection.find(address.collection, {}, columns, {"_id": -1}, 1), None)
     written = next(connection.find(address.writes, {}, ("task_path", "idx"), {"_id": -1}, 1), None)
     if last is not None and "checkpoint_id" not in last:
-        hint = "?collection= names another"
-        raise DatabaseUnreachable(f"{address.location}: {address.collection!r} holds no checkpoints", hint=hint)
+        raise no_checkpoints(
+            address.location, f"{address.collection!r} holds something else; ?collection= names another"
+        )
     task_paths = written is None or "task_path" in written
     facts = {"collections": f"{address.collection}, {address.writes}"}
     if others := [name for name in found if name not in (address.collection, address.writes)]:

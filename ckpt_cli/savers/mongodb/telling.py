@@ -9,7 +9,8 @@ from typing import Any
 
 from pymongo import errors
 
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import CkptError, Failed
+from ckpt_cli.savers import faults
 
 AUTHENTICATION = (18, 8000)
 UNAUTHORIZED = 13
@@ -41,14 +42,12 @@ def _told(location: str, error: errors.PyMongoError, writing: bool) -> CkptError
     if isinstance(error, errors.OperationFailure):
         return _server_said(location, error, writing)
     if isinstance(error, errors.ServerSelectionTimeoutError):
-        hint = "is it running, and are host and port right? ?connect_timeout=SECONDS waits longer"
-        return DatabaseUnreachable(f"{location}: no server answers ({_reason(error)})", hint=hint)
+        return faults.lost_writing(location) if writing else faults.no_answer(location, _reason(error))
     if isinstance(error, errors.NetworkTimeout):
-        return DatabaseUnreachable(f"{location}: no answer in time", hint="?socketTimeoutMS= waits longer")
+        return faults.too_slow(location, "?socketTimeoutMS=MILLISECONDS waits longer")
     if isinstance(error, errors.ConnectionFailure):
-        told = "the connection was lost" + ("; `ckpt operations` tells what was written" if writing else "")
-        return DatabaseUnreachable(f"{location}: {told}", hint="run the command again")
-    return Failed(f"{location}: {_line(str(error))}")
+        return faults.lost_writing(location) if writing else faults.lost(location)
+    return Failed(f"{location}: {faults.one_line(str(error))}")
 
 
 def _server_said(location: str, error: errors.OperationFailure, writing: bool) -> CkptError:
@@ -56,29 +55,23 @@ def _server_said(location: str, error: errors.OperationFailure, writing: bool) -
     first = next(iter(details.get("writeErrors", [])), details)  # the error itself would repeat what was written
     code = first.get("code", error.code)
     if code in AUTHENTICATION:
-        hint = "check user and password; ?authSource=NAME says which database knows the user"
-        return DatabaseUnreachable(f"{location}: the server refused user or password", hint=hint)
-    if code == UNAUTHORIZED or code in _NOT_WRITABLE:
-        why = "this user may not do that" if code == UNAUTHORIZED else "this server takes no writes"
-        if writing:
-            return Refused(f"{location}: {why}; nothing was written")
-        return DatabaseUnreachable(f"{location}: {why}", hint="name a user who may read this database")
+        return faults.not_let_in(location, "?authSource=NAME says which database knows the user")
+    if code == UNAUTHORIZED:
+        return faults.may_not_write(location) if writing else faults.may_not_read(location)
+    if code in _NOT_WRITABLE:
+        return faults.read_only(location) if writing else faults.no_answer(location, "no primary")
     if code in _CONFLICT:
-        return Refused(f"{location}: somebody else wrote the same documents; nothing was written", hint="try again")
+        return faults.busy(location)
     if code in _TIMED_OUT:
-        return DatabaseUnreachable(f"{location}: no answer in time", hint="try again when the server is less busy")
+        return faults.too_slow(location)
     if code in _SNAPSHOT_OLD:
         return Failed(f"{location}: this took longer than the server keeps the past", hint="ask for less at once")
-    what = "the disk of the server is full" if code == _FULL else _line(str(first.get("errmsg", "")))
+    what = "the disk of the server is full" if code == _FULL else faults.one_line(str(first.get("errmsg", "")))
     return Failed(f"{location}: {what}")
 
 
 def _reason(error: errors.ServerSelectionTimeoutError) -> str:
     text = str(error).lower()
-    known = {"refused": "connection refused", "name or service": "unknown host", "nodename": "unknown host"}
-    known |= {"no primary": "no primary", "ssl": "TLS failed", "timed out": "timed out", "no replica": "no such member"}
-    return next((said for word, said in known.items() if word in text), "timed out")
-
-
-def _line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]
+    known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "nodename": faults.UNKNOWN_HOST}
+    known |= {"no primary": "no primary", "ssl": faults.TLS, "timed out": faults.TIMED_OUT, "no replica": "no member"}
+    return next((said for word, said in known.items() if word in text), faults.TIMED_OUT)

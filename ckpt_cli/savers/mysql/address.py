@@ -34,19 +34,15 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The database by whatever user and options it was opened."""
-        return f"mysql://{self._place}"
+        """The database by whatever user and options it was opened; it may be shown."""
+        host = f"[{self.host}]" if ":" in self.host else self.host.lower()
+        socket = f"?unix_socket={self.socket}" if self.socket else ""
+        return f"mysql://{host}:{self.port}/{quote(self.database, safe='')}{socket}"
 
     @property
     def location(self) -> str:
-        """The database as it may be shown."""
-        return f"mysql://{quote(self.user, safe='')}@{self._place}" if self.user else self.identity
-
-    @property
-    def _place(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host.lower()
-        socket = f"?unix_socket={self.socket}" if self.socket else ""
-        return f"{host}:{self.port}/{quote(self.database, safe='')}{socket}"
+        """The same."""
+        return self.identity
 
 
 def parse(url: str) -> Address:

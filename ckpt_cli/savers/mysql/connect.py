@@ -16,9 +16,10 @@ import pymysql  # type: ignore[import-untyped]
 from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import CkptError
+from ckpt_cli.savers.faults import ConnectionLost
 from ckpt_cli.savers.mysql.address import Address
 from ckpt_cli.savers.mysql.dial import dial, is_mariadb
-from ckpt_cli.savers.mysql.faults import Lost, reading_fault, too_long, writing_fault
+from ckpt_cli.savers.mysql.faults import reading_fault, too_long, writing_fault
 from ckpt_cli.savers.mysql.stream import Row, Stream
 
 T = TypeVar("T")
@@ -95,7 +96,7 @@ class Connection:
             return look()
         try:
             return self._within(_SNAPSHOT, look)
-        except Lost:
+        except ConnectionLost:
             self.close()
         return self._within(_SNAPSHOT, look)
 
@@ -121,7 +122,7 @@ class Connection:
         """A connection that is there now: it may have been idle for long, and a write isn't tried twice."""
         try:
             self._run("DO 0")
-        except Lost:
+        except ConnectionLost:
             self.close()
             self._run("DO 0")
 

@@ -4,15 +4,18 @@ Error numbers are those of MySQL 8.0 (``share/messages_to_clients.txt``) and Mar
 driver's own begin at 2000 (PyMySQL 1.2, ``constants/CR.py``).
 """
 
-import re
+from socket import gaierror
 from ssl import SSLError
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.savers import faults
 from ckpt_cli.savers.mysql.address import Address
 
 _GONE = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
 """Shut down, killed, or the wire is cut; 0 is PyMySQL's word for a closed connection."""
 
+_WRONG_PASSWORD, _NO_DATABASE, _NO_TLS = 1045, 1049, 2026
+_CONNECTING = frozenset({_WRONG_PASSWORD, _NO_DATABASE, _NO_TLS, 2002, 2003})
 _TOO_LONG = frozenset({1317, 1969, 3024})
 _DENIED = frozenset({1044, 1142, 1143, 1227, 1370})
 _READ_ONLY = frozenset({1290, 1792, 1836, 3032})
@@ -31,37 +34,43 @@ _CLASH = "ids that differ in case, accents or trailing spaces may be one id to t
 _HINTS = {
     1040: "the server has no connection left; try again",
     1044: "this user may not open the database",
-    1045: "wrong user or password, or this user may not come from this host",
-    1049: "`mysql -e 'show databases'` lists what is there",
     1129: "the server blocks this host after too many failed connections: `mysqladmin flush-hosts`",
     1130: "the server takes no connections from this host",
     1698: "this user logs in through the server's own machine only, without a password",
-    2003: "is the server running there, and does it listen on that address?",
-    2026: "ssl_mode=preferred connects with or without TLS, ssl_ca=FILE names whom to trust",
 }
 
 
-class Lost(DatabaseUnreachable):
-    """The connection was cut while it was in use; a read can be done again on a new one."""
+_TLS = "ssl_mode=preferred connects with or without TLS, ssl_ca=FILE names whom to trust"
+_SYSTEM = ((ConnectionRefusedError, faults.REFUSED), (TimeoutError, faults.TIMED_OUT), (gaierror, faults.UNKNOWN_HOST))
 
 
 def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
     """Why a database can't be opened or read."""
     number, words = told(error)
-    if number in _GONE and "timed out" in words:
-        seconds = f"{address.statement_timeout} seconds, or {address.connect_timeout} while connecting"
-        return DatabaseUnreachable(
-            f"{address.location}: the server doesn't answer", hint=f"waited {seconds}; ?statement_timeout= sets it"
-        )
+    if number in _CONNECTING:
+        return _not_connected(address, number, error, words)
+    if number in _TOO_LONG or (number in _GONE and "timed out" in words):
+        hint = f"?statement_timeout=SECONDS waits longer than {address.statement_timeout}, ?connect_timeout= than"
+        return faults.too_slow(address.location, f"{hint} {address.connect_timeout} while connecting")
     if number in _GONE:
-        return Lost(f"{address.location}: the connection was lost", hint="did the server stop? try again")
-    if number in _TOO_LONG:
-        hint = f"?statement_timeout=SECONDS allows more than {address.statement_timeout}"
-        return DatabaseUnreachable(f"{address.location}: a statement took too long", hint=hint)
+        return faults.lost(address.location)
     if isinstance(error, RuntimeError):
         return DatabaseUnreachable(f"{address.location}: {words}", hint="pip install 'PyMySQL[rsa]', or use TLS")
-    hint = "ask for SELECT on the database" if number in _DENIED else ""
-    return DatabaseUnreachable(f"{address.location}: {words}", hint=_HINTS.get(number, hint))
+    if number in _DENIED:
+        return faults.may_not_read(address.location, words, "looking wants SELECT on LangGraph's tables")
+    return DatabaseUnreachable(f"{address.location}: {words}", hint=_HINTS.get(number, ""))
+
+
+def _not_connected(address: Address, number: int, error: Exception, words: str) -> DatabaseUnreachable:
+    if number == _WRONG_PASSWORD:
+        return faults.not_let_in(address.location, "or this user may not come from this host")
+    if number == _NO_DATABASE:
+        return faults.no_database(address.location)
+    if number == _NO_TLS:
+        return faults.no_answer(address.location, f"{faults.TLS}: {words}", hint=_TLS)
+    cause = getattr(error, "original_exception", None)
+    known = next((word for kind, word in _SYSTEM if isinstance(cause, kind)), words)
+    return faults.no_answer(address.location, known)
 
 
 def writing_fault(address: Address, error: Exception, relation: str = "") -> CkptError:
@@ -73,15 +82,15 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
     if number in _NO_FIT:
         return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({words}); nothing was written")
     if number in _DENIED:
-        return Refused(f"{place}: {words}; nothing was written", hint="this user may only read")
+        return faults.may_not_write(place, words)
     if number in _READ_ONLY:
-        return Refused(f"{place}: the server is read-only; nothing was written", hint="is it a replica?")
+        return faults.read_only(place, words)
     if number in _BUSY:
-        return Refused(f"{place}: somebody else is writing there; nothing was written", hint="try again")
+        return faults.busy(place)
     if number == 1153:
         return too_long(address)
     if number in _GONE:
-        return Failed(f"{place}: the connection was lost while writing", hint="`ckpt operations` tells what was done")
+        return faults.lost_writing(place)
     return Failed(f"{place}: {words}; nothing was written")
 
 
@@ -100,5 +109,5 @@ def told(error: Exception) -> tuple[int, str]:
     cause = getattr(error, "original_exception", None)
     if isinstance(cause, OSError):
         number = 2026 if isinstance(cause, SSLError) else number
-        words = f"can't connect: {(cause.strerror or str(cause)).partition(' (_ssl')[0]}"
-    return number, re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", words).strip()
+        words = (cause.strerror or str(cause)).partition(" (_ssl")[0]
+    return number, faults.one_line(words)

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
 from ckpt_cli.savers.contract import About, Form, Totals
+from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse
 from ckpt_cli.savers.mysql.connect import Connection
 from ckpt_cli.savers.mysql.engine import MySQLEngine
@@ -65,7 +66,7 @@ class MySQLSaver(SqlSaver):
         if schema.others:
             facts["other tables"] = ", ".join(schema.others)
         if schema.is_newer:
-            facts["warning"] = f"schema {schema.layout.version} is newer than {schema.newest}, the last that is known"
+            facts["warning"] = f"{newer(schema.layout.version, schema.newest)}: look, don't change"
         letter = "G" if schema.layout.shallow else "F"
         return About("MySQL", connection.address.location, schema.generation, letter, facts, size(connection.query))
 
@@ -111,7 +112,7 @@ def _head_id(thread: Thread) -> str:
 
 def _unwritable(schema: Schema) -> str:
     if schema.is_newer:
-        return f"its schema {schema.layout.version} is newer than {schema.newest}, the last that is known"
+        return newer(schema.layout.version, schema.newest)
     if schema.computed:
         return "its server computes the hash of namespaces (schema 15 to 18)"
     return ""

@@ -8,7 +8,7 @@ with 18.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
 
 NEWEST, NEWEST_SHALLOW = 21, 10
@@ -96,9 +96,9 @@ def detect(location: str, query: Query) -> Schema:
         collations[str(table), str(name)] = _text(collation)
         computed = computed or (name == HASH and "GENERATED" in _text(extra).upper())
     names = [_text(name) for (name,) in query(_NAMES)]
-    if lost := missing(columns):
+    if missing(columns):
         seen = f"its tables: {', '.join(names)}" if names else "it has no tables that this user may see"
-        raise DatabaseUnreachable(f"{location} holds no LangGraph checkpoints (no {lost[0]})", hint=seen)
+        raise no_checkpoints(location, seen)
     version = _version(query) if MIGRATIONS in names else None
     others = tuple(name for name in names if name not in (*TABLES, MIGRATIONS))
     return Schema(layout_of(columns, version), collations, computed, others)

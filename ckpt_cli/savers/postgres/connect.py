@@ -15,8 +15,9 @@ from psycopg.pq import TransactionStatus
 
 from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
+from ckpt_cli.savers.faults import ConnectionLost
 from ckpt_cli.savers.postgres.address import Address
-from ckpt_cli.savers.postgres.faults import ConnectionLost, no_connection, unread, unwritten
+from ckpt_cli.savers.postgres.faults import no_connection, unread, unwritten
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

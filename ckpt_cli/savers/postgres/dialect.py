@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from ckpt_cli.errors import Refused
 from ckpt_cli.model import Scalar
+from ckpt_cli.savers import faults
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.postgres.faults import WANTED
 from ckpt_cli.savers.postgres.schema import Found, quoted
@@ -44,9 +44,10 @@ class PostgresEngine(Engine):
 
         def permitted() -> T:
             ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._found.names()], _RIGHTS])
-            if read_only or lacking:
-                why = "it is read-only" if read_only else f"no right to {lacking[0]}"
-                raise Refused(f"{self._link.place.location} can't be written: {why}; nothing was written", hint=WANTED)
+            if read_only:
+                raise faults.read_only(self._link.place.location, "its transactions are read-only")
+            if lacking:
+                raise faults.may_not_write(self._link.place.location, f"no right to {lacking[0]}", WANTED)
             return work()
 
         return self._link.transaction(self._found.names()[0], permitted)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from ckpt_cli.savers.contract import About, Form
+from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.postgres.dialect import PostgresEngine
@@ -36,8 +37,8 @@ class PostgresSaver(SqlSaver):
     def __init__(self, link: Link, found: Found) -> None:
         version = found.layout.version
         self._newest = NEWEST_SHALLOW if found.layout.shallow else NEWEST
-        newer = version is not None and version > self._newest
-        self._warning = f"its tables are newer (migration {version}) than ckpt knows ({self._newest})" if newer else ""
+        is_newer = version is not None and version > self._newest
+        self._warning = newer(version, self._newest) if is_newer else ""
         super().__init__(PostgresEngine(link, found), found.layout, self._warning)
         self._link = link
         self._found = found
@@ -47,7 +48,7 @@ class PostgresSaver(SqlSaver):
         found, schema = self._found, self._found.schemas[CHECKPOINTS]
         ((size,),) = self._engine.query(SIZE, [[*found.names()]])
         others = [name for (name,) in self._engine.query(OTHERS, [schema, [*TABLES, MIGRATIONS]])]
-        facts = {"server": found.server, "schema": schema, "collation": found.collation}
+        facts = {"server": found.server, "tables in": schema, "collation": found.collation}
         if found.layout.version is not None:
             facts["migration"] = f"{found.layout.version} of {self._newest}"
         if others:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
 
@@ -100,9 +101,8 @@ def look(link: Link) -> Found:
 def _no_checkpoints(link: Link, lost: list[str]) -> DatabaseUnreachable:
     location = link.place.location
     if CHECKPOINTS in lost or len(lost) > 1:
-        hint = _what_else(link)
-        return DatabaseUnreachable(f"{location} holds no LangGraph checkpoints", hint=hint)
-    return DatabaseUnreachable(f"{location}: {lost[0]} is missing, so these aren't LangGraph's tables")
+        return no_checkpoints(location, _what_else(link))
+    return no_checkpoints(location, f"LangGraph's tables have a {lost[0]}, these don't")
 
 
 def _what_else(link: Link) -> str:

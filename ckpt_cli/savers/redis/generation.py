@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ckpt_cli.errors import DatabaseUnreachable
+from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.index import Index
 from ckpt_cli.savers.redis.keys import Keys
@@ -66,7 +66,7 @@ def generation(connection: Connection, keys: Keys, index: Index | None) -> Gener
     documents = [told for told in _documents(connection, found) if any(told.values())]
     if not documents and index is None and not _has_index(connection, keys):
         hint = "the URL's path is the number of the database, ?checkpoint_prefix= how its keys begin"
-        raise DatabaseUnreachable(f"{connection.address.location}: no checkpoints of LangGraph's in it", hint=hint)
+        raise no_checkpoints(connection.address.location, hint)
     shallow = bool(documents) and not any(told["$.parent_checkpoint_id"] for told in documents)
     misnamed = any(not told["$.checkpoint_ts"] for told in documents)
     facts = {} if (connection.is_cluster or index is not None) else {"note": "each command scans the database's keys"}

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
-from ckpt_cli.errors import NotSupported, Refused
+from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
+from ckpt_cli.savers.faults import read_only
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
@@ -247,7 +248,7 @@ class RedisSaver(Saver):
         """Ask by deleting what isn't there, before anything is planned."""
         nothing = self._keys.checkpoint(Ref("ckpt: may this user write?", "", "no"))
         if self._connection.is_replica:
-            raise Refused(f"{self._connection.address.location}: a replica takes no writes; nothing was written")
+            raise read_only(self._connection.address.location, "it is a replica")
         with explained(self._connection.address.location, writing=True):
             for command in (("JSON.DEL", nothing), ("DEL", nothing)):
                 self._connection.execute(*command)

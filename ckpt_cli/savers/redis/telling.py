@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from redis import exceptions
 
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
+from ckpt_cli.savers import faults
 
 _LOCKED_OUT = ("wrongpass", "noauth", "invalid password", "invalid username", "without any password", "auth called")
 _READONLY = ("READONLY", "MISCONF", "NOREPLICAS")
@@ -44,38 +45,40 @@ def is_unknown(error: Exception) -> bool:
 
 
 def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptError:
-    text = _line(str(error))
+    text = faults.one_line(str(error))
     if isinstance(error, exceptions.AuthenticationError) or any(word in text.lower() for word in _LOCKED_OUT):
-        hint = "redis://user:password@host:port/0, special characters %-escaped"
-        return DatabaseUnreachable(f"{location}: the server refused user or password", hint=hint)
+        return faults.not_let_in(location)
     if may_not(error):
         if writing:
-            return Refused(f"{location}: this user may not write here; nothing was written")
-        return DatabaseUnreachable(f"{location}: this user may not do that ({text})", hint="name a user who may read")
+            return faults.may_not_write(location, text)
+        return faults.may_not_read(location, text)
     if isinstance(error, exceptions.WatchError) and "ConnectionError" not in text:
-        return Refused(f"{location}: somebody else wrote the same keys; nothing was written", hint="try again")
+        return faults.busy(location)
     if isinstance(error, exceptions.TimeoutError):
-        return DatabaseUnreachable(f"{location}: no answer in time", hint="?connect_timeout= and ?timeout= wait longer")
+        return _timed_out(location, text)
     if isinstance(error, exceptions.BusyLoadingError):
         return DatabaseUnreachable(f"{location}: the server is still loading its data", hint="try again")
     if isinstance(error, exceptions.ConnectionError | exceptions.WatchError):
         return _no_server(location, error, writing=writing)
     if "DB index is out of range" in text:
-        return DatabaseUnreachable(f"{location}: the server has no database of that number")
+        return faults.no_database(location)
     if writing and (text.startswith(_READONLY) or isinstance(error, exceptions.ReadOnlyError)):
-        return Refused(f"{location}: this server takes no writes ({text}); nothing was written")
+        return faults.read_only(location, text)
     return Failed(f"{location}: {text}")
 
 
 def _no_server(location: str, error: Exception, *, writing: bool = False) -> CkptError:
     text = str(error).lower()
-    known = {"refused": "connection refused", "name or service": "unknown host", "not known": "unknown host"}
-    known |= {"ssl": "TLS failed", "certificate": "TLS failed", "timed out": "timed out", "timeout": "timed out"}
-    why = next((said for word, said in known.items() if word in text), "the connection was lost")
-    told = f"no server answers ({why})" if why != "the connection was lost" else why
-    told += "; `ckpt operations` tells what was written" if writing else ""
-    return DatabaseUnreachable(f"{location}: {told}", hint="is it running, and are host and port right?")
+    if writing:
+        return faults.lost_writing(location)
+    known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "not known": faults.UNKNOWN_HOST}
+    known |= {"ssl": faults.TLS, "certificate": faults.TLS, "timed out": faults.TIMED_OUT, "timeout": faults.TIMED_OUT}
+    why = next((said for word, said in known.items() if word in text), "")
+    return faults.no_answer(location, why) if why else faults.lost(location)
 
 
-def _line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]
+def _timed_out(location: str, text: str) -> DatabaseUnreachable:
+    """The driver says the same of both, but for one word."""
+    if "connecting" in text.lower():
+        return faults.no_answer(location, faults.TIMED_OUT)
+    return faults.too_slow(location, "?timeout=SECONDS waits longer")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
-from ckpt_cli.errors import DatabaseUnreachable, NotSupported, Refused
+from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
+from ckpt_cli.savers.faults import no_checkpoints, read_only
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.images import Images
@@ -47,7 +48,7 @@ def _must_be_langgraph(connection: Connection) -> None:
     hint = "the URL's path is the number of the database"
     if any(True for _ in connection.keys("checkpoint:*")):
         hint = "redis:// reads what LangGraph's RedisSaver wrote"
-    raise DatabaseUnreachable(f"{location}: no checkpoints of LangGraph's ValkeySaver in it", hint=hint)
+    raise no_checkpoints(location, hint)
 
 
 class ValkeySaver(Saver):
@@ -172,7 +173,7 @@ class ValkeySaver(Saver):
         """
         self._keys.forget()
         if self._connection.is_replica:
-            raise Refused(f"{self._connection.address.location}: a replica takes no writes; nothing was written")
+            raise read_only(self._connection.address.location, "it is a replica")
         with explained(self._connection.address.location, writing=True):
             self._connection.execute("DEL", checkpoint_key(Ref("ckpt: may this user write?", "", "no")))
         return self._images.transaction(work)

@@ -121,7 +121,7 @@ def test_collections_of_other_names(place: Place, capsys: pytest.CaptureFixture[
     with opened(f"{place.url}?collection=mine&writes_collection=my_writes") as saver:
         assert [thread.thread_id for thread in saver.threads()] == ["named"]
         assert saver.totals().writes > 0
-    with pytest.raises(DatabaseUnreachable, match="no collection 'none' of LangGraph's"):
+    with pytest.raises(DatabaseUnreachable, match="no LangGraph checkpoints"):
         open_url(f"{place.url}?collection=none")
     assert sorted(place.db.list_collection_names()) == names
 
@@ -133,7 +133,7 @@ def test_no_database(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert place.name not in place.client.list_database_names()
     place.db["checkpoints"].insert_one({"name": "a saved game"})
     assert run(["threads", "-d", place.url]) == 3
-    assert "holds no checkpoints" in capsys.readouterr().err
+    assert "no LangGraph checkpoints" in capsys.readouterr().err
 
 
 def test_thread_ids_that_are_numbers(place: Place) -> None:

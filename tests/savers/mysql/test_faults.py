@@ -55,18 +55,18 @@ def url_of(server: MySQLServer, name: str, *grants: str) -> str:
 def test_nobody_listens(said: Say) -> None:
     """The place is told, the system's reason and what to look at."""
     told = said(f"mysql://me:s3cret@127.0.0.1:{free_port()}/db", 3)
-    assert "mysql://me@127.0.0.1" in told and "Connection refused" in told and "is the server running" in told
+    assert "mysql://127.0.0.1" in told and "no server answers (connection refused)" in told
 
 
 def test_a_wrong_password(mysql: MySQLServer, said: Say) -> None:
-    """It is refused in the server's own words, and the password is never told."""
+    """It is told as such, and the password never."""
     told = said(mysql.url(mysql.fresh(), user="nobody", password="s3cret"), 3)
-    assert "Access denied" in told and "wrong user or password" in told
+    assert "wrong user or password" in told
 
 
 def test_no_such_database(mysql: MySQLServer, said: Say) -> None:
     """Its name is told, and none is made."""
-    assert "Unknown database 'nowhere'" in said(mysql.url("nowhere"), 3)
+    assert "nowhere: no such database" in said(mysql.url("nowhere"), 3)
     assert mysql.run("SHOW DATABASES LIKE 'nowhere'") == []
 
 
@@ -82,7 +82,7 @@ def test_a_database_without_checkpoints(mysql: MySQLServer, said: Say) -> None:
 def test_who_may_not_read(mysql: MySQLServer, said: Say) -> None:
     """A user without SELECT is told so."""
     name = filled(mysql)
-    assert "Access denied" in said(url_of(mysql, name, "USAGE ON *.*"), 3)
+    assert "may not read it (Access denied" in said(url_of(mysql, name, "USAGE ON *.*"), 3)
 
 
 def test_who_may_only_read(mysql: MySQLServer, said: Say) -> None:
@@ -90,7 +90,7 @@ def test_who_may_only_read(mysql: MySQLServer, said: Say) -> None:
     name = filled(mysql)
     url = url_of(mysql, name, f"SELECT ON {name}.*")
     assert said(url, 0, "log", "t") == ""
-    assert "this user may only read" in said(url, 7, "delete", "t", "--yes")
+    assert "this user may not write it" in said(url, 7, "delete", "t", "--yes")
     with closing(open_url(url)) as saver, closing(OperationLog(default_path(saver.identity))) as log:
         assert saver.count("t") == 5
         assert list(log.operations()) == []
@@ -103,7 +103,7 @@ def test_a_replica(mysql: MySQLServer, said: Say) -> None:
     mysql.run("SET GLOBAL read_only = 1")
     try:
         assert said(url, 0, "log", "t") == ""
-        assert "the server is read-only" in said(url, 7, "delete", "t", "--yes")
+        assert "this server takes no writes" in said(url, 7, "delete", "t", "--yes")
     finally:
         mysql.run("SET GLOBAL read_only = 0")
     said(url, 0, "delete", "t", "--yes")
@@ -115,7 +115,7 @@ def test_a_newer_schema(mysql: MySQLServer, said: Say) -> None:
     name = filled(mysql)
     mysql.run("INSERT INTO checkpoint_migrations VALUES (99)", on=name)
     with closing(open_url(mysql.url(name))) as saver:
-        assert "schema 99" in saver.about().facts["warning"]
+        assert "migration 99" in saver.about().facts["warning"]
         assert Ability.WRITE not in saver.abilities
     assert "newer" in said(mysql.url(name), 6, "delete", "t", "--yes")
 
@@ -233,9 +233,9 @@ def test_a_server_that_is_killed(own: OwnServer, said: Say, monkeypatch: pytest.
     url = own.url(name)
     with closing(open_url(url)) as saver:
         before = everything(saver)
-        with pytest.raises(Exception, match="Connection refused"):
+        with pytest.raises(Exception, match="connection refused"):
             saver.moment(lambda: [own.process.kill(), saver.count("t")])
-    assert "Connection refused" in said(url, 3)
+    assert "connection refused" in said(url, 3)
     own.start()
 
     change = MySQLSaver.change
@@ -263,6 +263,6 @@ def test_a_server_that_hangs(own: OwnServer, said: Say) -> None:
     """One that takes connections and says nothing is given up after the time of the URL."""
     url = own.url(filled(own), more="?connect_timeout=1")
     own.process._process.send_signal(signal.SIGSTOP)
-    assert "the server doesn't answer" in said(url, 3)
+    assert "no answer in time" in said(url, 3)
     own.process._process.send_signal(signal.SIGCONT)
     said(url, 0)

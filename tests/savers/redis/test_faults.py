@@ -12,7 +12,7 @@ from langgraph.checkpoint.redis import RedisSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
-from ckpt_cli.errors import DatabaseUnreachable, Refused
+from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import Payload, Plan, Ref
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog, Phase
@@ -62,7 +62,7 @@ def test_nobody_listens(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_wrong_password(redis_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     """A password that the server refuses is told as such, and not repeated."""
-    assert "refused user or password" in refused(redis_server.url.replace("//", "//nobody:secret@"), capsys)
+    assert "wrong user or password" in refused(redis_server.url.replace("//", "//nobody:secret@"), capsys)
 
 
 def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +70,7 @@ def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]
     url = redis_server.empty()
     with redis_server.client() as client:
         client.set("something", "else")
-        assert "no checkpoints" in refused(url, capsys)
+        assert "no LangGraph checkpoints" in refused(url, capsys)
         assert client.keys("*") == [b"something"]
         assert client.execute_command("FT._LIST") == []
 
@@ -81,7 +81,7 @@ def test_another_database_is_not_searched(
     """An index answers in every database and loses its documents by it: only in its own is it asked."""
     for words in (["threads"], ["log", "t"], ["info"]):
         assert run([*words, "-d", f"{redis_server.url}/1"]) == 3
-    assert "no checkpoints" in capsys.readouterr().err
+    assert "no LangGraph checkpoints" in capsys.readouterr().err
     with redis_server.client() as client:
         found = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
     assert found[1:] == [[b"$.thread_id", b"t"]] * 2
@@ -177,7 +177,7 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
             with monkeypatch.context() as patched:
                 patched.setattr(Connection, "pipeline", dying)
-                with pytest.raises(DatabaseUnreachable):
+                with pytest.raises(Failed, match="lost while writing"):
                     apply(saver, log, plan, at=0)
         assert [o.phase for o in log.operations()] == [Phase.PLANNED]
         with started(folder, *options) as again, closing(open_url(again.url)) as saver:

@@ -1,0 +1,96 @@
+"""What goes wrong with a server, in the same words whichever kind it is: one line with the place and a hint.
+
+A location given here holds neither user nor password, and what a server said itself is passed through `one_line`.
+"""
+
+from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
+
+REFUSED = "connection refused"
+UNKNOWN_HOST = "unknown host"
+TIMED_OUT = "timed out"
+TLS = "TLS failed"
+
+_HINTS = {
+    REFUSED: "is it running, and are host and port right?",
+    UNKNOWN_HOST: "is the host's name right?",
+    TIMED_OUT: "is it running, and are host and port right? ?connect_timeout=SECONDS waits longer",
+    TLS: "does the server speak TLS, and is its certificate one that this machine trusts?",
+}
+
+_LONGEST = 300  # characters of what a server said
+
+
+class ConnectionLost(DatabaseUnreachable):
+    """The server went away in the middle of a read, which can be done again on a new connection."""
+
+
+def no_answer(location: str, cause: str = REFUSED, *, hint: str = "") -> DatabaseUnreachable:
+    """Nobody is there to talk to; `cause` is one of this module's, or the system's words."""
+    return DatabaseUnreachable(f"{location}: no server answers ({cause})", hint=hint or _HINTS.get(cause, ""))
+
+
+def too_slow(location: str, hint: str = "try again when the server is less busy") -> DatabaseUnreachable:
+    """The server is there, and doesn't answer in the time it has."""
+    return DatabaseUnreachable(f"{location}: no answer in time", hint=hint)
+
+
+def lost(location: str) -> ConnectionLost:
+    """A connection that stood is gone, while reading."""
+    return ConnectionLost(f"{location}: the connection was lost", hint="try again")
+
+
+def lost_writing(location: str) -> Failed:
+    """A connection that stood is gone, while writing."""
+    hint = "`ckpt operations --settle` finds out whether it was written"
+    return Failed(f"{location}: the connection was lost while writing", hint=hint)
+
+
+def not_let_in(location: str, more: str = "") -> DatabaseUnreachable:
+    """User or password are wrong; servers don't say which."""
+    hint = "check both; in a URL their @ : / ? # % are written %40 %3A %2F %3F %23 %25"
+    return DatabaseUnreachable(f"{location}: wrong user or password", hint=f"{hint}{'; ' if more else ''}{more}")
+
+
+def no_database(location: str, what: str = "database", hint: str = "") -> DatabaseUnreachable:
+    """The server has none of that name."""
+    return DatabaseUnreachable(f"{location}: no such {what}", hint=hint or "check the name behind the last /")
+
+
+def no_checkpoints(location: str, hint: str) -> DatabaseUnreachable:
+    """The database is there, and isn't one of LangGraph's; the hint tells what it holds or where else to look."""
+    return DatabaseUnreachable(f"{location}: no LangGraph checkpoints in it", hint=hint)
+
+
+def newer(version: object, known: object) -> str:
+    """Why tables of a version that isn't known are read and not changed."""
+    return f"its tables are newer (migration {version}) than ckpt knows ({known})"
+
+
+def may_not_read(location: str, said: str = "", hint: str = "name a user who may read") -> DatabaseUnreachable:
+    """The user is let in, and may not look."""
+    return DatabaseUnreachable(f"{location}: this user may not read it{_why(said)}", hint=hint)
+
+
+def may_not_write(location: str, said: str = "", hint: str = "name a user who may write") -> Refused:
+    """The user may look, and may not change."""
+    return Refused(f"{location}: this user may not write it{_why(said)}; nothing was written", hint=hint)
+
+
+def read_only(location: str, said: str = "") -> Refused:
+    """The server takes no writes from anybody."""
+    hint = "if it is a replica, name the primary server"
+    return Refused(f"{location}: this server takes no writes{_why(said)}; nothing was written", hint=hint)
+
+
+def busy(location: str) -> Refused:
+    """Somebody else holds what is to be written, or was quicker."""
+    return Refused(f"{location}: somebody else is writing there; nothing was written", hint="try again")
+
+
+def one_line(said: str) -> str:
+    """A server's own words without line ends and control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_LONGEST]
+
+
+def _why(said: str) -> str:
+    return f" ({said})" if said else ""
