@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Row, RowChange
 from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.images import digest, key_text, pack, row_of, unpack
+from ckpt_cli.operations.images import digest, key_text, pack, restored, row_of, stored, unpack
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,7 +65,8 @@ class OperationLog(LogFile):
     def begin(self, heading: Heading, changes: Iterable[RowChange]) -> int:
         """Write an operation with all its images and give its number; it is on disk when this returns."""
         with self.writing() as connection:
-            said = (heading.at, heading.verb, heading.reason, heading.summary, Phase.PLANNED, heading.undoes)
+            words = stored(heading.reason), stored(heading.summary)
+            said = (heading.at, heading.verb, *words, Phase.PLANNED, heading.undoes)
             number = connection.execute(
                 "INSERT INTO operations (at, verb, reason, summary, state, undoes, rows, bytes)"
                 " VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
@@ -96,7 +97,7 @@ class OperationLog(LogFile):
         """All of them, newest first."""
         found = self.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY number DESC")  # noqa: S608 - a constant
         return [
-            Operation(number, at, verb, reason, summary, Phase(phase), undoes, rows, size)
+            Operation(number, at, verb, restored(reason), restored(summary), Phase(phase), undoes, rows, size)
             for number, at, verb, reason, summary, phase, undoes, rows, size in found
         ]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Ref
 from ckpt_cli.operations.file import LogFile
+from ckpt_cli.operations.images import restored, stored
 
 _ODD = "-_./+"
 
@@ -20,12 +21,12 @@ class Tag:
 
 def tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
     """All tags, or those of a thread, by thread, namespace and name."""
-    where, words = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (thread_id,))
+    condition, words = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (stored(thread_id),))
     found = log.rows(
-        f"SELECT name, thread_id, ns, checkpoint_id, at FROM tags{where} ORDER BY thread_id, ns, name",  # noqa: S608
+        f"SELECT name, thread_id, ns, checkpoint_id, at FROM tags{condition} ORDER BY thread_id, ns, name",  # noqa: S608
         words,
     )
-    return [Tag(name, Ref(thread, ns, checkpoint_id), at) for name, thread, ns, checkpoint_id, at in found]
+    return [Tag(name, Ref(*map(restored, where)), at) for name, *where, at in found]
 
 
 def add(log: LogFile, tag: Tag, *, move: bool = False) -> None:
@@ -44,7 +45,7 @@ def add(log: LogFile, tag: Tag, *, move: bool = False) -> None:
     with log.writing() as connection:
         connection.execute(
             "INSERT OR REPLACE INTO tags (thread_id, ns, name, checkpoint_id, at) VALUES (?, ?, ?, ?, ?)",
-            (ref.thread_id, ref.ns, tag.name, ref.checkpoint_id, tag.at),
+            (stored(ref.thread_id), stored(ref.ns), tag.name, stored(ref.checkpoint_id), tag.at),
         )
 
 
@@ -58,5 +59,6 @@ def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:
     if not found:
         raise NotFound(f"no tag {name!r} in thread {thread_id!r}", hint="`ckpt tag --list` shows them")
     with log.writing() as connection:
-        connection.execute("DELETE FROM tags WHERE thread_id = ? AND ns = ? AND name = ?", (thread_id, ns, name))
+        place = stored(thread_id), stored(ns), name
+        connection.execute("DELETE FROM tags WHERE thread_id = ? AND ns = ? AND name = ?", place)
     return found[0]

@@ -233,3 +233,17 @@ def test_names_that_are_no_tags(log: OperationLog, name: str) -> None:
     with pytest.raises(UsageError):
         tags.add(log, tags.Tag(name, Ref("t", "", "1"), 1.0))
     assert not log.exists
+
+
+def test_halves_of_surrogate_pairs(saver: MemorySaver, log: OperationLog) -> None:
+    """Names that no encoding holds, as thread ids may be, come back from the log and the tags as they were."""
+    odd = "a\udcffb"
+    plan = adding("3")._replace(reason=f"why {odd}", summary=f"adds 3 in {odd}")
+    apply(saver, log, plan, at=0)
+    (found,) = log.operations()
+    assert (found.reason, found.summary) == (f"why {odd}", f"adds 3 in {odd}")
+    tag = tags.Tag("good", Ref(odd, "", "1"), 5.0)
+    tags.add(log, tag)
+    assert tags.tags(log, odd) == tags.tags(log) == [tag]
+    tags.remove(log, odd, "", "good")
+    assert tags.tags(log) == []
