@@ -53,8 +53,12 @@ class Images:
 
     def current(self, name: Name) -> Row | None:
         """An item and its payload as they are now."""
-        found = self._table.stored([name]).get(name)
-        return None if found is None else image(found)
+        return self.currents([name])[0]
+
+    def currents(self, names: Sequence[Name]) -> list[Row | None]:
+        """Items and their payloads as they are now."""
+        found = self._table.stored(names)
+        return [image(found[name]) if name in found else None for name in names]
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """The rows of a plan before and after; removals first.

@@ -1,6 +1,6 @@
 """`DynamoSaver`: the items of one table behind the contract."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -35,6 +35,7 @@ class DynamoSaver(Saver):
     name: ClassVar[str] = "dynamodb"
     form = Form(versions="int", metadata="msgpack")
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
+    page = _PAGE
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -94,8 +95,13 @@ class DynamoSaver(Saver):
         if ns is not None:
             yield from map(items.row, self._items(thread_id, ns))
             return
-        found = map(items.row, self._table.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
-        yield from sorted(found, key=lambda row: (row.ns, row.checkpoint_id))  # the key orders "a#" after "a!"
+        yield from _ordered(self._table.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
+
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """A request for each thread, several at a time: each is a partition, and a request reads one of these."""
+        for page in pages([*thread_ids], _PAGE):
+            for found in self._table.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
+                yield from _ordered(found)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The namespace's keys from the end."""
@@ -130,8 +136,11 @@ class DynamoSaver(Saver):
 
         Payloads come with them whatever `values` says, since the service doesn't tell their sizes without sending them.
         """
-        refs = self._bearers(thread_id, ns, checkpoint_ids)
-        for some in pages(refs, _PARTITIONS):
+        yield from self.writes_on(self._bearers(thread_id, ns, checkpoint_ids), values=values)
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """As `writes`: a request for each checkpoint, several at a time, and one for a page of their payloads."""
+        for some in pages([*dict.fromkeys(refs)], _PARTITIONS):
             parts = self._table.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
             found = [
                 (ref, item) for ref, part in zip(some, parts, strict=True) for item in sorted(part, key=items.order)
@@ -162,6 +171,10 @@ class DynamoSaver(Saver):
         """An item and its payload's."""
         return self._images.current(record_of(relation, key))
 
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Items and their payloads', as many in a request as it takes."""
+        return self._images.currents([record_of(relation, key) for relation, key in names])
+
     def change(self, changes: Iterable[RowChange]) -> None:
         """Put and delete items, up to 100 of them in a transaction."""
         self._images.change(changes)
@@ -184,6 +197,11 @@ class DynamoSaver(Saver):
             return [Ref(thread_id, ns, one) for one in sorted(set(checkpoint_ids))]
         refs = [row.ref for row in self.rows(thread_id, ns)]
         return refs if checkpoint_ids is None else [ref for ref in refs if ref.checkpoint_id in set(checkpoint_ids)]
+
+
+def _ordered(found: Iterable[Item]) -> list[CheckpointRow]:
+    """A thread's rows; the keys have "a#" after "a!"."""
+    return sorted(map(items.row, found), key=lambda row: (row.ns, row.checkpoint_id))
 
 
 def _heads(found: Iterable[Item]) -> Iterator[Thread]:

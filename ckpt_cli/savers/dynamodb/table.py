@@ -83,11 +83,11 @@ class Table:
         found = self._items([key(text(base, "ref_key"), "CHUNK") for base in bases if text(base, "ref_loc") != "S3"])
         return [self._whole(base, found.get((text(base, "ref_key"), "CHUNK"))) for base in bases]
 
-    def partitions(self, pks: Sequence[str]) -> list[list[Item]]:
-        """All items of some partitions, which takes a request for each: several at a time."""
+    def partitions(self, pks: Sequence[str], columns: Sequence[str] = ()) -> list[list[Item]]:
+        """All items of some partitions: the service answers a request for each, so several are sent at a time."""
 
         def whole(pk: str) -> list[Item]:
-            return [*self.query(pk, columns=())]
+            return [*self.query(pk, columns=columns)]
 
         if len(pks) < 2:
             return [*map(whole, pks)]

@@ -1,6 +1,6 @@
 """Documents as the operation log keeps them: whole, byte for byte, and changed only where they are as they were."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from typing import Any, cast
 
@@ -44,6 +44,16 @@ class Images:
         """A document as it is now."""
         found = next(self._connection.raw(relation, dict(key)), None)
         return None if found is None else {"bson": bytes(found.raw)}
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Documents as they are now, some in a statement."""
+        found: dict[tuple[Any, ...], Row] = {}
+        for relation in dict.fromkeys(relation for relation, _ in names):
+            for page in pages([dict(key) for of, key in names if of == relation], _PAGE):
+                for document in self._connection.raw(relation, {"$or": [*page]}):
+                    name = (relation, *(document.get(field) for field in page[0]))
+                    found[name] = {"bson": bytes(document.raw)}
+        return [found.get((relation, *key.values())) for relation, key in names]
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """The documents of a plan before and after; removals first.

@@ -66,7 +66,7 @@ def spaces(where: Document) -> list[Document]:
 
 def rows(where: Document, sort: Mapping[str, int], *, limit: int = 0, sizes: bool) -> list[Document]:
     """The skeleton of checkpoints, with the size of each where the server can measure it without sending it."""
-    shown: Document = {"_id": 0, **dict.fromkeys(SKELETON, 1)}
+    shown: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(SKELETON, 1)}
     if sizes:
         shown["size"] = {"$binarySize": "$checkpoint"}
     return [{"$match": where}, {"$sort": {**sort}}, *([{"$limit": limit}] if limit else []), {"$project": shown}]
@@ -74,7 +74,7 @@ def rows(where: Document, sort: Mapping[str, int], *, limit: int = 0, sizes: boo
 
 def writes(where: Document, sort: Mapping[str, int], values: int | None, *, sizes: bool) -> list[Document]:
     """Pending writes; a value longer than `values` bytes is left out, where the server can measure it."""
-    shown: Document = {"_id": 0, **dict.fromkeys(WRITE, 1)}
+    shown: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(WRITE, 1)}
     size = {"$binarySize": "$value"}
     if values is None or not sizes:
         shown["value"] = 1
@@ -94,15 +94,15 @@ def named(refs: Iterable[Ref], stored: Mapping[str, Any]) -> Document:
     return clauses[0] if len(clauses) == 1 else {"$or": clauses}
 
 
-def ids(some: Iterable[str]) -> Any:
-    """One id, or any of some."""
-    found = sorted(set(some))
+def ids(some: Iterable[Any]) -> Any:
+    """One id, or any of some; such as are stored as numbers come before text."""
+    found = sorted(set(some), key=lambda one: (isinstance(one, str), one))
     return found[0] if len(found) == 1 else {"$in": found}
 
 
 def ascending(found: Iterable[Document]) -> Iterator[Document]:
     """Documents that come by namespace upwards and by id downwards, upwards by both; holds one namespace at a time."""
-    for _, some in groupby(found, key=lambda document: document["checkpoint_ns"]):
+    for _, some in groupby(found, key=lambda document: (document["thread_id"], document["checkpoint_ns"])):
         yield from reversed([*some])
 
 

@@ -1,6 +1,6 @@
 """`MongoSaver`: LangGraph's two collections behind the contract."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import groupby, islice
 from typing import Any, ClassVar, TypeVar
@@ -42,6 +42,7 @@ class MongoSaver(Saver):
     """A database of the official saver, its former async twin, or LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"
+    page = 25
 
     def __init__(self, connection: Connection, made: Generation) -> None:
         self._connection = connection
@@ -120,6 +121,12 @@ class MongoSaver(Saver):
             found = self._rows({**where, "checkpoint_ns": ns}, reading.UPWARDS)
         yield from (records.row(thread_id, one) for one in found)
 
+    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
+        """Some hundred threads in a statement, in the order of the index."""
+        for page in reading.pages(thread_ids, _NAMES):
+            found = self._rows({"thread_id": reading.ids(map(self._stored, page))}, reading.DOWNWARDS)
+            yield from (records.row(str(one["thread_id"]), one) for one in reading.ascending(found))
+
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The first of the namespace in the index."""
         where = {"thread_id": self._stored(thread_id), "checkpoint_ns": ns}
@@ -167,7 +174,13 @@ class MongoSaver(Saver):
         pages = [None] if checkpoint_ids is None else reading.pages(sorted(set(checkpoint_ids)), _NAMES)
         for page in pages:
             some = where if page is None else {**where, "checkpoint_id": reading.ids(page)}
-            yield from self._found_writes(thread_id, some, reading.UPWARDS, values)
+            yield from self._found_writes(some, reading.UPWARDS, values)
+
+    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
+        """Some hundred checkpoints in a statement, whatever threads they are of."""
+        for page in reading.pages(sorted(set(refs)), _NAMES):
+            where = reading.named(page, self._all_stored(page))
+            yield from self._found_writes(where, reading.DOWNWARDS, values)
 
     @property
     def identity(self) -> str:
@@ -193,6 +206,10 @@ class MongoSaver(Saver):
         """A whole document as one column."""
         return self._images.current(relation, key)
 
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Whole documents, some in a statement."""
+        return self._images.currents(names)
+
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, replace and delete by key, where the documents are as they were."""
         self._images.change(changes)
@@ -214,16 +231,14 @@ class MongoSaver(Saver):
             self._checkpoints, lambda sizes: reading.rows(where, sort, limit=limit, sizes=sizes)
         )
 
-    def _found_writes(
-        self, thread_id: str, where: dict[str, Any], sort: dict[str, int], values: int | None
-    ) -> Iterator[Write]:
+    def _found_writes(self, where: dict[str, Any], sort: dict[str, int], values: int | None) -> Iterator[Write]:
         def pipeline(sizes: bool) -> list[dict[str, Any]]:
             return reading.writes(where, sort, values, sizes=sizes)
 
         found = self._connection.measured(self._writes, pipeline)
         if sort is reading.DOWNWARDS:
             found = reading.ascending(found)
-        made = (records.write(thread_id, one, read=True) for one in found)
+        made = (records.write(str(one["thread_id"]), one, read=True) for one in found)
         for write in reading.by_checkpoint(made):
             yield write if values is None or write.size <= values else write._replace(payload=None)
 
@@ -234,8 +249,8 @@ class MongoSaver(Saver):
         where: dict[str, Any] = {"thread_id": self._stored(thread_id)}
         if checkpoint_ids is not None:
             where["checkpoint_id"] = {"$in": sorted(set(checkpoint_ids))}
-        yield from self._found_writes(thread_id, {**where, "checkpoint_ns": ""}, reading.UPWARDS, values)
-        yield from self._found_writes(thread_id, {**where, "checkpoint_ns": {"$gt": ""}}, reading.DOWNWARDS, values)
+        yield from self._found_writes({**where, "checkpoint_ns": ""}, reading.UPWARDS, values)
+        yield from self._found_writes({**where, "checkpoint_ns": {"$gt": ""}}, reading.DOWNWARDS, values)
 
     def _headed(self, where: dict[str, Any]) -> Iterator[Thread]:
         """Threads with their heads: in the root namespace, or the highest id of any where root has none."""

@@ -10,6 +10,7 @@ from botocore.client import BaseClient
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb.items import restored
+from tests.savers import paged
 from tests.savers.dynamodb.conftest import SAMPLES, opened
 from tests.servers.dynamodb import Dynamo
 
@@ -76,3 +77,61 @@ def test_writes_of_a_thread(sizes: list[str], monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(BaseClient, "_make_api_call", lambda c, op, words: asked.update([op]) or call(c, op, words))
         assert len(list(saver.writes("t-1", ""))) == 20
     assert asked == {"Query": 21, "BatchGetItem": 1}
+
+
+@pytest.fixture(scope="module")
+def doubled(dynamo: Dynamo, table: Callable[[], str]) -> list[str]:
+    """A table of 30 threads and 30 tips, and one of 60."""
+    urls = []
+    for threads in (30, 60):
+        name = table()
+        with opened(dynamo.url(name)) as saver:
+            plan = Plan("", tuple(paged.records(SAMPLES, threads)))
+            stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+        dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
+        urls.append(dynamo.url(name))
+    return urls
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations of all requests."""
+    names: list[str] = []
+    call: Any = BaseClient._make_api_call
+    monkeypatch.setattr(BaseClient, "_make_api_call", lambda c, op, words: names.append(op) or call(c, op, words))
+    return names
+
+
+@pytest.mark.parametrize("name", paged.COMMANDS)
+def test_commands_ask_by_the_page(
+    name: str, doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Payloads come by the page; threads and checkpoints with writes take a request each."""
+    found = []
+    for url in doubled:
+        paged.cost(paged.COMMANDS[name], url, asked, capsys)
+        found.append(Counter(asked))
+    few, many = found
+    assert many.total() <= 2 * few.total()
+    assert few["Query"] <= 130
+    assert few.total() - few["Query"] <= 16
+
+
+def test_undo_asks_by_the_page(doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows that come back are looked for and written by the page."""
+    few, many = (paged.cost_of_undo(url, asked, capsys) for url in doubled)
+    assert many <= 2 * few <= 40
+
+
+def test_several_threads(doubled: list[str], asked: list[str]) -> None:
+    """Skeletons and writes of many threads are what they are thread by thread: a query for each of these."""
+    with opened(doubled[0]) as saver:
+        ids = [thread.thread_id for thread in saver.threads()]
+        rows = [row for thread_id in ids for row in saver.rows(thread_id)]
+        writes = [write for thread_id in ids for write in saver.writes(thread_id)]
+        asked.clear()
+        assert list(saver.rows_of(ids)) == rows
+        assert Counter(asked) == {"Query": len(ids)}
+        asked.clear()
+        assert list(saver.writes_on([row.ref for row in rows])) == writes
+        assert Counter(asked) == {"Query": len(rows), "BatchGetItem": 3}

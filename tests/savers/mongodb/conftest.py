@@ -18,12 +18,14 @@ SAMPLES = MongoSamples()
 
 
 class Said(monitoring.CommandListener):
-    """Every command that reads documents, as it was sent."""
+    """Every command that reads documents, as it was sent, and the names of all."""
 
     def __init__(self) -> None:
         self.commands: list[dict[str, Any]] = []
+        self.names: list[str] = []
 
     def started(self, event: Any) -> None:
+        self.names.append(event.command_name)
         if event.command_name in ("find", "aggregate", "getMore", "count", "distinct"):
             self.commands.append(dict(event.command))
 

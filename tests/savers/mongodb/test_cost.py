@@ -7,6 +7,7 @@ import pytest
 from pymongo import MongoClient
 
 from ckpt_cli.model import Payload, Ref
+from tests.savers import paged
 from tests.savers.mongodb.conftest import SAMPLES, Said, filled, opened
 from tests.servers.mongodb import Mongo
 
@@ -104,3 +105,43 @@ def test_long_values_stay_on_the_server(given: str, said: Said) -> None:
     assert said.commands[0]["pipeline"][-1]["$project"]["value"] == {
         "$cond": [{"$lte": [{"$binarySize": "$value"}, 100]}, "$value", None]
     }
+
+
+@pytest.fixture(scope="module")
+def doubled(mongo: Mongo, mongo_database: Callable[[], str]) -> list[str]:
+    """A database of 50 threads and 50 tips, and one of 100."""
+    urls = []
+    for threads in (50, 100):
+        name = mongo_database()
+        filled(mongo.url, name, *paged.records(SAMPLES, threads))
+        urls.append(mongo.database(name))
+    return urls
+
+
+@pytest.mark.parametrize(("name", "most"), [("threads", 40), ("info", 40), ("grep", 40), ("tree", 30)])
+def test_commands_ask_by_the_page(
+    name: str, most: int, doubled: list[str], said: Said, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 50 threads or tips a command asks by pages of 25, and twice as many take at most twice as many pages."""
+    few, many = (paged.cost(paged.COMMANDS[name], url, said.names, capsys) for url in doubled)
+    assert many <= 2 * few
+    assert few <= most
+
+
+def test_undo_asks_by_the_page(doubled: list[str], said: Said, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows that come back are looked for by the page, both kinds together."""
+    few, many = (paged.cost_of_undo(url, said.names, capsys) for url in doubled)
+    assert many <= 2 * few <= 60
+
+
+def test_several_threads_in_one_statement(doubled: list[str], said: Said) -> None:
+    """Skeletons and writes of many threads are what they are thread by thread, in one statement for all."""
+    with opened(doubled[0]) as saver:
+        ids = [thread.thread_id for thread in saver.threads()]
+        rows = {thread_id: list(saver.rows(thread_id)) for thread_id in ids}
+        writes = [write for thread_id in ids for write in saver.writes(thread_id)]
+        said.commands.clear()
+        found = list(saver.rows_of(ids))
+        assert [row for thread_id in sorted(ids) for row in rows[thread_id]] == found
+        assert sorted(saver.writes_on([row.ref for row in found])) == sorted(writes)
+    assert sum("getMore" not in command for command in said.commands) == 2

@@ -1,0 +1,51 @@
+"""Databases whose commands are measured in requests: many threads, and one thread with as many tips."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import ormsgpack
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.conformance.samples import Samples
+from ckpt_cli.model import Checkpoint, Payload, Write
+
+COMMANDS = {
+    "threads": ["threads", "-n", "0"],
+    "info": ["info"],
+    "grep": ["grep", "7"],
+    "tree": ["tree", "tips", "--full"],
+}
+
+
+def packed(value: Any) -> Payload:
+    """A msgpack payload."""
+    return Payload("msgpack", ormsgpack.packb(value))
+
+
+BODY = packed({"v": 4, "channel_values": {"a": 7}, "channel_versions": {"a": 1}, "versions_seen": {}})
+
+
+def records(samples: Samples, threads: int) -> Iterator[Checkpoint | Write]:
+    """So many threads of two checkpoints and a write, and a thread with so many tips, each with a write."""
+    named = [(f"t-{at:03}", "2", "1") for at in range(threads)]
+    tips = [("tips", f"{at + 1:04}", "0000") for at in range(threads)]
+    for thread_id, parent_id in dict.fromkeys((thread_id, parent_id) for thread_id, _, parent_id in named + tips):
+        yield samples.checkpoint(thread_id, parent_id)._replace(body=BODY)
+    for thread_id, checkpoint_id, parent_id in named + tips:
+        yield samples.checkpoint(thread_id, checkpoint_id, parent_id=parent_id)._replace(body=BODY)
+        yield samples.write(thread_id, checkpoint_id, payload=packed([1]))
+
+
+def cost(words: Sequence[str], url: str, asked: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+    """How many requests a command makes; it must have something to say."""
+    asked.clear()
+    assert run([*words, "-d", url]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out
+    return len(asked)
+
+
+def cost_of_undo(url: str, asked: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+    """How many requests it takes to bring back the thread of many tips."""
+    cost(["delete", "tips", "--yes"], url, asked, capsys)
+    return cost(["undo", "--yes"], url, asked, capsys)
