@@ -10,6 +10,7 @@ import typer
 
 from ckpt_cli.commands.options import Limit, Since
 from ckpt_cli.commands.standing import Standing, in_pages
+from ckpt_cli.errors import NotSupported
 from ckpt_cli.history import ids
 from ckpt_cli.history.filters import Filter
 from ckpt_cli.history.when import moment
@@ -103,8 +104,18 @@ def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thr
         if order is Order.CHECKPOINTS:
             sized += [(reader.saver.count(thread.thread_id), thread) for thread in page]
         else:
-            sized += [(sum(row.size or 0 for row in reader.saver.rows(t.thread_id)), t) for t in page]
+            sized += [(_weight(reader, thread), thread) for thread in page]
     return [thread for _, thread in sorted(sized, key=lambda pair: pair[0], reverse=True)]
+
+
+def _weight(reader: Reader, thread: Thread) -> int:
+    total = 0
+    for row in reader.saver.rows(thread.thread_id):
+        if row.size is None:
+            hint = "--sort checkpoints tells how many each thread has"
+            raise NotSupported("this database doesn't tell how large a checkpoint is", hint=hint)
+        total += row.size
+    return total
 
 
 def _fits(one: Standing, wanted: Wanted, unread: list[str]) -> bool:

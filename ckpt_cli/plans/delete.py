@@ -34,12 +34,16 @@ class Mend(StrEnum):
 class _Count:
     checkpoints: int = 0
     writes: int = 0
-    size: int = 0
+    size: int | None = 0
 
     def __str__(self) -> str:
         parts = [_some(self.checkpoints, "checkpoint")] if self.checkpoints else []
         parts += [_some(self.writes, "write")] if self.writes else []
-        return f"{' and '.join(parts)}, {self.size:,} bytes"
+        return " and ".join(parts) + ("" if self.size is None else f", {self.size:,} bytes")
+
+    def weigh(self, size: int | None) -> None:
+        """Add some bytes; where one size is unknown their sum is."""
+        self.size = None if self.size is None or size is None else self.size + size
 
 
 def threads(reader: Reader, thread_ids: Sequence[str]) -> Plan:
@@ -176,11 +180,11 @@ def _removed(rows: Iterable[CheckpointRow], writes: Iterable[Write], count: _Cou
     """The names of what goes, counted on the way."""
     for row in rows:
         count.checkpoints += 1
-        count.size += row.size or 0
+        count.weigh(row.size)
         yield row.ref
     for write in writes:
         count.writes += 1
-        count.size += write.size
+        count.weigh(write.size)
         yield WriteKey(write.ref, write.task_id, write.idx)
 
 
@@ -217,7 +221,7 @@ def _notes(found: Victims, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterat
 def _add(total: _Count, count: _Count) -> None:
     total.checkpoints += count.checkpoints
     total.writes += count.writes
-    total.size += count.size
+    total.weigh(count.size)
 
 
 def _some(count: int, noun: str) -> str:

@@ -1,11 +1,15 @@
 """What goes wrong with a server is told in the same words, with the same exit code and hint, whichever kind it is."""
 
 from collections.abc import Callable
+from contextlib import closing
 from urllib.parse import quote
 
 import pytest
 
 from ckpt_cli.app import run
+from ckpt_cli.model import Plan
+from ckpt_cli.savers.url import open_saver
+from tests.savers.apart import ApartConformance
 from tests.servers.dynamodb import REGION, Dynamo
 from tests.servers.mongodb import Mongo
 from tests.servers.mysql import MySQLServer
@@ -103,3 +107,19 @@ def test_no_such_database(server: str, request: pytest.FixtureRequest, said: Sai
     """A name that the server doesn't have."""
     url = request.getfixturevalue(server).url("nowhere_at_all")
     assert said(url) == (3, ["no such database", "hint: check the name behind the last /"])
+
+
+@pytest.mark.parametrize("server", ["postgres", "mysql"])
+def test_sizes_that_are_not_known(
+    server: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where rows tell no size threads aren't sorted by it, and a plan to delete doesn't count bytes."""
+    started: PostgresServer | MySQLServer = request.getfixturevalue(server)
+    url = started.url(started.fresh())
+    with closing(open_saver(url, lambda _: None)) as saver:
+        saver.apply(Plan("", (ApartConformance().checkpoint("t", "1"),)))
+    assert run(["threads", "--sort", "size", "-d", url]) == 6
+    assert "hint: --sort checkpoints" in capsys.readouterr().err
+    assert run(["delete", "t", "--dry-run", "-d", url]) == 0
+    said = capsys.readouterr().out
+    assert "1 checkpoint" in said and "bytes" not in said
