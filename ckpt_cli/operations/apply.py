@@ -39,8 +39,11 @@ def write(saver: Saver, log: OperationLog, heading: Heading, expand: Callable[[]
         logged.append(log.begin(heading, expand()))
         saver.change(log.changes(logged[0]))
 
+    stepwise = Ability.ATOMIC not in saver.abilities
+    if stepwise and not log.exists:
+        saver.transaction(lambda: None)  # whoever may not write leaves no file behind, and `alone` makes one
     try:
-        with log.alone(needed=Ability.ATOMIC not in saver.abilities):
+        with log.alone(needed=stepwise):
             saver.transaction(work)
             _finish(log, logged[0])
     except Exception:

@@ -15,6 +15,7 @@ from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Payload, Plan, Ref
+from ckpt_cli.operations.log import default_path
 from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.conftest import SAMPLES, filled, opened, two_steps
 from tests.servers.mongodb import Mongo, stand_in
@@ -46,7 +47,7 @@ def test_wrong_password(mongo: Mongo, capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("options", [(), ("--replica-set",)])
 def test_a_user_who_may_only_read(options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Reading works; writing is refused before anything is logged."""
+    """Reading works; writing is refused before anything is logged, and no log is made for it."""
     with server(tmp_path) as mongo:
         filled(mongo.url, NAME, *two_steps())
     with server(tmp_path, "--read-only", *options) as mongo:
@@ -58,6 +59,7 @@ def test_a_user_who_may_only_read(options: tuple[str, ...], tmp_path: Path, caps
         assert run(["undo", "-d", url, "--yes"]) == 4
         with opened(url) as saver, pytest.raises(Refused, match="may not write"):
             saver.apply(Plan("", (SAMPLES.checkpoint("t", "3"),)))
+        assert not default_path(saver.identity).parent.exists()
 
 
 def test_killed_while_it_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
