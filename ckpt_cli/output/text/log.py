@@ -16,16 +16,23 @@ _CHANGES = 30
 def render(view: LogView, page: Page) -> Iterator[Line]:
     """Aligned columns on a terminal; in a pipe id, step, source, nodes, changes, time and marks, each row complete."""
     if page.width is None:
-        yield from map(_plain, view.steps)
+        several = _branches(view)
+        yield from (_plain(step, several) for step in view.steps)
         return
     yield from (fit(line, page.width) for line in _Table(view, page.width).lines())
 
 
-def _plain(step: StepView) -> Line:
+def _branches(view: LogView) -> int:
+    """Whether there are several, as far as what is shown tells: a number says nothing of an only one."""
+    tips = {step.branch for step in view.steps} - {None}
+    return 2 if view.other_branches or len(tips) > 1 or (view.rails and view.omitted) else 1
+
+
+def _plain(step: StepView, branches: int) -> Line:
     changes: Line = (
         [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", "…")]
     )
-    beside = joined([marks(step, 2), halts(step)])
+    beside = joined([marks(step, branches), halts(step)])
     who_made: Line = [("", ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in step.nodes.items()))]
     columns = [[("id", step.checkpoint_id)], [("", number(step))], [("", step.source)], who_made, changes]
     return row([*columns, [("", step.time or "")], beside])
@@ -41,8 +48,7 @@ class _Table:
         self._step = max((len(number(step)) for step in view.steps), default=0)
         most = _WHO[width >= _NARROW]
         self._who = min(max((line_len(who(step)) for step in view.steps), default=0), most)
-        tips = {step.branch for step in view.steps} - {None}
-        self._branches = 2 if view.other_branches or view.rails or len(tips) > 1 else 1
+        self._branches = _branches(view)
 
     def lines(self) -> Iterator[Line]:
         for at, step in enumerate(self._view.steps):
