@@ -123,6 +123,10 @@ def run(args: Sequence[str]) -> int:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:
         return 130
+    except SystemExit as error:  # what Typer and Rich make of a pipe that is closed under their help
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return report(error.__context__)
     except Exception as error:
         return report(error)
     return result if isinstance(result, int) else 0

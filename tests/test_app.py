@@ -108,9 +108,10 @@ def test_output_is_data(database: Database, capsys: pytest.CaptureFixture[str]) 
     assert err == ""
 
 
-def test_a_closed_pipe_is_no_error(database: Database) -> None:
+@pytest.mark.parametrize("words", ["threads -n 0 --jsonl -d {real}", "log --help"])
+def test_a_closed_pipe_is_no_error(words: str, database: Database) -> None:
     """``ckpt … | head`` ends quietly, as other tools do."""
-    words = f"{sys.executable} -m ckpt_cli threads -n 0 --jsonl -d {database('real')}"
+    words = f"{sys.executable} -m ckpt_cli {words.format(real=database('real'))}"
     done = subprocess.run(
         ["bash", "-c", f"{words} | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}"],
         capture_output=True,
