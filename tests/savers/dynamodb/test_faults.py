@@ -169,7 +169,7 @@ def test_cut_off_between_two_transactions(
     name = table()
     url = dynamo.url(name)
     with opened(url) as saver:
-        plan = Plan("", tuple(SAMPLES.checkpoint("t", f"{n:03}") for n in range(110)))
+        plan = Plan("", tuple(SAMPLES.checkpoint("t", f"{n:03}") for n in range(101)))
         stored = [restored(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         saver.apply(Plan("", tuple(two_steps("other"))))
