@@ -11,6 +11,7 @@ from pymongo import MongoClient
 
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
+from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.records import MongoSamples
@@ -25,6 +26,10 @@ class TestOneServer(MongoSamples, Conformance):
     def server(cls, mongo: Mongo) -> Mongo:
         return mongo
 
+    def opened(self, saver: Saver) -> Saver:
+        """How it is asked."""
+        return saver
+
     @pytest.fixture
     def make(self, server: Mongo, mongo_database: Callable[[], str]) -> Iterator[Make]:
         opened: list[Saver] = []
@@ -36,7 +41,7 @@ class TestOneServer(MongoSamples, Conformance):
             saver = open_url(server.database(name))
             opened.append(saver)
             saver.apply(Plan("given", tuple(records)))
-            return saver
+            return self.opened(saver)
 
         yield make
         for saver in opened:
@@ -60,3 +65,12 @@ class TestReplicaSet(TestOneServer):
         able = make([]).abilities
         assert server.is_real or {Ability.ATOMIC, Ability.MOMENT} <= able
         assert (Ability.ATOMIC in able) == (Ability.MOMENT in able)
+
+
+class TestAhead(TestOneServer):
+    """The same with everything read ahead, as commands do."""
+
+    def opened(self, saver: Saver) -> Saver:
+        ahead = Ahead(saver)
+        ahead.expect_whole([thread.thread_id for thread in saver.threads()])
+        return ahead
