@@ -228,7 +228,7 @@ class Describer:
         asked = [InterruptView(i.id, i.value) for i in task.open] if task.status is Status.WAITING else []
         error = task.error if task.status is Status.FAILED else None
         written = self._written(task.writes) if task.status is Status.FINISHED else []
-        return TaskView(task.id, task.node, str(task.status), error, asked, written)
+        return TaskView(task.id, task.node, str(task.status), error, asked, written, task.answers)
 
     def _raw(self, writes: list[TaskWrite]) -> TaskView:
         """A task by its writes alone, where the checkpoint wasn't read."""

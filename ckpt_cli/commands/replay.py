@@ -119,4 +119,5 @@ def _task(task: Task, state: State) -> ReplayedTask:
         task.error,
         [asked.value for asked in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],
+        task.answers,
     )

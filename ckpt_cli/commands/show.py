@@ -181,6 +181,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         error=task.error,
         interrupts=[InterruptView(asked.id, asked.value) for asked in task.open],
         namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
+        answers=task.answers,
     )
 
 

@@ -8,7 +8,7 @@ from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.history import channels
 from ckpt_cli.history.changes import is_output
 from ckpt_cli.history.naming import place
-from ckpt_cli.history.snapshot import status_of
+from ckpt_cli.history.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks import caller, identified
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.reading import Reader
@@ -59,7 +59,7 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, names = reader.state(row.ref), reader.names(row.ref)
-    due = {task.id: task.node for task in reader.snapshot(row.ref).tasks}
+    due = {task.id: task for task in reader.snapshot(row.ref).tasks}
     by_task: dict[str, list[TaskWrite]] = {}
     for write in reader.writes(row.ref):
         by_task.setdefault(write.task_id, []).append(write)
@@ -70,17 +70,17 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
         short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
-        tasks=[
-            _task(task_id, names.node(task_id) or due.get(task_id), kept, state) for task_id, kept in by_task.items()
-        ],
+        tasks=[_task(task_id, names.node(task_id), kept, state, due.get(task_id)) for task_id, kept in by_task.items()],
         problem=state.damage or None,
     )
 
 
-def _task(task_id: str, node: str | None, kept: list[TaskWrite], state: State) -> TaskWrites:
+def _task(task_id: str, node: str | None, kept: list[TaskWrite], state: State, due: Task | None) -> TaskWrites:
+    node = node or (due.node if due else None)
     path = next((write.row.task_path for write in kept), "")
     by = _by(task_id, path, state)
-    status = str(status_of(kept)) if by in ("task", "call") else ""
+    answered = due is not None and due.status is Status.ANSWERED
+    status = str(Status.ANSWERED if answered else status_of(kept)) if by in ("task", "call") else ""
     return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in kept])
 
 

@@ -5,8 +5,9 @@ the tasks come from what is due (`history.due`) and from the tasks that left wri
 Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, never a wrong name.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history.answers import Below, answered, asked
@@ -30,6 +31,8 @@ class Status(StrEnum):
     """For the answer to an interrupt."""
     FAILED = "failed"
     """With an error, to be run again."""
+    ANSWERED = "answered"
+    """Its questions have answers that it hasn't taken yet: it goes on with them when the thread is resumed."""
     DUE = "due"
     """A task that has not run: at a breakpoint, or its process ended."""
     UNFINISHED = "unfinished"
@@ -48,7 +51,8 @@ class Task(NamedTuple):
         error: as stored: ``repr`` text, or ``{"message", "name"}`` in JavaScript.
         interrupts: the questions it asked last, answered or not.
         writes: what it wrote, control writes included.
-        answered: the ids of those of its questions that have an answer it hasn't taken yet.
+        answered: those of its questions that have an answer it hasn't taken yet, by id; with the answer where it can
+            be read.
     """
 
     id: str | None
@@ -58,7 +62,12 @@ class Task(NamedTuple):
     error: Any = None
     interrupts: Sequence[Interrupt] = ()
     writes: Sequence[TaskWrite] = ()
-    answered: frozenset[str] = frozenset()
+    answered: Mapping[str, Sequence[Any]] = MappingProxyType({})
+
+    @property
+    def answers(self) -> list[Any]:
+        """What it goes on with when the thread is resumed, as far as that can be read."""
+        return [answer for some in self.answered.values() for answer in some]
 
     @property
     def open(self) -> list[Interrupt]:
@@ -148,11 +157,11 @@ def snapshot(
 def _weighed(
     task: Task, writes: Sequence[TaskWrite], namespaces: Callable[[], Iterable[str]], below: Below | None
 ) -> Task:
-    """A task whose questions are all answered waits no more: it is due."""
+    """A task whose questions are all answered waits no more."""
     ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
     found = {i: asked(writes, i, namespaces, below) for i in sorted(ids)}
-    told = frozenset(i for i, one in found.items() if one is not None and answered(one, i))
-    status = Status.DUE if told and told == {i.id for i in task.interrupts} else task.status
+    told = {i: one.answers[-1:] for i, one in found.items() if one is not None and answered(one, i)}
+    status = Status.ANSWERED if told and told.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=told) if told else task
 
 

@@ -30,6 +30,9 @@ def repeated(snapshot: Snapshot) -> Iterable[str]:
     asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
     if asked and not snapshot.consumed:
         yield f"{', '.join(asked)} waits for an answer at that checkpoint; here it runs again and asks anew"
+    told = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
+    if told and not snapshot.consumed:
+        yield f"{', '.join(told)} has an answer at that checkpoint that isn't taken along; here it asks anew"
 
 
 def abandoned(tasks: Snapshot) -> list[str]:
@@ -39,7 +42,9 @@ def abandoned(tasks: Snapshot) -> list[str]:
     kept = [str(task.node) for task in tasks.tasks if task.status is Status.FINISHED]
     gone = [f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED]
     lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
-    return [*lines, *([f"abandoned: {', '.join(gone)}"] if gone else [])]
+    lost = [str(task.node) for task in tasks.tasks if task.answered]
+    lines += [f"abandoned: {', '.join(gone)}"] if gone else []
+    return [*lines, *([f"lost: the answer that was recorded for {', '.join(lost)}"] if lost else [])]
 
 
 def dropped(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:

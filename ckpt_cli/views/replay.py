@@ -26,6 +26,7 @@ class ReplayedTask:
         error: as stored.
         asks: the questions it waits with.
         writes: what it wrote.
+        answers: those recorded that it has not taken yet.
     """
 
     node: str | None
@@ -34,6 +35,7 @@ class ReplayedTask:
     error: Any
     asks: list[Any]
     writes: list[WriteLine]
+    answers: list[Any]
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """What ``ckpt show`` tells: one checkpoint whole."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -48,8 +48,9 @@ class TaskLine(NamedTuple):
 
     Attributes:
         node: null where it can't be known.
-        status: ``finished``, ``waiting``, ``failed`` or ``due``.
+        status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``.
         namespaces: the subgraphs it called.
+        answers: those recorded that it has not taken yet.
     """
 
     id: str | None
@@ -59,6 +60,7 @@ class TaskLine(NamedTuple):
     error: Any
     interrupts: list[InterruptView]
     namespaces: list[str]
+    answers: Sequence[Any] = ()
 
 
 class Stored(NamedTuple):

@@ -42,9 +42,10 @@ class TaskView:
 
     Attributes:
         node: null where it can't be known.
-        status: ``finished``, ``waiting``, ``failed``, ``due``.
+        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``.
         error: as stored.
         changes: what a finished one has written; it is kept until its siblings are done.
+        answers: those recorded that it has not taken yet.
     """
 
     id: str | None
@@ -53,6 +54,7 @@ class TaskView:
     error: Any = None
     interrupts: list[InterruptView] = field(default_factory=list)
     changes: list[ChangeView] = field(default_factory=list)
+    answers: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True)

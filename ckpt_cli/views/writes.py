@@ -36,7 +36,7 @@ class TaskWrites(NamedTuple):
         node: null where it can't be known, and for writes that no task made.
         by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call``
             (a task that another one started); ``run`` (a whole run with ``durability="exit"``).
-        status: ``finished``, ``waiting``, ``failed``, ``due``; "" where no task made them.
+        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" where no task made them.
         path: the task's path, "" where none is stored.
     """
 

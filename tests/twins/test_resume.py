@@ -136,10 +136,10 @@ def words(path: Path, build: Build, answers: dict[str, Any]) -> list[str]:
     return [word for name, value in answers.items() for word in ("--interrupt", f"{ids[name]}={json.dumps(value)}")]
 
 
-def resumed(path: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> Any:
+def resumed(path: Path, *words: str, capsys: pytest.CaptureFixture[str], thread: str = THREAD) -> Any:
     """The config that ``ckpt resume`` prints."""
     capsys.readouterr()
-    assert run(["resume", THREAD, "-d", str(path), "--yes", *words]) == 0
+    assert run(["resume", thread, "-d", str(path), "--yes", *words]) == 0
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
@@ -198,6 +198,26 @@ def test_shown_as_answered(
         with opened(path, build) as graph:
             graph.invoke(None, config)
     assert listed(path, capsys) == []
+
+
+def test_an_answer_is_told_alike(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """What was recorded is shown with one word by each command that shows tasks, and ending them says it is lost."""
+    db = ["-d", str(database("real"))]
+    resumed(Path(db[1]), "-i", "legal=true", capsys=capsys, thread="interrupt-multi")
+
+    def told_by(*command: str) -> str:
+        assert run([command[0], "interrupt-multi", *command[1:], *db]) == 0
+        return capsys.readouterr().out
+
+    found = {verb: json.loads(told_by(verb, "--json"))["tasks"] for verb in ("show", "replay", "writes")}
+    assert {verb: [t["status"] for t in found[verb] if t["node"] == "legal"] for verb in found} == {
+        verb: ["answered"] for verb in found
+    }
+    assert [[t["answers"] for t in found[verb]] for verb in ("show", "replay")] == [[[], [True], []]] * 2
+    assert "legal   ○ answered: true, goes on when resumed" in told_by("show")
+    ended = told_by("replay", "--commit", "--dry-run")
+    assert "abandoned: legal (answered), review (waiting)" in ended
+    assert "lost: the answer that was recorded for legal" in ended
 
 
 def listed(path: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:

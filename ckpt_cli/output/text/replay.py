@@ -33,7 +33,13 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
 
 
 def _task(task: ReplayedTask, column: int, page: Page) -> Line:
-    kept = "would run again" if task.again else "kept, not run again"
+    kept = (
+        "goes on when resumed"
+        if task.status == "answered"
+        else "would run again"
+        if task.again
+        else "kept, not run again"
+    )
     style, word = STATUS.get(task.status, ("muted", task.status))
     node = pad(task.node or "unknown node", column)
     line: Line = [("node", node), ("", "  "), (style, word), ("", "  ")]
@@ -43,6 +49,8 @@ def _task(task: ReplayedTask, column: int, page: Page) -> Line:
 
 
 def _said(task: ReplayedTask, room: int | None, page: Page) -> str:
+    if task.status == "answered":
+        return ", ".join(brief(answer, room, reveal=page.reveal) for answer in task.answers)
     if task.asks:
         return brief(task.asks[0], room, reveal=page.reveal)
     if task.error is not None and task.again:

@@ -101,7 +101,7 @@ def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
-        if task.status in ("waiting", "failed") or count <= (1 if task.status == "due" else _TASKS):
+        if task.status in ("waiting", "answered", "failed") or count <= (1 if task.status == "due" else _TASKS):
             yield from hanging(task, cells)
         elif kind not in counted:
             counted.add(kind)
@@ -128,6 +128,9 @@ def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:
         from ckpt_cli.output.text.changes import words
 
         yield [("good", f"{FINISHED} "), *name, ("", "  "), *(words(task.changes, room) or [("muted", "no change")])]
+    elif task.status == "answered":
+        told = ", ".join(brief(answer, room) for answer in task.answers)
+        yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", told)]
     else:
         yield [("muted", f"{DUE} "), *name, ("muted", "  would run next")]
 

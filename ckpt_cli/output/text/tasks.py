@@ -9,9 +9,12 @@ from ckpt_cli.output.text.values import behind, brief
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
 
+_ANSWER = 24
+
 STATUS = {
     "finished": ("good", "✓ finished"),
     "waiting": ("waiting", "⏸ waiting"),
+    "answered": ("good", "○ answered"),
     "failed": ("bad", "✗ failed"),
     "due": ("muted", "○ due"),
 }
@@ -21,12 +24,22 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
     """A task, its error, its questions, and the subgraphs it called; nodes take so many cells."""
     node = task.node or "unknown node"
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  "), STATUS[task.status]]
+    if task.answers and task.status == "answered":
+        line += answers(task.answers, page)
     if task.error is None and task.id is not None:
         line += [("muted", f"  {task.id}")]
     yield from problem(task.error, line, page) if task.error is not None else [line]
     yield from questions(task.interrupts, page, 4, 4)
     for ns in task.namespaces:
         yield [("", "    "), ("muted", "in    "), ("", f"--ns {ns}")]
+
+
+def answers(given: Sequence[Any], page: Page) -> Line:
+    """What a task has been answered, and when it takes it."""
+    return [
+        ("value", f": {', '.join(brief(one, _ANSWER, reveal=page.reveal) for one in given)}"),
+        ("muted", ", goes on when resumed"),
+    ]
 
 
 def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
