@@ -106,7 +106,7 @@ def _overview() -> None:
     from ckpt_cli.session import Session
     from ckpt_cli.views.overview import Known
 
-    session = Session(os.environ.get("CKPT_DB"))
+    session = Session(os.environ.get("CKPT_DB") or None)
     verbs = [Known(name, verb.panel, verb.help) for name, verb in VERBS.items()]
     try:
         Printer().show(overview.run(session, verbs), now=session.clock())

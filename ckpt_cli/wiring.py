@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from ckpt_cli.commands.completing import complete_database
+from ckpt_cli.errors import UsageError
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import KEY_ENV, Session, Will
 from ckpt_cli.startup import prepare
@@ -151,6 +152,8 @@ def _run(
     reveal: bool,
     will: Will | None,
 ) -> None:
+    if db is not None and not db.strip():  # the unset variable of a script must not lead to another database
+        raise UsageError("--db is empty", hint="a path, a URL or a name; without --db, $CKPT_DB or this folder is read")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
     session = Session(
         database=db,

@@ -100,6 +100,16 @@ def test_the_database_may_come_from_the_environment(database: Database) -> None:
     assert json.loads(ckpt(*words, CKPT_DB=str(path)).stdout) == str(other)
 
 
+def test_an_empty_name_is_no_database(database: Database) -> None:
+    """An empty ``--db`` is a slip, whatever else names a database; an empty ``$CKPT_DB`` is none at all."""
+    path = database("real")
+    wrong = ckpt("threads", "--db", "", cwd=path.parent, CKPT_DB=str(path))
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--db is empty" in wrong.stderr
+    assert ckpt("threads", cwd=path.parent, CKPT_DB="").stdout == ckpt("threads", "--db", str(path)).stdout
+    assert path.name in ckpt(cwd=path.parent, CKPT_DB="").stdout
+
+
 def test_output_is_data(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """``--json`` gives one JSON document on stdout and nothing else anywhere."""
     assert run(["info", "-d", str(database("js")), "--json"]) == 0
