@@ -8,7 +8,7 @@ import typer
 
 from ckpt_cli.commands.completing import complete_revision, complete_thread
 from ckpt_cli.commands.given import file_or_stdin
-from ckpt_cli.commands.options import Ns
+from ckpt_cli.commands.options import MATCH, Ns, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.commands.threads import Asked
 from ckpt_cli.errors import UsageError
@@ -53,9 +53,7 @@ class Chosen:
         return (thread for thread in in_pages(reader, named) if self._stands(reader, thread))
 
     def _is_named(self, thread: Thread) -> bool:
-        from fnmatch import fnmatchcase
-
-        return (self.match is None or fnmatchcase(thread.thread_id, self.match)) and self._idle(thread)
+        return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
     def _stands(self, reader: Reader, thread: Thread) -> bool:
         one = Standing(reader, thread)
@@ -101,7 +99,7 @@ _Threads = Annotated[
         show_default=False,
     ),
 ]
-_Match = Annotated[str | None, _which("--match", "-m", metavar="GLOB", text="Ids of this shape: 'test-*'.")]
+_Match = Annotated[str | None, _which("--match", "-m", metavar="TEXT", text=MATCH)]
 _Where = Annotated[
     str | None, _which("--where", "-w", metavar="EXPRESSION", text="Over the head's metadata and state.")
 ]
@@ -204,6 +202,8 @@ def _mend(with_children: bool, reparent: bool) -> Mend:
 
 def _must_fit(chosen: Chosen, part: Part, mend: Mend, ns: str) -> None:
     said = part.said
+    if chosen.match == "":  # a part of every id: the unset variable of a script must not mean all threads
+        raise UsageError("--match is empty", hint="--match '*' means every thread")
     if len(said) > 1:
         raise UsageError(f"{' and '.join(said)} are said one at a time")
     if said and (len(chosen.named or ()) != 1 or chosen.filtered):

@@ -1,5 +1,6 @@
 """Arguments and options that several commands share, so that they read, complete and behave the same everywhere."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -60,3 +61,18 @@ Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="A
 Since = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not older: 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
 ]
+
+MATCH = "Ids with this part, or a glob: 'user-*'."
+"""What ``--match`` says of itself, wherever threads are chosen."""
+
+
+def matcher(pattern: str | None) -> Callable[[str], bool]:
+    """A glob of the whole id where there is a ``*`` or ``?``, else a part of it in any case; None fits all."""
+    if pattern is None:
+        return lambda _: True
+    if any(sign in pattern for sign in "*?"):
+        from fnmatch import fnmatchcase
+
+        return lambda thread_id: fnmatchcase(thread_id, pattern)
+    part = pattern.casefold()
+    return lambda thread_id: part in thread_id.casefold()

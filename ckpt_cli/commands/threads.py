@@ -1,6 +1,6 @@
 """``ckpt threads``: what there is, where each thread stands, and who waits for an answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.options import Limit, Since
+from ckpt_cli.commands.options import MATCH, Limit, Since, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history import ids
@@ -71,25 +71,13 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
 
 
 def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
-    fits = _matcher(wanted.match)
+    fits = matcher(wanted.match)
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
         if wanted.since is not None and when is not None and when < wanted.since:
             return
         if fits(thread.thread_id):
             yield thread
-
-
-def _matcher(pattern: str | None) -> Callable[[str], bool]:
-    """A glob where there is a ``*`` or ``?``, else a part of the id in any case."""
-    if pattern is None:
-        return lambda _: True
-    if any(sign in pattern for sign in "*?"):
-        from fnmatch import fnmatchcase
-
-        return lambda thread_id: fnmatchcase(thread_id, pattern)
-    part = pattern.casefold()
-    return lambda thread_id: part in thread_id.casefold()
 
 
 def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
@@ -151,9 +139,7 @@ def threads(
     session: Session,
     status: _Status = None,
     since: Since = None,
-    match: Annotated[
-        str | None, typer.Option("--match", "-m", metavar="TEXT", help="Ids with this part, or a glob: 'user-*'.")
-    ] = None,
+    match: Annotated[str | None, typer.Option("--match", "-m", metavar="TEXT", help=MATCH)] = None,
     where: Annotated[
         str | None,
         typer.Option(
