@@ -12,6 +12,9 @@ from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 
+_LIBRARYS = frozenset({"source", "step", "writes", "parents", "thread_id", "checkpoint_ns", "checkpoint_id", COUNTERS})
+"""What the library itself puts in metadata; the ids up to langgraph 0.4."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -85,6 +88,15 @@ def offspring(
     body = {**of.body, **{key: value for key, value in own.items() if key in of.body}, **(edits or {})}
     row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id)
     return recorded(reader, of, row, body, _metadata(of, source, counters))
+
+
+def left_out(of: Origin) -> list[str]:
+    """One line about what an application put in metadata, which ``update_state``'s copy doesn't have either.
+
+    The library stores the copy under its parent's config, which bears none (langgraph 1.2 ``pregel/main.py``).
+    """
+    own = sorted(key for key in of.metadata if key not in _LIBRARYS and not key.startswith(("__", "langgraph_")))
+    return [f"not copied, as by the library: metadata {', '.join(own)}"] if own else []
 
 
 def _metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:

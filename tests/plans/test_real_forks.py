@@ -198,6 +198,26 @@ def test_a_fork_is_the_librarys_own_copy(homes: Callable[[], Home], thread_id: s
     assert lines(mine, thread_id) == lines(theirs, thread_id)
 
 
+def test_a_fork_leaves_an_applications_metadata_behind_as_the_library_does(tmp_path: Path) -> None:
+    """Neither copy has the keys that a config's metadata left on the checkpoint, and the plan names them."""
+    path = tmp_path / "own.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = build(SqliteSaver(connection))
+        config: Any = {**on("t"), "metadata": {"user_id": "u-1", "beta": True}}
+        graph.invoke({"messages": [HumanMessage("hi", id="h")]}, config)
+        target = graph.get_state(on("t"))
+        assert target.metadata["user_id"] == "u-1"
+        copied = graph.get_state(graph.update_state(target.config, None, as_node="__copy__"))
+        with closing(open_file(path)) as saver:
+            reader = Reader(saver, Codec())
+            ref = Ref("t", "", target.config["configurable"]["checkpoint_id"])
+            plan = fork.plan(reader, reader.resolve("t", ref.checkpoint_id), Mint())
+            [made] = plan.add
+            mine = reader.value(made.metadata)
+    assert mine == {key: value for key, value in copied.metadata.items() if key != "thread_id"}
+    assert "not copied, as by the library: metadata beta, user_id" in plan.notes
+
+
 def stamped(config: Config) -> str:
     """The part of an id that tells the step."""
     return str(config["configurable"]["checkpoint_id"].split("-")[3])
