@@ -10,6 +10,7 @@ from uuid import UUID, uuid4, uuid5
 
 from ckpt_cli.around import Around
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history import learning
 from ckpt_cli.history.channels import END, INTERRUPT, START
 from ckpt_cli.history.reducers import ABSENT, Reducer
 from ckpt_cli.history.snapshot import Snapshot, snapshot
@@ -151,9 +152,15 @@ class _Writer:
 
     def _must_know(self, channel: str) -> None:
         if not self.reducers.known(channel):
+            names = f"NAME is one of {', '.join(learning.names())}"
+            if channel in self.at.board.values:
+                raise UsageError(
+                    f"the reducer of channel {channel!r} can't be told: no recorded step wrote to it",
+                    hint=f"--reducer {channel}=NAME says it; {names}",
+                )
             raise UsageError(
                 f"no channel {channel!r} is known of this thread",
-                hint=f"--reducer {channel}=NAME writes to it anyway",
+                hint=f"--reducer {channel}=NAME writes to it anyway; {names}",
                 candidates=self.reducers.channels(),
             )
 

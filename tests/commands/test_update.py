@@ -48,6 +48,7 @@ DICT = ["--reducer", "turn=dict", "--next", "END"]
 REFUSED: dict[str, tuple[str, list[str]]] = {
     "nothing": ("real", ["commands"]),
     "no-such-channel": ("real", ["commands", "--values", '{"sen": 1}', "--as-node", "router", "--next", "END"]),
+    "no-reducer-told": ("real", ["forks", "branch:5", "--values", '{"topic": "x"}']),
     "no-object": ("real", ["commands", "--values", "[1]", "--as-node", "router"]),
     "no-json": ("real", ["commands", "--values", "{seen: 1}", "--as-node", "router"]),
     "no-such-reducer": ("real", ["commands", "--values", '{"seen": []}', "--reducer", "seen=lats"]),
