@@ -12,7 +12,7 @@ from typing import Any
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, untaken
 from ckpt_cli.history.channels import INTERRUPT, RESUME
-from ckpt_cli.history.snapshot import Status, Task
+from ckpt_cli.history.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks import pulled
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import seen
@@ -119,8 +119,9 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
 
 
 def said(question: Question) -> str:
-    """``review (793baa26…)``."""
-    name = question.node or "a task"
+    """``child › review (793baa26…)``: who asks, below the nodes that called its graph."""
+    callers = graph_of(question.ns).split("|") if question.ns else []
+    name = " › ".join([*callers, question.node or "a task"])
     return f"{name} ({question.id})" if question.id else name
 
 

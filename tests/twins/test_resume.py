@@ -220,6 +220,14 @@ def test_an_answer_is_told_alike(database: Callable[[str], Path], capsys: pytest
     assert "lost: the answer that was recorded for legal" in ended
 
 
+def test_who_asked_is_told_with_its_callers(
+    database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A question of a subgraph is named by the nodes that lead to it, as threads and tree know only the first."""
+    assert run(["resume", "subgraph-interrupted", "-d", str(database("real")), "--value", "1", "--dry-run"]) == 0
+    assert "1 answer recorded for child › grand › leaf (" in capsys.readouterr().out
+
+
 def listed(path: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     """The questions that ckpt says wait."""
     capsys.readouterr()
