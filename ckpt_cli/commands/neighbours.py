@@ -8,6 +8,7 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
 
+_BRANCHES = 3  # so many are named
 _WRITE = 4096  # bytes of a Send that is read for the node it calls
 
 
@@ -53,7 +54,7 @@ class Neighbours:
 
 
 def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
-    """Head, tip, fork point, and the branch it is on where there are several."""
+    """Head, tip, fork point, and the branches it is on where there are several."""
     found = ["head"] if checkpoint_id == lineage.head else []
     children = lineage.children.get(checkpoint_id, [])
     if not children and checkpoint_id != lineage.head:
@@ -61,8 +62,19 @@ def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
     if len(children) > 1:
         found.append("fork point")
     if len(lineage.branches) > 1:
-        end = checkpoint_id
-        while kids := lineage.children.get(end):
-            end = kids[0]
-        found += [f"branch:{branch.number}" for branch in lineage.branches if branch.tip == end]
+        tips = _tips(lineage, checkpoint_id)
+        some = [f"branch:{branch.number}" for branch in lineage.branches if branch.tip in tips]
+        found += some if len(some) <= _BRANCHES else [f"on {len(some)} branches"]
     return found
+
+
+def _tips(lineage: Lineage, checkpoint_id: str) -> set[str]:
+    """What descends from a checkpoint and has no children, or itself."""
+    tips, left = set[str](), [checkpoint_id]
+    while left:
+        at = left.pop()
+        kids = lineage.children.get(at, [])
+        left += kids
+        if not kids:
+            tips.add(at)
+    return tips

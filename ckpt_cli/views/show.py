@@ -89,7 +89,8 @@ class ShowView(View):
         time: when it was made (ISO 8601, UTC).
         format: the checkpoint format (`v`).
         parent: null for a first checkpoint.
-        marks: ``head``, ``tip``, ``fork point``, ``branch:N`` where there are several branches.
+        marks: ``head``, ``tip``, ``fork point``, ``branch:N`` for each it is on where there are
+            several, or ``on N branches`` where it is on more than three.
         metadata: what else is in it beside source and step.
         channels: by name; control channels only if asked for.
         hidden: control channels left out.

@@ -76,6 +76,14 @@ def test_a_fork_point_names_its_children_and_a_root_has_no_parent(database: Data
     assert at(path, show, "chat-linear", "step:-1").parent is None
 
 
+def test_all_branches_through_a_checkpoint_are_told(database: Database) -> None:
+    """A checkpoint that several branches share is told to be on each; of many, only how many they are."""
+    path = database("real")
+    assert at(path, show, "forks", "175f4e").marks == ["fork point", "branch:4", "branch:5"]
+    assert at(path, show, "forks", "886312").marks == ["tip", "branch:5"]
+    assert at(path, show, "forks", "0d60aa").marks == ["fork point", "on 6 branches"]
+
+
 def test_the_config_names_the_checkpoint(database: Database) -> None:
     """It is what the library's own configs hold."""
     view = at(database("real"), show, "subgraph-interrupted", "@", "child:0d8a6c2f-acfc-f5a2-f769-35c33f5275b6")
