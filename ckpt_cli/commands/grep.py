@@ -52,7 +52,8 @@ def grep(
     """Search state, writes and metadata through history: what matches, where it appeared, how long it stayed.
 
     Each text is told once however many checkpoints hold it. What a task wrote and the state then holds is told as
-    state. Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
+    state. `step 6 … @ (11)` says that it appeared at step 6, was still there at the head, and stands in 11 checkpoints.
+    Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
 
     What can't be read is told on stderr. A payload whose bytes can't hold the pattern isn't decoded: that it can be
     read to its end is looked after, damage inside one of its objects isn't.
