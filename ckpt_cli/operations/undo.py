@@ -39,8 +39,9 @@ def undo(saver: Saver, log: OperationLog, operation: Operation, *, at: float, re
 
 
 def said(operation: Operation) -> str:
-    """What an undo does, in words."""
-    return f"takes back operation {operation.number}: {operation.verb}, {operation.summary}"
+    """What is undone, in words; what the operation said of its outcome is left out, for that is what goes."""
+    what = operation.summary.partition(": ")[0].partition("; ")[0]
+    return f"of operation {operation.number} ({operation.verb} {what})"
 
 
 def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[RowChange]:
@@ -58,7 +59,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
                 raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
             gone.update(saver.added(change))
             yield change.inverse
-    _must_bear_nothing(saver, gone, operation)
+    _must_bear_nothing(saver, log, gone, operation)
 
 
 def _must_stand(log: OperationLog, operation: Operation) -> None:
@@ -84,7 +85,7 @@ def _words(name: Ref | WriteKey | None) -> str:
     return f"{'' if isinstance(name, Ref) else 'a write on '}checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}"
 
 
-def _must_bear_nothing(saver: Saver, gone: set[Ref | WriteKey], operation: Operation) -> None:
+def _must_bear_nothing(saver: Saver, log: OperationLog, gone: set[Ref | WriteKey], operation: Operation) -> None:
     """A checkpoint that would go must have no child and no write that stays: somebody went on from it."""
     refs = {name for name in gone if isinstance(name, Ref)}
     for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
@@ -96,4 +97,21 @@ def _must_bear_nothing(saver: Saver, gone: set[Ref | WriteKey], operation: Opera
         ]
         if continued:
             what = f"operation {operation.number} can't be taken back: thread {thread_id!r} went on from what it added"
-            raise Refused(f"{what} ({continued[0]}); nothing was written", hint="delete what came after first")
+            by = _standing_on(saver, log, operation, thread_id, set(continued))
+            hint = "delete what came after first" if by is None else f"`ckpt undo {by}` first"
+            raise Refused(f"{what} ({continued[0]}); nothing was written", hint=hint)
+
+
+def _standing_on(saver: Saver, log: OperationLog, operation: Operation, thread_id: str, ids: set[str]) -> int | None:
+    """The newest operation that still stands and wrote one of these checkpoints, or a write on one."""
+    for later in log.operations():
+        if later.number <= operation.number:
+            return None
+        if later.phase is not Phase.DONE or later.undoes is not None:
+            continue
+        for change in log.changes(later.number):
+            name = saver.record_of(change.relation, change.key)
+            ref = name.ref if isinstance(name, WriteKey) else name
+            if ref is not None and ref.thread_id == thread_id and ref.checkpoint_id in ids:
+                return later.number
+    return None

@@ -191,6 +191,19 @@ def test_reading_makes_no_log(ckpt: Callable[..., Told], path: Path) -> None:
     assert not default_path(f"sqlite:{path.resolve()}").parent.exists()
 
 
+def test_undo_names_the_operation_that_stands_on_it(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be taken back because of a later operation says which; its own words tell what is undone."""
+    ends = ["--db", str(path), "--yes"]
+    assert run(["fork", "forks", "@^", *ends]) == 0
+    assert run(["update", "forks", "--as-node", "__end__", *ends]) == 0
+    capsys.readouterr()
+    assert run(["undo", "1", *ends]) == 7
+    assert "hint: `ckpt undo 2` first" in capsys.readouterr().err
+    assert run(["undo", "2", *ends]) == 0
+    assert capsys.readouterr().out.startswith("undo of operation 2 (update ")
+    assert run(["undo", "1", *ends]) == 0
+
+
 def test_pruning(ckpt: Callable[..., Told]) -> None:
     """Old operations are forgotten and can't be undone any more; the words must fit together."""
     ckpt("tag", THREAD, "step:1", "here")
@@ -264,7 +277,7 @@ def test_looks() -> None:
     done = PlanView("fork", SUMMARY, rows=[ROW], applied=True, operation=7, config=config)
     golden.check("plan/applied", done)
     golden.check("plan/nothing", PlanView("prune", "nothing is old enough"))
-    golden.check("plan/undone", PlanView("undo", "takes back operation 7: fork", rows=[ROW], applied=True, operation=8))
+    golden.check("plan/undone", PlanView("undo", "of operation 7 (fork)", rows=[ROW], applied=True, operation=8))
     tags = [TagLine("good", "t", "", ROW.checkpoint_id or "", False, "2026-11-21T09:28:05Z")]
     tags.append(TagLine("v1.2/中", "t", "sub:1", "1", True, "2026-11-21T09:28:05Z"))
     golden.check("tag/listed", TagView("listed", tags))
@@ -279,7 +292,7 @@ def test_the_log_looks(tmp_path: Path) -> None:
         [],
     )
     log.finish(1)
-    log.begin(Heading(golden.NOW - 60, "undo", "", "takes back operation 1: fork", 1), [])
+    log.begin(Heading(golden.NOW - 60, "undo", "", "of operation 1 (fork)", 1), [])
     log.finish(2)
     log.begin(Heading(golden.NOW - 5, "edit", "", "cut off"), [])
     view = operations.run(log, golden.NOW)
