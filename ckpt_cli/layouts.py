@@ -7,6 +7,7 @@ keeps its parts.
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from operator import is_
 from typing import Any, Protocol
 
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
@@ -27,6 +28,7 @@ class Encode(Protocol):
         """A value in the encoding of `like`."""
 
 
+_DICTS = frozenset({"channel_values", "channel_versions", "versions_seen"})
 _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 _VERSIONS = frozenset({int, str, float})
 _TEXT = frozenset({str})
@@ -41,19 +43,32 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     row = checkpoint.row
     body = must_be_mapping(decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
     v, ts, updated = body.get("v"), body.get("ts"), body.get("updated_channels")
+    versions = _versions(body.get("channel_versions"))
+    seen = {node: _versions(told) for node, told in named(body.get("versions_seen")).items()}
     return State(
         ref=row.ref,
         parent_id=row.parent_id,
         v=v if isinstance(v, int) else 0,
         ts=ts if isinstance(ts, str) and ts else row.checkpoint_id,
         values=_values(body, checkpoint.channels, decode),
-        versions=_versions(body.get("channel_versions")),
-        seen={node: _versions(seen) for node, seen in named(body.get("versions_seen")).items()},
+        versions=versions,
+        seen=seen,
         metadata=named(decode(checkpoint.metadata)),
         updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
         sends=_sends(body, checkpoint, decode, sends_written_on),
-        damage=_damage(body),
+        damage="" if _is_sound(body, versions, seen) else _damage(body),
     )
+
+
+def _is_sound(
+    body: Mapping[str, Any], versions: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]
+) -> bool:
+    """Whether versions are there as they stand and nothing else could hide damage; False leaves it to `_damage`."""
+    told = body.get("versions_seen")
+    if versions is not body.get("channel_versions") or type(told) is not dict or len(told) != len(seen):
+        return False
+    flat = (type(value) for key, value in body.items() if key not in _DICTS)
+    return all(map(is_, seen.values(), told.values())) and not any(kind is dict or kind is Node for kind in flat)
 
 
 def _damage(body: Mapping[str, Any]) -> str:
@@ -190,10 +205,10 @@ def named(value: Any) -> dict[str, Any]:
 
     langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
     """
+    if type(value) is dict and _TEXT.issuperset(map(type, value)):
+        return value  # not a copy: decoded values are shared, and never changed in place
     if isinstance(value, Node) and value.form is Form.PICKLE:
         value = value.state.get("items") if isinstance(value.state, dict) else None
     if not isinstance(value, dict):
         return {}
-    if _TEXT.issuperset(map(type, value)):
-        return {**value}
     return {key if isinstance(key, str) else text(key) or str(key): item for key, item in value.items()}
