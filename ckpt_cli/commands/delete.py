@@ -149,7 +149,7 @@ def delete(
     Examples:
       ckpt delete support-42
       ckpt delete --match 'test-*' --idle 30d --dry-run
-      ckpt threads --status failed | cut -f1 | ckpt delete - --yes
+      ckpt threads --status failed --limit 0 | cut -f1 | ckpt delete - --yes
       ckpt delete support-42 --after step:7 --reason "wrong question"
       ckpt delete support-42 --branch branch:2
       ckpt delete support-42 --run 1f1e5786-50cb-6a2c-8000-6d2f6d3a1b11 --with-children

@@ -67,17 +67,23 @@ class Printer:
                 stdout.write(json.rows(view, self._query, reveal=self._reveal), prompt=True)
             else:
                 stdout.write([json.document(view, self._query, reveal=self._reveal)])
+            self._say_cut(view)
             return
         person = sys.stdout is not None and sys.stdout.isatty()
         colored = wants_color(self._color, person)
         if not person and not colored:
             lines = render(view, Page(None, now, self._reveal))
             stdout.write(map(plain_text, lines), prompt=_streams(view))
+            self._say_cut(view)
             return
         from ckpt_cli.output import terminal
 
         page = Page(terminal.width() if person else None, now, self._reveal)
         terminal.write(render(view, page), colored=colored, paged=person and self._paged, release=release)
+
+    def _say_cut(self, view: View) -> None:
+        if view.cut:
+            talk.say(view.cut)
 
 
 def render(view: View, page: Page) -> Iterator[Line]:

@@ -52,7 +52,8 @@ def _cipher(key: bytes | None, nonce: bytes) -> Any:
     try:
         from Crypto.Cipher import AES
     except ImportError as error:
-        raise MissingExtra("encrypted: reading it needs pycryptodome", hint="pip install 'langgraph-ckpt[aes]'") from error
+        hint = "pip install 'langgraph-ckpt[aes]'"
+        raise MissingExtra("encrypted: reading it needs pycryptodome", hint=hint) from error
     try:
         return AES.new(key, AES.MODE_EAX, nonce=nonce, mac_len=_TAG)
     except ValueError as error:

@@ -21,6 +21,11 @@ class View:
         """0 unless the answer itself is a finding (``diff --exit-code``)."""
         return 0
 
+    @property
+    def cut(self) -> str:
+        """What a person must know who gets only a part; on a terminal the text itself says it, elsewhere stderr."""
+        return ""
+
 
 class Json(NamedTuple):
     """Data that is JSON already and is printed as it is, as a patch whose values were encoded before.

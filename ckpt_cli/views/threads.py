@@ -91,6 +91,11 @@ class ThreadsView(View):
     problem: str | None = None
 
     @property
+    def cut(self) -> str:
+        """That there are more."""
+        return f"only the first {len(self.threads):,} threads: --limit 0 lists all" if self.more else ""
+
+    @property
     def exit_code(self) -> int:
         """5 where nothing was found and something couldn't be read."""
         return 5 if self.unreadable and not self.threads else 0

@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 
+from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.threads import Asked, Order, threads
 from ckpt_cli.errors import UsageError
@@ -170,3 +171,15 @@ def test_an_empty_list_says_why(database: Database) -> None:
     ):
         view, _ = look(database("js"), lambda session, options=options: threads(session, **options))  # type: ignore[misc]
         assert [plain(line) for line in render(view, Page(80, golden.NOW))] == [said]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"]])
+def test_a_cut_list_is_told_where_nobody_sees_its_end(
+    form: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Piped or as JSON, stderr says that there are more threads; a whole list is silent."""
+    path = str(database("real"))
+    assert run(["threads", "-d", path, "--limit", "3", *form]) == 0
+    assert "only the first 3 threads: --limit 0 lists all" in capsys.readouterr().err
+    assert run(["threads", "-d", path, "--limit", "0", *form]) == 0
+    assert capsys.readouterr().err == ""
