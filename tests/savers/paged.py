@@ -26,14 +26,14 @@ def packed(value: Any) -> Payload:
 BODY = packed({"v": 4, "channel_values": {"a": 7}, "channel_versions": {"a": 1}, "versions_seen": {}})
 
 
-def records(samples: Samples, threads: int) -> Iterator[Checkpoint | Write]:
+def records(samples: Samples, threads: int, body: Payload = BODY) -> Iterator[Checkpoint | Write]:
     """So many threads of two checkpoints and a write, and a thread with so many tips, each with a write."""
     named = [(f"t-{at:03}", "2", "1") for at in range(threads)]
     tips = [("tips", f"{at + 1:04}", "0000") for at in range(threads)]
     for thread_id, parent_id in dict.fromkeys((thread_id, parent_id) for thread_id, _, parent_id in named + tips):
-        yield samples.checkpoint(thread_id, parent_id)._replace(body=BODY)
+        yield samples.checkpoint(thread_id, parent_id)._replace(body=body)
     for thread_id, checkpoint_id, parent_id in named + tips:
-        yield samples.checkpoint(thread_id, checkpoint_id, parent_id=parent_id)._replace(body=BODY)
+        yield samples.checkpoint(thread_id, checkpoint_id, parent_id=parent_id)._replace(body=body)
         yield samples.write(thread_id, checkpoint_id, payload=packed([1]))
 
 

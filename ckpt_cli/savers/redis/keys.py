@@ -41,10 +41,14 @@ class Keys:
         """The sorted set that names the writes of a checkpoint."""
         return ":".join(("write_keys_zset", safe_id(ref.thread_id), safe_ns(ref.ns), safe_id(ref.checkpoint_id)))
 
+    def start(self, thread_id: str | None, *, writes: bool) -> str:
+        """How the documents of a thread (and maybe some of others) begin, or those of all."""
+        start = f"{self.write_prefix if writes else self.prefix}:"
+        return start if thread_id is None else f"{start}{safe_id(thread_id)}:"
+
     def pattern(self, thread_id: str | None, *, writes: bool) -> str:
         """What a scan looks for: the documents of a thread (and maybe some of others), or of all."""
-        start = f"{self.write_prefix if writes else self.prefix}:"
-        return globbed(start if thread_id is None else f"{start}{safe_id(thread_id)}:") + "*"
+        return globbed(self.start(thread_id, writes=writes)) + "*"
 
 
 def globbed(name: str) -> str:

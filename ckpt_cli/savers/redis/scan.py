@@ -1,13 +1,15 @@
 """Documents found by a scan of the keys: for a server without the index, and for ids that its tags can't find."""
 
 import json
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from heapq import nlargest
+from itertools import takewhile
 from typing import Any
 
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found
-from ckpt_cli.savers.redis.keys import Keys, from_id, safe_id
+from ckpt_cli.savers.redis.keys import Keys, from_id
 
 
 class Scan(Finder):
@@ -15,11 +17,11 @@ class Scan(Finder):
 
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._connection, self._keys = connection, keys
-        self._known: dict[str, list[str]] = {}
+        self.forget()
 
     def forget(self) -> None:
         """Another moment begins."""
-        self._known = {}
+        self._known: dict[bool, dict[str | None, list[str]]] = {False: {}, True: {}}
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """See `Finder.spaces`."""
@@ -55,24 +57,20 @@ class Scan(Finder):
         return sum(1 for _ in self._connection.keys(self._keys.pattern(None, writes=True)))
 
     def _found(self, thread_ids: Collection[str] | None, *, writes: bool) -> Iterator[str]:
-        """Keys that may be of these threads: one scan for one of them or for all, kept where writes are asked again."""
+        """Keys that may be of these threads: the first is scanned for by itself, for others one scan finds all keys."""
+        known = self._known[writes]
         if thread_ids is None:
-            yield from self._connection.keys(self._keys.pattern(None, writes=writes))
+            yield from known[None] if None in known else self._connection.keys(self._keys.pattern(None, writes=writes))
             return
-        patterns = {thread_id: self._keys.pattern(thread_id, writes=writes) for thread_id in thread_ids}
-        missing = {thread_id: pattern for thread_id, pattern in patterns.items() if pattern not in self._known}
-        if len(missing) == 1:
-            (pattern,) = missing.values()
-            self._known[pattern] = [*self._connection.keys(pattern)]
-        elif missing:
-            self._known |= {pattern: [] for pattern in missing.values()}
-            start = f"{self._keys.write_prefix if writes else self._keys.prefix}:"
-            starts = {f"{start}{safe_id(thread_id)}:": pattern for thread_id, pattern in missing.items()}
-            for key in self._connection.keys(self._keys.pattern(None, writes=writes)):
-                for begins, pattern in starts.items():
-                    if key.startswith(begins):
-                        self._known[pattern].append(key)
-        yield from dict.fromkeys(key for pattern in patterns.values() for key in self._known[pattern])
+        unknown = {*thread_ids} - known.keys()
+        if None not in known and len(unknown) + len(known) > 1:
+            known[None] = sorted(self._connection.keys(self._keys.pattern(None, writes=writes)))
+        if None not in known:
+            known |= {one: [*self._connection.keys(self._keys.pattern(one, writes=writes))] for one in unknown}
+            yield from (key for one in thread_ids for key in known[one])
+            return
+        starts = [self._keys.start(one, writes=writes) for one in thread_ids]
+        yield from dict.fromkeys(key for start in starts for key in _begun(known[None], start))
 
     def _fields(self, keys: Iterator[str], fields: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         listed = [*keys]
@@ -81,3 +79,9 @@ class Scan(Finder):
             told = json.loads(answer) if isinstance(answer, bytes) else {}
             if told:
                 yield key, {name: (told[path] or [None])[0] for name, path in fields.items()}
+
+
+def _begun(names: list[str], start: str) -> Iterator[str]:
+    """Those of some sorted names that begin so."""
+    first = bisect_left(names, start)
+    return takewhile(lambda name: name.startswith(start), (names[at] for at in range(first, len(names))))

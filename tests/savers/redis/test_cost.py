@@ -10,8 +10,10 @@ from langgraph.checkpoint.redis import RedisSaver
 from ckpt_cli.app import run
 from ckpt_cli.model import Payload, Plan, Ref
 from ckpt_cli.savers.redis import open_url
-from ckpt_cli.savers.redis.connection import Connection
-from tests.savers.redis.records import RedisSamples
+from ckpt_cli.savers.redis.connection import Connection, pages
+from tests.savers import paged
+from tests.savers.redis.records import TAG, RedisSamples
+from tests.savers.redis.trips import counted
 from tests.servers.redis import Server, load
 
 
@@ -106,3 +108,74 @@ def test_without_an_index_one_scan_finds_all(redis_server: Server, sent: list[An
         sent.clear()
         assert len(list(saver.checkpoints(refs))) == len(refs) == 44
         assert len(sent) <= 6
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every round trip, those of scans too."""
+    return counted(monkeypatch)
+
+
+BODY = Payload(TAG, b'{"v":4,"channel_values":{"a":7},"channel_versions":{"a":"1"},"versions_seen":{}}')
+
+
+def filled(server: Server, threads: int, *, indexed: bool) -> str:
+    """A database of so many threads and tips, with the saver's index or without."""
+    url = server.empty()
+    with RedisSaver.from_conn_string(url) as official:
+        official.setup()
+    with closing(open_url(url)) as saver:
+        saver.apply(Plan("", tuple(paged.records(RedisSamples(), threads, BODY))))
+    if not indexed:
+        with server.client() as client:
+            client.execute_command("FT.DROPINDEX", "checkpoint_write")
+    return url
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["index", "scan"])
+@pytest.mark.parametrize("name", [*paged.COMMANDS, "undo"])
+def test_commands_ask_by_the_page(
+    name: str, indexed: bool, redis_server: Server, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 50 threads or tips a command asks by pages of 25, and twice as many take at most twice as many pages."""
+    costs = []
+    for threads in (50, 100):
+        url = filled(redis_server, threads, indexed=indexed)
+        words = paged.COMMANDS.get(name)
+        costs.append(paged.cost_of_undo(url, asked, capsys) if words is None else paged.cost(words, url, asked, capsys))
+    assert costs[0] <= 60
+    assert costs[1] <= 2 * costs[0]
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["index", "scan"])
+def test_several_threads_at_once(indexed: bool, redis_server: Server, asked: list[str]) -> None:
+    """Skeletons and writes of many threads are what they are thread by thread, in a few round trips for all."""
+    with closing(open_url(filled(redis_server, 50, indexed=indexed))) as saver:
+        ids = [thread.thread_id for thread in saver.threads()]
+        rows = [row for thread_id in sorted(ids) for row in saver.rows(thread_id)]
+        writes = [write for thread_id in sorted(ids) for write in saver.writes(thread_id)]
+        asked.clear()
+        found = saver.moment(lambda: list(saver.rows_of(ids)))
+        listed = saver.moment(lambda: list(saver.writes_on([row.ref for row in found])))
+        assert (found, listed) == (rows, writes)
+        assert (len(ids), len(rows), len(writes)) == (51, 151, 100)
+        assert len(asked) <= 6
+
+
+def test_pages_of_threads_share_a_scan(redis_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the index a moment scans the keys once, however many pages of threads are asked for."""
+    url = filled(redis_server, 60, indexed=False)
+    scans: list[str] = []
+    original = Connection.keys
+
+    def keys(self: Connection, pattern: str) -> Iterator[str]:
+        scans.append(pattern)
+        return original(self, pattern)
+
+    with closing(open_url(url)) as saver:
+        ids = [thread.thread_id for thread in saver.threads()]
+        alone = [row for thread_id in ids for row in saver.rows(thread_id)]
+        monkeypatch.setattr(Connection, "keys", keys)
+        found = saver.moment(lambda: [row for page in pages(ids, 10) for row in saver.rows_of(page)])
+    assert sorted(found) == sorted(alone)
+    assert scans == ["checkpoint:*"]
