@@ -7,6 +7,7 @@ from langgraph.checkpoint.redis import RedisSaver as Official
 
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
+from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.savers.redis import open_url
 from tests.savers.redis.records import RedisSamples
@@ -15,6 +16,10 @@ from tests.servers.redis import Server
 
 class TestWithIndex(RedisSamples, Conformance):
     """Databases that the official saver set up."""
+
+    def opened(self, saver: Saver) -> Saver:
+        """How it is asked."""
+        return saver
 
     @pytest.fixture
     def url(self, redis_server: Server) -> str:
@@ -32,7 +37,7 @@ class TestWithIndex(RedisSamples, Conformance):
             saver = open_url(url)
             opened.append(saver)
             saver.apply(Plan("given", tuple(records)))
-            return saver
+            return self.opened(saver)
 
         yield make
         for saver in opened:
@@ -43,6 +48,16 @@ class TestWithIndex(RedisSamples, Conformance):
         able = make([]).abilities
         assert {Ability.ATOMIC, Ability.WRITE, Ability.BRANCHES, Ability.SKIPS} <= able
         assert Ability.MOMENT not in able
+
+
+class TestAhead(TestWithIndex):
+    """The same with everything read ahead, as commands do."""
+
+    def opened(self, saver: Saver) -> Saver:
+        """Told of all threads."""
+        ahead = Ahead(saver)
+        ahead.expect_whole([thread.thread_id for thread in saver.threads()])
+        return ahead
 
 
 class TestWithoutIndex(TestWithIndex):

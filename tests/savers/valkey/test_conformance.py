@@ -7,6 +7,7 @@ import pytest
 
 from ckpt_cli.conformance import Conformance, Make, everything
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write, WriteKey
+from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.savers.valkey import open_url
 from tests.servers.redis import Server
@@ -14,6 +15,10 @@ from tests.servers.redis import Server
 
 class TestValkey(Conformance):
     """Databases as the official saver finds them: it sets nothing up."""
+
+    def opened(self, saver: Saver) -> Saver:
+        """How it is asked."""
+        return saver
 
     @pytest.fixture
     def make(self, valkey_server: Server) -> Iterator[Make]:
@@ -24,7 +29,7 @@ class TestValkey(Conformance):
             saver = open_url(url)
             opened.append(saver)
             saver.apply(Plan("given", tuple(records)))
-            return saver
+            return self.opened(saver)
 
         yield make
         for saver in opened:
@@ -60,3 +65,13 @@ class TestValkey(Conformance):
     def test_abilities(self, make: Make) -> None:
         """A plan is one transaction of the server's; no moment can be held, and no path is kept."""
         assert make([]).abilities == {Ability.ATOMIC, Ability.WRITE, Ability.BRANCHES}
+
+
+class TestAhead(TestValkey):
+    """The same with everything read ahead, as commands do."""
+
+    def opened(self, saver: Saver) -> Saver:
+        """Told of all threads."""
+        ahead = Ahead(saver)
+        ahead.expect_whole([thread.thread_id for thread in saver.threads()])
+        return ahead
