@@ -140,8 +140,11 @@ class Session:
         view.rows = saver.moment(lambda: list(tally(saver, expand())))
         if self.will.dry_run or not view.rows:
             return view
-        if not self.will.yes and not self.ask(view):
-            raise Refused("not confirmed; nothing was written")
+        if not self.will.yes:
+            if saver.page > 1:  # of a server: who may not write there is told so before the question
+                saver.transaction(lambda: None)
+            if not self.ask(view):
+                raise Refused("not confirmed; nothing was written")
         view.operation = act()
         view.applied = True
         return view

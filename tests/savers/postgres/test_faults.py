@@ -150,6 +150,12 @@ def test_no_right_to_write(say: Say, reader: str) -> None:
     assert say("operations", "-d", reader) == (0, "")
 
 
+def test_no_right_is_told_before_the_question(say: Say, reader: str) -> None:
+    """Who may not write is told so, and not asked for a yes that would come to nothing."""
+    code, said = say("delete", THREAD, "-d", reader)
+    assert code == 7 and "may not write" in said and "not confirmed" not in said
+
+
 def test_no_right_to_insert(say: Say, postgres: PostgresServer, reader: str, url: str) -> None:
     """A right that only some of a change would want is missed before it begins."""
     role = reader.partition("//")[2].partition(":")[0]
