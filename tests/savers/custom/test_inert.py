@@ -35,7 +35,7 @@ def test_classes_keep_their_names(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert '"$type": "lgtypes.Person"' in done.stdout
     assert '"$type": "uuid.UUID"' in done.stdout
-    assert ckpt(tmp_path, "threads").stderr == ""
+    assert ckpt(tmp_path, "threads", "--limit", "0").stderr == ""
 
 
 def test_no_module_is_imported(tmp_path: Path) -> None:
