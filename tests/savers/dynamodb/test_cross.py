@@ -12,6 +12,7 @@ from langgraph_checkpoint_aws import DynamoDBSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run
+from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.dynamodb import KEYS, REGION, Dynamo
 
@@ -56,3 +57,12 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSteps(Steps):
+    """Killed before any row of one plan; ``test_faults.py`` kills between the transactions of a longer one."""
+
+    @pytest.mark.parametrize("name", ["delete of the last steps"])
+    def test_killed_at_every_step(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """What stands half is told by the next look and taken back by the next change; then the plan can be made."""
+        super().test_killed_at_every_step(name, backend, capsys)

@@ -12,6 +12,7 @@ from pymongo import MongoClient
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run
+from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.mongodb import Mongo
 
@@ -49,3 +50,7 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSteps(Steps):
+    """Killed between any two documents, on a server without transactions."""
