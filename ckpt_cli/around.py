@@ -63,13 +63,9 @@ class Around:
         for other in self.namespaces() if ns else ():
             if other != ns and graph_of(other) == graph_of(ns):
                 refs += [Ref(thread_id, other, i) for i in self._source.lineage(thread_id, other).rows]
-        left, size = iter(refs), 1
-        while page := list(islice(left, size)):
-            self._source.saver.expect(page)
-            for ref in page:
-                with suppress(PayloadCorrupt):
-                    yield from self._source.states([ref])
-            size = min(size * 4, self._source.saver.page)
+        for ref in self._expected(refs):
+            with suppress(PayloadCorrupt):
+                yield from self._source.states([ref])
 
     def returned(self) -> bool:
         """Whether the task that called this subgraph has finished."""
@@ -99,13 +95,17 @@ class Around:
     def _stations(self, checkpoint_ids: Iterable[str]) -> "Iterator[Station]":
         from ckpt_cli.history.delta import Station
 
-        left, size = iter(checkpoint_ids), 1
+        for ref in self._expected(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
+            state = self._source.state(ref)
+            yield Station(state, self._source.writes(ref), self.grown(state))
+
+    def _expected(self, refs: Iterable[Ref]) -> Iterator[Ref]:
+        """The saver hears of few at first: most walks end after a step or two."""
+        left, size = iter(refs), 1
         while page := list(islice(left, size)):
-            self._source.saver.expect([Ref(self._ref.thread_id, self._ref.ns, i) for i in page])
-            for checkpoint_id in page:
-                state = self._state(checkpoint_id)
-                yield Station(state, self._source.writes(state.ref), self.grown(state))
-            size = min(size * 4, self._source.saver.page)  # most walks end after a step or two
+            self._source.saver.expect(page)
+            yield from page
+            size = min(size * 4, self._source.saver.page)
 
     def _state(self, checkpoint_id: str) -> State:
         return self._source.state(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id))

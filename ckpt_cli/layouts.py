@@ -161,7 +161,7 @@ def placed(
     apart |= {
         c: payload
         for c, payload in like.channels.items()
-        if payload.tag == "empty" and c not in values and versions.get(c, before) == before.get(c)
+        if payload.tag == "empty" and c not in values and c in versions and versions[c] == before.get(c)
     }
     inline |= {c: True for c, value in values.items() if has_place and marked and is_snapshot(value)}
     header = {key: value for key, value in body.items() if key != "channel_values"}

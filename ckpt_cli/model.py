@@ -116,6 +116,20 @@ class WriteKey(NamedTuple):
 
 
 Record = Checkpoint | Write
+Name = Ref | WriteKey
+"""The full name of a record."""
+
+
+def name_of(record: Record) -> Name:
+    """The full name of a record."""
+    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
+
+
+def in_words(name: Name) -> str:
+    """A record's name for people."""
+    if isinstance(name, Ref):
+        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
+    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"
 
 
 class Seen(NamedTuple):

@@ -18,8 +18,8 @@ from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
-from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.paging import ahead
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -42,7 +42,7 @@ class Reader:
     def __init__(
         self, saver: Saver, codec: Codec, clock: Callable[[], float] = time, tags: Tags = lambda _thread, _ns: {}
     ) -> None:
-        self.saver = Ahead(saver) if saver.page > 1 else saver
+        self.saver = ahead(saver)
         self.tags = tags
         self.codec = codec
         self.clock = clock

@@ -1,7 +1,6 @@
 """What an agent asks for by a config: which thread, which namespace, which checkpoints."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -71,10 +70,3 @@ def by_thread(refs: Iterable[Ref]) -> dict[tuple[str, str], list[str]]:
     for ref in refs:
         found.setdefault((ref.thread_id, ref.ns), []).append(ref.checkpoint_id)
     return found
-
-
-def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """So many at a time."""
-    rest = iter(items)
-    while page := list(islice(rest, size)):
-        yield page

@@ -1,9 +1,10 @@
-"""What goes wrong with a server, in the same words whichever kind it is: one line with the place and a hint.
+"""What goes wrong with a database, in the same words whichever kind it is: one line with the place and a hint.
 
 A location given here holds neither user nor password, and what a server said itself is passed through `one_line`.
 """
 
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
+from ckpt_cli.model import Name, in_words
 
 REFUSED = "connection refused"
 UNKNOWN_HOST = "unknown host"
@@ -85,6 +86,16 @@ def read_only(location: str, said: str = "") -> Refused:
 def busy(location: str) -> Refused:
     """Somebody else holds what is to be written, or was quicker."""
     return Refused(f"{location}: somebody else is writing there; nothing was written", hint="try again")
+
+
+def stands(name: Name) -> Refused:
+    """A record to add is there already."""
+    return Refused(f"{in_words(name)} exists already; nothing was written", hint="run the command again")
+
+
+def gone(name: Name) -> Refused:
+    """A record to replace or remove isn't there any more."""
+    return Refused(f"{in_words(name)} is gone; nothing was written", hint="run the command again")
 
 
 def one_line(said: str) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from ckpt_cli.errors import Refused
 from ckpt_cli.model import (
     Checkpoint,
     CheckpointRow,
@@ -16,8 +15,10 @@ from ckpt_cli.model import (
     Thread,
     Write,
     WriteKey,
+    name_of,
 )
 from ckpt_cli.savers.contract import Ability, About, Saver, Totals
+from ckpt_cli.savers.faults import gone, stands
 
 T = TypeVar("T")
 
@@ -124,11 +125,11 @@ class MemorySaver(Saver):
         for name in plan.remove:
             yield RowChange(*_key(name), self._standing(name), None)
         for record in plan.replace:
-            yield RowChange(*_key(_name(record)), self._standing(_name(record)), _row(record))
+            yield RowChange(*_key(name_of(record)), self._standing(name_of(record)), _row(record))
         for record in plan.add:
-            if self.current(*_key(_name(record))) is not None:
-                raise Refused(f"{_name(record)} exists already; nothing was written")
-            yield RowChange(*_key(_name(record)), None, _row(record))
+            if self.current(*_key(name_of(record))) is not None:
+                raise stands(name_of(record))
+            yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Every row is a record."""
@@ -144,7 +145,7 @@ class MemorySaver(Saver):
         for change in changes:
             table, name = self._table(change.relation), _from_key(change.relation, change.key)
             if (name in table) is (change.before is None):
-                raise Refused(f"{name} {'exists already' if name in table else 'is gone'}; nothing was written")
+                raise (stands if name in table else gone)(name)
             if change.after is None:
                 del table[name]
             else:
@@ -156,7 +157,7 @@ class MemorySaver(Saver):
     def _standing(self, name: Ref | WriteKey) -> Row:
         row = self.current(*_key(name))
         if row is None:
-            raise Refused(f"{name} is gone; nothing was written")
+            raise gone(name)
         return row
 
     def close(self) -> None:
@@ -172,10 +173,6 @@ class MemorySaver(Saver):
 
 
 _APART = "channel "
-
-
-def _name(record: Record) -> Ref | WriteKey:
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
 
 
 def _key(name: Ref | WriteKey) -> tuple[str, Row]:
@@ -201,7 +198,7 @@ def _row(record: Record) -> Row:
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
     said = {"channel": record.channel, "task_path": record.task_path}
-    return {**_key(_name(record))[1], **said, "tag": record.payload.tag, "data": record.payload.data}
+    return {**_key(name_of(record))[1], **said, "tag": record.payload.tag, "data": record.payload.data}
 
 
 def _record(relation: str, row: Row) -> Record:

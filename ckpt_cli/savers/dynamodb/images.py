@@ -8,14 +8,26 @@ from typing import Any, NamedTuple
 from botocore import exceptions as aws  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, Scalar, WriteKey
+from ckpt_cli.model import (
+    Checkpoint,
+    Name,
+    Payload,
+    Plan,
+    Record,
+    Ref,
+    Row,
+    RowChange,
+    Scalar,
+    WriteKey,
+    in_words,
+    name_of,
+)
 from ckpt_cli.savers.dynamodb.halves import joined
 from ckpt_cli.savers.dynamodb.items import (
     CHECKPOINT,
     CHECKPOINTS,
     PENDING,
     Item,
-    Name,
     Stored,
     image,
     keys,
@@ -25,6 +37,8 @@ from ckpt_cli.savers.dynamodb.items import (
 )
 from ckpt_cli.savers.dynamodb.table import Table
 from ckpt_cli.savers.dynamodb.telling import code
+from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.paging import pages
 
 _PAGE = 50  # rows, of two items each, in one transaction
 _BYTES = 3 << 20  # of payloads in one transaction; the service takes 4 MB
@@ -69,20 +83,20 @@ class Images:
             NotSupported: a payload is in S3, has no room in an item, or can't be one value with its metadata.
         """
         self._manners.clear()
-        for names in pages(sorted(plan.remove, key=lambda name: isinstance(name, WriteKey))):
+        for names in pages(sorted(plan.remove, key=lambda name: isinstance(name, WriteKey)), _PAGE):
             for name, before in self._standing(names):
                 yield RowChange(*row_key(name), image(before), None)
-        for some in pages(plan.replace):
+        for some in pages(plan.replace, _PAGE):
             by_name = {name_of(record): record for record in some}
             for name, before in self._standing([*by_name]):
                 yield RowChange(*row_key(name), image(before), image(self._replaced(by_name[name], before)))
         seen: set[Name] = set()
-        for some in pages(sorted(plan.add, key=lambda record: isinstance(record, Checkpoint))):
+        for some in pages(sorted(plan.add, key=lambda record: isinstance(record, Checkpoint)), _PAGE):
             names = [name_of(record) for record in some]
             standing = {*self._table.stored(names), *(seen & {*names})}
             if standing or len({*names}) < len(names):
                 name = next(iter(standing), names[0])
-                raise Refused(f"{_words(name)} exists already, or twice in the plan; nothing was written")
+                raise stands(name)
             seen.update(names)
             for name, record in zip(names, some, strict=True):
                 yield RowChange(*row_key(name), None, image(self._new(name, record)))
@@ -122,9 +136,9 @@ class Images:
         found = self._table.stored(names)
         for name in names:
             if name not in found:
-                raise Refused(f"{_words(name)} is gone; nothing was written", hint="run the command again")
+                raise gone(name)
             if found[name].in_s3:
-                raise NotSupported(f"the value of {_words(name)} is in S3; ckpt changes nothing there")
+                raise NotSupported(f"the value of {in_words(name)} is in S3; ckpt changes nothing there")
             yield name, found[name]
 
     def _new(self, name: Name, record: Record) -> Stored:
@@ -138,8 +152,8 @@ class Images:
         """The items with the record's attributes and whatever else they had."""
         compressed = bool(text(before.base, "compression"))
         new = _stored(name_of(record), record, compressed, {})
-        gone = {"compression", "parent_checkpoint_id", "task_path"} - set(new.base)
-        kept = {name: value for name, value in before.base.items() if name not in gone}
+        lost = {"compression", "parent_checkpoint_id", "task_path"} - set(new.base)
+        kept = {name: value for name, value in before.base.items() if name not in lost}
         return Stored({**kept, **new.base}, {**(before.chunk or {}), **(new.chunk or {})})
 
     def _manner(self, thread_id: str) -> Manner:
@@ -168,18 +182,13 @@ def row_key(name: Name) -> tuple[str, Row]:
     return (CHECKPOINTS if isinstance(name, Ref) else PENDING), told
 
 
-def name_of(record: Record) -> Name:
-    """A record's full name."""
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
-
-
 def _stored(name: Name, record: Record, compress: bool, ttl: Item) -> Stored:
     """A record as the official saver stores it."""
     base, chunk = keys(name)
     payload = _one(record)
     data, compression = packed(payload.data, compress)
     if len(data) > _LARGEST:
-        what = f"{_words(name)} would take {len(data):,} bytes, and an item of DynamoDB ends at 400 KB"
+        what = f"{in_words(name)} would take {len(data):,} bytes, and an item of DynamoDB ends at 400 KB"
         raise NotSupported(what, hint="its own saver puts such values into S3; ckpt changes nothing there")
     told = {"type": {"S": payload.tag}, "ref_loc": {"S": "DYNAMODB"}, "ref_key": chunk["PK"]}
     packing = {"compression": {"S": compression}} if compression else {}
@@ -202,7 +211,7 @@ def _one(record: Record) -> Payload:
             raise NotSupported("DynamoDB's saver keeps a checkpoint whole, not channel by channel")
         return joined(record.body, record.metadata)
     if record.payload is None:
-        raise ValueError(f"{_words(name_of(record))} has no payload")
+        raise ValueError(f"{in_words(name_of(record))} has no payload")
     return record.payload
 
 
@@ -253,15 +262,3 @@ def _as_it_was(item: Item) -> dict[str, Any]:
 def _payload(row: Row | None) -> bytes:
     found = (row or {}).get("payload")
     return found if isinstance(found, bytes) else b""
-
-
-def pages(listed: Sequence[Any], size: int = _PAGE) -> Iterator[Sequence[Any]]:
-    """Some at a time."""
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]
-
-
-def _words(name: Name) -> str:
-    if isinstance(name, Ref):
-        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
-    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

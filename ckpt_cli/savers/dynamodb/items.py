@@ -11,13 +11,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Row, Write, WriteKey
+from ckpt_cli.model import Checkpoint, CheckpointRow, Name, Payload, Ref, Row, Write
 from ckpt_cli.savers.dynamodb.halves import halves
 
 Item = dict[str, Any]
 """Attributes in the service's own form: ``{"PK": {"S": …}, …}``."""
-
-Name = Ref | WriteKey
 
 CHECKPOINT, WRITES, CHUNK = "CHECKPOINT_", "WRITES_", "CHUNK_"
 CHECKPOINTS, PENDING = "checkpoints", "writes"

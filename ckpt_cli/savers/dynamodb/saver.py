@@ -8,9 +8,10 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, R
 from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
 from ckpt_cli.savers.dynamodb import items
 from ckpt_cli.savers.dynamodb.address import parsed
-from ckpt_cli.savers.dynamodb.images import Images, pages, record_of
+from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
 from ckpt_cli.savers.dynamodb.table import Table
+from ckpt_cli.savers.paging import pages
 
 T = TypeVar("T")
 

@@ -11,13 +11,14 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import DeleteOne, InsertOne, ReplaceOne, errors
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Plan, Record, Ref, Row, RowChange, WriteKey
+from ckpt_cli.model import Name, Plan, Record, Ref, Row, RowChange, WriteKey, name_of
+from ckpt_cli.savers.faults import gone, stands
 from ckpt_cli.savers.mongodb.connection import Connection
-from ckpt_cli.savers.mongodb.reading import ids, named, pages
-from ckpt_cli.savers.mongodb.records import fields, name_of, place
+from ckpt_cli.savers.mongodb.reading import ids, named
+from ckpt_cli.savers.mongodb.records import fields, place
+from ckpt_cli.savers.paging import pages
 
 Document = dict[str, Any]
-Name = Ref | WriteKey
 
 _PAGE = 100  # documents that one statement finds or changes
 _BYTES = 8 << 20  # of documents in one statement
@@ -72,7 +73,7 @@ class Images:
         for some in pages(added, _PAGE):
             names = [name_of(record) for record in some]
             if standing := self._found(names):
-                raise Refused(f"{_words(next(iter(standing)))} exists already; nothing was written")
+                raise stands(next(iter(standing)))
             for name, record in zip(names, some, strict=True):
                 yield RowChange(*self._key(name), None, {"bson": self._new(name, record, dated)})
 
@@ -113,7 +114,7 @@ class Images:
         found = self._found(asked)
         for name in asked:
             if name not in found:
-                raise Refused(f"{_words(name)} is gone; nothing was written", hint="run the command again")
+                raise gone(name)
             yield name, found[name]
 
     def _found(self, names: Iterable[Name]) -> dict[Name, bytes]:
@@ -196,9 +197,3 @@ def _name_of(document: Mapping[str, Any], kind: type) -> Name:
 
 def _ref(name: Name) -> Ref:
     return name if isinstance(name, Ref) else name.ref
-
-
-def _words(name: Name) -> str:
-    if isinstance(name, Ref):
-        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
-    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

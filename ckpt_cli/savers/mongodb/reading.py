@@ -1,6 +1,6 @@
 """Filters and pipelines over LangGraph's unique indexes (thread, namespace, id downwards, then task and position)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -110,10 +110,3 @@ def by_checkpoint(found: Iterable[Any]) -> Iterator[Any]:
     """Writes that come checkpoint by checkpoint, each one's in canonical order."""
     for _, some in groupby(found, key=lambda write: write.ref):
         yield from sorted(some, key=lambda write: write.order)
-
-
-def pages(items: Collection[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Some at a time."""
-    listed = [*items]
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]

@@ -66,11 +66,6 @@ def place(name: Ref | WriteKey, thread_id: Any) -> Document:
     return key if isinstance(name, Ref) else {**key, "task_id": name.task_id, "idx": name.idx}
 
 
-def name_of(record: Record) -> Ref | WriteKey:
-    """A record's full name."""
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
-
-
 def fields(record: Record, *, task_paths: bool) -> Document:
     """What a document holds of a record, beside what names it.
 

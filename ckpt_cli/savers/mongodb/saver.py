@@ -2,23 +2,23 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
+from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals, able
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parsed
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.generation import Generation, generation
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.telling import explained
+from ckpt_cli.savers.paging import pages, weighed
 
 T = TypeVar("T")
 
 _NAMES = 500  # checkpoints that one statement names
-_FEWEST, _MOST = 4, 256  # checkpoints that are read at once
-_BYTES = 8 << 20  # of them, as far as those before told
+_FIRST = 4  # checkpoints that are read while nothing is known of their sizes: a document may be of 16 MB
 
 
 def open_saver(url: str) -> "MongoSaver":
@@ -50,15 +50,16 @@ class MongoSaver(Saver):
         self._numbers: dict[str, Any] | None = None
         self._images = Images(connection, self._stored, task_paths=made.task_paths)
         self.form = Form(versions="int", metadata=records.METADATA)
-        able = {
-            Ability.WRITE: True,
-            Ability.ATOMIC: connection.is_cluster,
-            Ability.MOMENT: connection.has_snapshots,
-            Ability.SKIPS: True,
-            Ability.BRANCHES: True,
-            Ability.TASK_PATHS: made.task_paths,
-        }
-        self.abilities = frozenset(ability for ability, has in able.items() if has)
+        self.abilities = able(
+            {
+                Ability.WRITE: True,
+                Ability.ATOMIC: connection.is_cluster,
+                Ability.MOMENT: connection.has_snapshots,
+                Ability.SKIPS: True,
+                Ability.BRANCHES: True,
+                Ability.TASK_PATHS: made.task_paths,
+            }
+        )
 
     def moment(self, look: Callable[[], T]) -> T:
         """One snapshot on a replica set; elsewhere an application may write between two reads."""
@@ -123,7 +124,7 @@ class MongoSaver(Saver):
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """Some hundred threads in a statement, in the order of the index."""
-        for page in reading.pages(thread_ids, _NAMES):
+        for page in pages(thread_ids, _NAMES):
             found = self._rows({"thread_id": reading.ids(map(self._stored, page))}, reading.DOWNWARDS)
             yield from (records.row(str(one["thread_id"]), one) for one in reading.ascending(found))
 
@@ -140,23 +141,15 @@ class MongoSaver(Saver):
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Some hundreds in a statement, without the checkpoints."""
         columns = ("thread_id", "checkpoint_ns", "checkpoint_id", "type", "metadata")
-        for page in reading.pages(sorted(set(refs)), _NAMES):
+        for page in pages(sorted(set(refs)), _NAMES):
             stored = self._all_stored(page)
             for found in self._connection.find(self._checkpoints, reading.named(page, stored), columns, {}):
                 ref = Ref(str(found["thread_id"]), found["checkpoint_ns"], found["checkpoint_id"])
                 yield ref, records.metadata(found)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Some in a statement: as many as keep it to a few megabytes, going by those before."""
-        asked, size = iter(refs), _FEWEST
-        columns = ("thread_id", *reading.SKELETON, "type", "checkpoint", "metadata")
-        while page := [*islice(asked, size)]:
-            found = self._connection.find(self._checkpoints, reading.named(page, self._all_stored(page)), columns, {})
-            stored = (records.checkpoint(str(one["thread_id"]), one) for one in found)
-            known = {checkpoint.row.ref: checkpoint for checkpoint in stored}
-            weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
-            yield from (known[ref] for ref in page if ref in known)
-            size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+        """As many in a statement as keep it to a few megabytes."""
+        return weighed(refs, self._whole, first=_FIRST)
 
     def writes(
         self,
@@ -171,14 +164,14 @@ class MongoSaver(Saver):
             yield from self._writes_of_all(thread_id, checkpoint_ids, values)
             return
         where: dict[str, Any] = {"thread_id": self._stored(thread_id), "checkpoint_ns": ns}
-        pages = [None] if checkpoint_ids is None else reading.pages(sorted(set(checkpoint_ids)), _NAMES)
-        for page in pages:
+        known = [None] if checkpoint_ids is None else pages(sorted(set(checkpoint_ids)), _NAMES)
+        for page in known:
             some = where if page is None else {**where, "checkpoint_id": reading.ids(page)}
             yield from self._found_writes(some, reading.UPWARDS, values)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
         """Some hundred checkpoints in a statement, whatever threads they are of."""
-        for page in reading.pages(sorted(set(refs)), _NAMES):
+        for page in pages(sorted(set(refs)), _NAMES):
             where = reading.named(page, self._all_stored(page))
             yield from self._found_writes(where, reading.DOWNWARDS, values)
 
@@ -252,6 +245,12 @@ class MongoSaver(Saver):
         yield from self._found_writes({**where, "checkpoint_ns": ""}, reading.UPWARDS, values)
         yield from self._found_writes({**where, "checkpoint_ns": {"$gt": ""}}, reading.DOWNWARDS, values)
 
+    def _whole(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
+        columns = ("thread_id", *reading.SKELETON, "type", "checkpoint", "metadata")
+        found = self._connection.find(self._checkpoints, reading.named(refs, self._all_stored(refs)), columns, {})
+        stored = (records.checkpoint(str(one["thread_id"]), one) for one in found)
+        return {checkpoint.row.ref: checkpoint for checkpoint in stored}
+
     def _headed(self, where: dict[str, Any]) -> Iterator[Thread]:
         """Threads with their heads: in the root namespace, or the highest id of any where root has none."""
         best: dict[Any, tuple[bool, str, str]] = {}
@@ -262,7 +261,7 @@ class MongoSaver(Saver):
         yield from (_thread(thread_id, ns, head) for thread_id, (_, head, ns) in best.items())
 
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
-        for page in reading.pages(thread_ids, _NAMES):
+        for page in pages(thread_ids, _NAMES):
             yield from self._headed({"thread_id": {"$in": [*page]}})
 
     def _stored(self, thread_id: str) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, Plan, Record, Ref, WriteKey
 from ckpt_cli.savers.mysql.engine import MySQLEngine
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
-from ckpt_cli.savers.sql.engine import pages
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS
 
 _PAGE = 500  # ids of one statement

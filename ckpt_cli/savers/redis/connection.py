@@ -1,7 +1,6 @@
 """The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, TypeVar, cast
 
 from redis import Redis, exceptions
@@ -119,13 +118,6 @@ class Connection:
 def text(value: Any) -> str:
     """What the server sent as text; bytes that are none of UTF-8 come back as they were sent."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-
-
-def pages(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
-    """Some at a time."""
-    left = iter(items)
-    while page := tuple(islice(left, size)):
-        yield page
 
 
 def _options(address: Address) -> dict[str, Any]:

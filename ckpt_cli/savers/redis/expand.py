@@ -7,14 +7,13 @@ sorted set names them, and what came last only by the pointer (checkpoint-redis 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ckpt_cli.errors import Refused
-from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Write, WriteKey
-from ckpt_cli.savers.redis.connection import pages
+from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, name_of
+from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.images import Images, document, image
 from ckpt_cli.savers.redis.keys import Keys
-from ckpt_cli.savers.redis.records import canonical, checkpoint_document, name_of, parsed, write_document
+from ckpt_cli.savers.redis.records import canonical, checkpoint_document, parsed, write_document
 
-Name = Ref | WriteKey
 Space = tuple[str, str]
 
 CHECKPOINTS, WRITES, REGISTRIES, LATEST = "checkpoint", "checkpoint_write", "write_keys_zset", "checkpoint_latest"
@@ -72,7 +71,7 @@ class Expansion:
         for part in parts:
             before = now[self._key(part.name)]
             if part.name in self._seen or (before is None) is part.stands:
-                raise Refused(f"{_words(part.name)} {'is gone' if part.stands else 'exists already'}")
+                raise (gone if part.stands else stands)(part.name)
             self._seen.add(part.name)
             yield RowChange(*self.address(part.name), before, self._after(part, before))
 
@@ -87,7 +86,7 @@ class Expansion:
 
     def _learn_expiries(self, parts: Iterable[_Part]) -> None:
         """When the checkpoints expire that new ones are children of, and that new writes stand on."""
-        wanted = [_origin(part.record) for part in parts if part.record is not None]
+        wanted = [origin(part.record) for part in parts if part.record is not None]
         refs = {self._keys.checkpoint(ref): ref for ref in wanted if ref is not None and ref not in self._expires}
         for key, row in self._images.of(refs):
             self._expires[refs[key]] = row and row["expires"]
@@ -98,8 +97,8 @@ class Expansion:
         self._waiting |= {ref for ref, (_, before) in zip(refs, found, strict=True) if before is not None}
 
     def _expiry(self, record: Checkpoint | Write) -> Any:
-        origin = _origin(record)
-        expires = None if origin is None else self._expires.get(origin)
+        ref = origin(record)
+        expires = None if ref is None else self._expires.get(ref)
         if isinstance(record, Checkpoint):
             self._expires[record.row.ref] = expires
         return expires
@@ -119,10 +118,10 @@ class Expansion:
 
     def _registries(self) -> Iterator[RowChange]:
         """The sorted sets: positions are those in the batch of a task."""
-        gone: dict[Ref, set[str]] = {}
+        removed: dict[Ref, set[str]] = {}
         for name in self._plan.remove:
             if isinstance(name, WriteKey):
-                gone.setdefault(name.ref, set()).add(self._key(name))
+                removed.setdefault(name.ref, set()).add(self._key(name))
         new: dict[Ref, dict[str, float]] = {}
         batches: dict[tuple[Ref, str], int] = {}
         for record in self._plan.add:
@@ -130,10 +129,10 @@ class Expansion:
                 batch = (record.ref, record.task_id)
                 batches[batch] = at = batches.get(batch, -1) + 1
                 new.setdefault(record.ref, {})[self._key(name_of(record))] = float(at)
-        refs = sorted({*gone, *new})
+        refs = sorted({*removed, *new})
         for ref, (key, before) in zip(refs, self._images.of(map(self._keys.registry, refs)), strict=True):
             held = dict(parsed(str(before["value"]))) if before is not None else {}
-            kept = {name: place for name, place in held.items() if name not in gone.get(ref, ())} | new.get(ref, {})
+            kept = {name: place for name, place in held.items() if name not in removed.get(ref, ())} | new.get(ref, {})
             members = [[name, kept[name]] for name in sorted(kept, key=lambda name: (kept[name], name.encode()))]
             expires = before["expires"] if before is not None else self._expires.get(ref)
             after = image("zset", canonical(members), expires) if members else None
@@ -142,23 +141,23 @@ class Expansion:
 
     def _pointers(self) -> Iterator[RowChange]:
         """What came last: a new checkpoint with a higher id, or the highest that stays where the last one goes."""
-        gone = {name for name in self._plan.remove if isinstance(name, Ref)}
+        removed = {name for name in self._plan.remove if isinstance(name, Ref)}
         new = {record.row.ref for record in self._plan.add if isinstance(record, Checkpoint)}
-        spaces = sorted({ref[:2] for ref in (*gone, *new)})
+        spaces = sorted({ref[:2] for ref in (*removed, *new)})
         now = self._images.of(self._keys.latest(*space) for space in spaces)
         for space, (key, before) in zip(spaces, now, strict=True):
             added = [ref for ref in new if ref[:2] == space]
-            last = self._last(before, {ref for ref in gone if ref[:2] == space}, added, space)
+            last = self._last(before, {ref for ref in removed if ref[:2] == space}, added, space)
             if last is None or before is None or before["value"] != self._keys.checkpoint(last):
                 after = last and self._pointer(last, before)
                 if after != before:
                     yield RowChange(LATEST, {"key": key}, before, after)
 
-    def _last(self, before: Row | None, gone: set[Ref], added: list[Ref], space: Space) -> Ref | None:
+    def _last(self, before: Row | None, removed: set[Ref], added: list[Ref], space: Space) -> Ref | None:
         pointed = str(before["value"]) if before is not None else ""
-        if before is None or pointed in {self._keys.checkpoint(ref) for ref in gone}:
+        if before is None or pointed in {self._keys.checkpoint(ref) for ref in removed}:
             kept = (Ref(*space, one) for one in self._ids(space))
-            return max([*(ref for ref in kept if ref not in gone), *added], default=None)
+            return max([*(ref for ref in kept if ref not in removed), *added], default=None)
         start = self._keys.checkpoint(Ref(*space, "x"))[:-1]
         standing = Ref(*space, pointed.removeprefix(start))
         return max([standing, *added])
@@ -188,15 +187,9 @@ def record_of(relation: str, key: Row) -> Name | None:
     return ref if relation == CHECKPOINTS else WriteKey(ref, words["task_id"], words["idx"])
 
 
-def _origin(record: Checkpoint | Write) -> Ref | None:
+def origin(record: Checkpoint | Write) -> Ref | None:
     """The checkpoint that a record expires with."""
     if isinstance(record, Write):
         return record.ref
     row = record.row
     return Ref(row.thread_id, row.ns, row.parent_id) if row.parent_id else None
-
-
-def _words(name: Name) -> str:
-    if isinstance(name, Ref):
-        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
-    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

@@ -1,14 +1,15 @@
 """Keys as the operation log keeps them: type, content, expiry; changed only where they are as they were."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from redis import exceptions
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange
-from ckpt_cli.savers.redis.connection import Command, Connection, pages, text
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.records import canonical, parsed
 from ckpt_cli.savers.redis.spelling import spelled
 from ckpt_cli.savers.redis.telling import explained
@@ -37,7 +38,7 @@ class Images:
         for page in pages(keys, _PAGE):
             yield from zip(page, self._read(page), strict=True)
 
-    def _read(self, keys: tuple[str, ...]) -> list[Row | None]:
+    def _read(self, keys: Sequence[str]) -> list[Row | None]:
         told = [*self._connection.all(command for key in keys for command in (("TYPE", key), self._expiry(key)))]
         types = [text(kind) for kind in told[::2]]
         there = [(key, kind) for key, kind in zip(keys, types, strict=True) if kind in _GET]

@@ -8,7 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from ckpt_cli.savers.redis.connection import Connection, pages, text
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
 from ckpt_cli.savers.redis.telling import explained

@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, Payload, Ref, Write
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis import records
-from ckpt_cli.savers.redis.connection import Connection, pages, text
+from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.finding import CHECKPOINT, Found, found
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.telling import is_unknown

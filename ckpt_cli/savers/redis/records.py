@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Write
 from ckpt_cli.savers.redis.keys import from_id, from_ns, safe_id, safe_ns
 from ckpt_cli.savers.redis.spelling import readable
 
@@ -130,11 +130,6 @@ def canonical(value: Any) -> str:
 def parsed(data: str | bytes) -> Any:
     """A document's values; numbers beyond 64 bits are what RedisJSON makes of them."""
     return json.loads(data, parse_int=_integer)
-
-
-def name_of(record: Checkpoint | Write) -> Ref | WriteKey:
-    """A record's full name."""
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
 
 
 def skeleton(found: CheckpointRow, size: int) -> CheckpointRow:

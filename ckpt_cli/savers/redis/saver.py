@@ -1,30 +1,27 @@
 """`RedisSaver`: LangGraph's documents behind the contract."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
-from ckpt_cli.savers.faults import read_only
+from ckpt_cli.savers.contract import Ability, About, Form, Totals, able
+from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import Expansion, record_of
 from ckpt_cli.savers.redis.finding import Finder, Found
 from ckpt_cli.savers.redis.generation import Generation, generation
-from ckpt_cli.savers.redis.images import Images
 from ckpt_cli.savers.redis.index import Index, indexes, plain
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
 from ckpt_cli.savers.redis.scan import Scan
-from ckpt_cli.savers.redis.telling import explained
+from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
 
 T = TypeVar("T")
 
-_FEWEST, _MOST = 25, 200  # checkpoints that are read at once
-_BYTES = 8 << 20  # of them, as far as those before told
+_FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
 
 def open_saver(url: str) -> "RedisSaver":
@@ -46,34 +43,29 @@ def open_saver(url: str) -> "RedisSaver":
         raise
 
 
-class RedisSaver(Saver):
+class RedisSaver(KeySaver):
     """A database of the official saver, standard or shallow, of any generation."""
 
     name: ClassVar[str] = "redis"
-    page = 25
+    _trials = ("JSON.DEL", "DEL")
 
     def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, made: Generation) -> None:
-        self._connection, self._keys, self._scan, self._index, self._made = connection, keys, scan, index, made
-        self._images = Images(connection)
+        super().__init__(connection, keys.checkpoint(NOBODY))
+        self._keys, self._scan, self._index, self._made = keys, scan, index, made
         self._documents = Documents(connection, keys, self._found, misnamed=made.misnamed, old=made.old)
         self.form = Form(body=records.TAG)
-        able = {
-            Ability.WRITE: made.writable,
-            Ability.ATOMIC: not connection.is_cluster,
-            Ability.SKIPS: index is not None,
-            Ability.BRANCHES: not made.shallow,
-            Ability.TASK_PATHS: True,
-        }
-        self.abilities = frozenset(ability for ability, has in able.items() if has)
+        self.abilities = able(
+            {
+                Ability.WRITE: made.writable,
+                Ability.ATOMIC: not connection.is_cluster,
+                Ability.SKIPS: index is not None,
+                Ability.BRANCHES: not made.shallow,
+                Ability.TASK_PATHS: True,
+            }
+        )
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """Redis holds no moment: an application may write between two reads."""
-
-        def fresh() -> T:
-            self._scan.forget()
-            return look()
-
-        return self._connection.moment(fresh)
+    def _forget(self) -> None:
+        self._scan.forget()
 
     def about(self) -> About:
         """The server, what finds documents in it, and which saver wrote them."""
@@ -135,13 +127,8 @@ class RedisSaver(Saver):
         return self._documents.metadata([*dict.fromkeys(refs)])
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Some at once: as many as keep it to a few megabytes, going by those before."""
-        asked, size = iter(refs), _FEWEST
-        while page := [*islice(asked, size)]:
-            known = self._documents.checkpoints(page)
-            weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
-            yield from (known[ref] for ref in page if ref in known)
-            size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+        """As many at once as keep it to a few megabytes."""
+        return weighed(refs, self._documents.checkpoints, first=_FIRST)
 
     def writes(
         self,
@@ -167,23 +154,15 @@ class RedisSaver(Saver):
         of_these = (one for one in found if records.write(one, None, 0).ref in wanted)
         yield from sorted(self._documents.writes(of_these, values), key=_canonical)
 
-    @property
-    def identity(self) -> str:
-        """The server, the database's number, and the prefixes where they aren't the usual ones."""
-        return self._connection.address.identity
-
     def transaction(self, work: Callable[[], T]) -> T:
-        """What `work` changes is one transaction of the server's; on a cluster each key by itself.
+        """See `KeySaver.transaction`.
 
         Raises:
             NotSupported: the database is of a generation that isn't written any more.
-            Refused: this user or this server may not write.
         """
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
-        self._scan.forget()
-        self._may_write()
-        return self._images.transaction(work)
+        return super().transaction(work)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A document a record, and the keys that lead to them."""
@@ -194,24 +173,6 @@ class RedisSaver(Saver):
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Documents are records; pointers and sorted sets are none."""
         return record_of(relation, key)
-
-    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
-        """A key with its type and when it expires."""
-        return next(self._images.of([str(key["key"])]))[1]
-
-    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """Many keys at once."""
-        return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
-
-    def change(self, changes: Iterable[RowChange]) -> None:
-        """Set and delete keys that are as they were."""
-        self._scan.forget()
-        self._images.change(changes)
-        self._scan.forget()
-
-    def close(self) -> None:
-        """Let go of the sockets."""
-        self._connection.close()
 
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
         """The index, but for threads whose ids its tags can't find."""
@@ -226,7 +187,7 @@ class RedisSaver(Saver):
     def _ids(self, space: tuple[str, str]) -> list[str]:
         return [row.checkpoint_id for row in self.rows(*space)]
 
-    def _heads(self, thread_ids: Collection[str] | None) -> list[Thread]:
+    def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """Of the root graph what the pointer says, else the highest id; of the highest namespace without a root."""
         finder = self._finder(thread_ids)
         spaces = [*finder.spaces(thread_ids)] if self._made.pointers else []
@@ -235,23 +196,10 @@ class RedisSaver(Saver):
         pointed = self._pointed(wanted)
         lost = {space[0] for space in wanted if space not in pointed} if self._made.pointers else thread_ids
         found = finder.checkpoints(None) if lost is None else self._found(lost) if lost else []
-        best: dict[str, Ref] = {}
-        for ref in [*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)]:
-            held = best.get(ref.thread_id, ref)
-            best[ref.thread_id] = max(held, ref, key=lambda one: (one.ns == "", one.checkpoint_id))
-        return [Thread(thread_id, head) for thread_id, head in best.items()]
+        return headed([*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)])
 
     def _pointed(self, spaces: list[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
         return self._documents.latest(spaces) if self._made.pointers and spaces else {}
-
-    def _may_write(self) -> None:
-        """Ask by deleting what isn't there, before anything is planned."""
-        nothing = self._keys.checkpoint(Ref("ckpt: may this user write?", "", "no"))
-        if self._connection.is_replica:
-            raise read_only(self._connection.address.location, "it is a replica")
-        with explained(self._connection.address.location, writing=True):
-            for command in (("JSON.DEL", nothing), ("DEL", nothing)):
-                self._connection.execute(*command)
 
 
 def _canonical(write: Write) -> tuple[Any, ...]:

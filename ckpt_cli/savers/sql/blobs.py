@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import Payload
-from ckpt_cli.savers.sql.engine import Engine, pages
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS
 from ckpt_cli.savers.sql.statements import OfBlobs
 

@@ -4,7 +4,7 @@ Statements take their values as ``%s``, in both drivers; user text never stands 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ckpt_cli.model import Row, Scalar
@@ -122,12 +122,3 @@ class Engine(ABC):
         Raises:
             Refused: such a column can't hold one.
         """
-
-
-def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of so many of them."""
-    from itertools import islice
-
-    rest = iter(items)
-    while page := list(islice(rest, size)):
-        yield page

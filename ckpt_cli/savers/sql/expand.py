@@ -9,13 +9,15 @@ from hashlib import sha256
 from itertools import groupby
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, WriteKey
+from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, WriteKey, name_of
+from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName
-from ckpt_cli.savers.sql.engine import Engine, pages
+from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.headers import named_versions, versions_in
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, Layout
-from ckpt_cli.savers.sql.records import Rows, blobs_of, in_words, key_of, name_of, relation_of
+from ckpt_cli.savers.sql.records import Rows, blobs_of, key_of, relation_of
 from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints
 
 _PAGE = 100  # records that are looked up together
@@ -57,7 +59,7 @@ class Expansion:
             yield RowChange(relation, key, before, {**(before or {}), **row})
         for _, row, (name, relation, key, before) in self._recorded(self._plan.add):
             if before is not None:
-                raise Refused(f"{in_words(name)} exists already; nothing was written")
+                raise stands(name)
             yield RowChange(relation, key, None, row)
         yield from self._new_blobs()
         for spaces in pages(self._freed, _SPACES):
@@ -93,7 +95,7 @@ class Expansion:
 
     def _standing(self, name: Ref | WriteKey, before: Row | None) -> None:
         if before is None:
-            raise Refused(f"{in_words(name)} is gone; nothing was written", hint="run the command again")
+            raise gone(name)
         if isinstance(name, Ref):
             space = (name.thread_id, name.ns)
             self._freed.setdefault(space, set()).update(versions_in(str(before["checkpoint"])).items())

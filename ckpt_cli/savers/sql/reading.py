@@ -7,8 +7,9 @@ from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
 from ckpt_cli.savers.contract import Saver, Totals
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
-from ckpt_cli.savers.sql.engine import Engine, Found, pages
+from ckpt_cli.savers.sql.engine import Engine, Found
 from ckpt_cli.savers.sql.headers import versions_in
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites

@@ -3,24 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.model import Checkpoint, Payload, Record, Ref, Row, Scalar, Write, WriteKey
+from ckpt_cli.model import Checkpoint, Payload, Record, Ref, Row, Scalar, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.headers import unfit, versions_in
 from ckpt_cli.savers.sql.images import KEYS
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
-
-
-def name_of(record: Record) -> Ref | WriteKey:
-    """The full name of a record."""
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
-
-
-def in_words(name: Ref | WriteKey) -> str:
-    """A record's name for people."""
-    if isinstance(name, Ref):
-        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
-    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"
 
 
 def relation_of(name: Ref | WriteKey) -> str:

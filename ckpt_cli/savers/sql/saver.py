@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.contract import Ability, able
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import Layout
@@ -30,15 +30,16 @@ class SqlSaver(SqlReading):
         self._unwritable = unwritable or ("a shallow saver's database keeps no history" if layout.shallow else "")
         self._inside = False
         self._writing = False
-        able = {
-            Ability.WRITE: not self._unwritable,
-            Ability.ATOMIC: True,
-            Ability.MOMENT: True,
-            Ability.SKIPS: True,
-            Ability.BRANCHES: not layout.shallow,
-            Ability.TASK_PATHS: layout.task_paths,
-        }
-        self.abilities = frozenset(ability for ability, has in able.items() if has)
+        self.abilities = able(
+            {
+                Ability.WRITE: not self._unwritable,
+                Ability.ATOMIC: True,
+                Ability.MOMENT: True,
+                Ability.SKIPS: True,
+                Ability.BRANCHES: not layout.shallow,
+                Ability.TASK_PATHS: layout.task_paths,
+            }
+        )
 
     def moment(self, look: Callable[[], T]) -> T:
         """One snapshot; what was fetched in an earlier one is forgotten."""

@@ -2,8 +2,23 @@
 
 from collections.abc import Callable, Iterator
 
-from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, Scalar, Write, WriteKey
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import (
+    Checkpoint,
+    Name,
+    Payload,
+    Plan,
+    Record,
+    Ref,
+    Row,
+    RowChange,
+    Scalar,
+    Write,
+    WriteKey,
+    in_words,
+    name_of,
+)
+from ckpt_cli.savers.faults import gone, stands
 from ckpt_cli.savers.sqlite.schema import Layout
 
 Current = Callable[[str, Row], Row | None]
@@ -21,14 +36,14 @@ def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current:
     rows = _Rows(layout, stored)
     for name in plan.remove:
         relation, key = rows.key(name)
-        yield RowChange(relation, key, _standing(current, relation, key), None)
+        yield RowChange(relation, key, _standing(current(relation, key), name), None)
     for record in plan.replace:
-        relation, key = rows.key(_name(record))
-        yield RowChange(relation, key, _standing(current, relation, key), rows.row(record))
+        relation, key = rows.key(name_of(record))
+        yield RowChange(relation, key, _standing(current(relation, key), name_of(record)), rows.row(record))
     for record in plan.add:
-        relation, key = rows.key(_name(record))
+        relation, key = rows.key(name_of(record))
         if current(relation, key) is not None:
-            raise Refused(f"{_words(_name(record))} exists already; nothing was written")
+            raise stands(name_of(record))
         yield RowChange(relation, key, None, rows.row(record))
 
 
@@ -82,11 +97,11 @@ class _Rows:
 
     def _write(self, record: Write) -> Row:
         if record.payload is None:
-            raise ValueError(f"{_words(_name(record))} has no payload")
+            raise ValueError(f"{in_words(name_of(record))} has no payload")
         if not self._layout.writes:
             raise NotSupported(f"{self._layout.generation}: it keeps no writes")
         columns = self._layout.columns
-        row = {**self.key(_name(record))[1], "channel": record.channel, "value": self._body(record.payload)}
+        row = {**self.key(name_of(record))[1], "channel": record.channel, "value": self._body(record.payload)}
         if columns["write_tag"] != "NULL":
             row[columns["write_tag"]] = record.payload.tag or None
         if columns["task_path"] != "''":
@@ -103,18 +118,7 @@ class _Rows:
         return payload.data.decode() if self._layout.letter == "H" else payload.data
 
 
-def _name(record: Record) -> Ref | WriteKey:
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
-
-
-def _standing(current: Current, relation: str, key: Row) -> Row:
-    row = current(relation, key)
+def _standing(row: Row | None, name: Name) -> Row:
     if row is None:
-        raise Refused(f"a row of {relation} is gone ({key}); nothing was written", hint="run the command again")
+        raise gone(name)
     return row
-
-
-def _words(name: Ref | WriteKey) -> str:
-    if isinstance(name, Ref):
-        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
-    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

@@ -21,7 +21,7 @@ from ckpt_cli.model import (
     WriteKey,
 )
 from ckpt_cli.model import Row as Columns
-from ckpt_cli.savers.contract import Ability, About, Saver, Totals
+from ckpt_cli.savers.contract import Ability, About, Saver, Totals, able
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.connect import File, ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.images import Images
@@ -66,15 +66,16 @@ class SqliteSaver(Saver):
         self._odd_ids: dict[str, Scalar] | None = None
         self._writing: WritableFile | None = None
         self._images = Images(lambda sql, words: self._file.query(sql, words))
-        able = {
-            Ability.WRITE: layout.parents,
-            Ability.ATOMIC: layout.parents,
-            Ability.MOMENT: True,
-            Ability.SKIPS: True,
-            Ability.BRANCHES: layout.parents,
-            Ability.TASK_PATHS: layout.task_paths,
-        }
-        self.abilities = frozenset(ability for ability, has in able.items() if has)
+        self.abilities = able(
+            {
+                Ability.WRITE: layout.parents,
+                Ability.ATOMIC: layout.parents,
+                Ability.MOMENT: True,
+                Ability.SKIPS: True,
+                Ability.BRANCHES: layout.parents,
+                Ability.TASK_PATHS: layout.task_paths,
+            }
+        )
 
     def moment(self, look: Callable[[], T]) -> T:
         """One read transaction, or a look at a file that nobody changed meanwhile."""

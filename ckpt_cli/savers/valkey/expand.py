@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Checkpoint, Plan, Ref, Row, RowChange, Write, WriteKey
-from ckpt_cli.savers.redis.connection import pages
+from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, in_words, name_of
+from ckpt_cli.savers import faults
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.redis.expand import origin
 from ckpt_cli.savers.redis.images import Images, image
 from ckpt_cli.savers.valkey import records
 from ckpt_cli.savers.valkey.reading import Space, checkpoint_key, thread_key, writes_key
-
-Name = Ref | WriteKey
 
 CHECKPOINTS, WRITES, THREADS = "checkpoint", "writes", "thread"
 """Relations, called as the keys are."""
@@ -37,7 +37,7 @@ class Expansion:
             Refused: a record to add stands already, or one to replace or remove doesn't.
         """
         plan = self._plan
-        _once([*plan.remove, *map(records.name_of, (*plan.replace, *plan.add))])
+        _once([*plan.remove, *map(name_of, (*plan.replace, *plan.add))])
         self._learn_expiries()
         yield from self._checkpoints()
         yield from self._writes()
@@ -45,7 +45,7 @@ class Expansion:
 
     def _learn_expiries(self) -> None:
         """When the checkpoints expire that new ones are children of, and that new writes stand on."""
-        origins = {_origin(record) for record in self._plan.add} - {None}
+        origins = {origin(record) for record in self._plan.add} - {None}
         refs = {checkpoint_key(ref): ref for ref in origins if ref is not None}
         self._expires = {refs[key]: row["expires"] for key, row in self._images.of(sorted(refs)) if row is not None}
 
@@ -58,15 +58,15 @@ class Expansion:
             now = self._images.of(checkpoint_key(ref) for ref, *_ in page)
             for (ref, record, stands), (_, before) in zip(page, now, strict=True):
                 if (before is None) is stands:
-                    raise Refused(f"{_words(ref)} {'is gone' if stands else 'exists already'}; nothing was written")
+                    raise (faults.gone if stands else faults.stands)(ref)
                 yield RowChange(*address(CHECKPOINTS, ref), before, self._stored(record, before))
 
     def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
         if record is None:
             return None
         old = None if before is None else json.loads(str(before["value"]))
-        origin = _origin(record)
-        expires = before["expires"] if before is not None else self._expires.get(origin) if origin else None
+        ref = origin(record)
+        expires = before["expires"] if before is not None else self._expires.get(ref) if ref else None
         self._expires.setdefault(record.row.ref, expires)
         return image("string", records.text(records.checkpoint_document(record, old)), expires)
 
@@ -126,12 +126,12 @@ def _merged(
     """The writes of one checkpoint afterwards, in the order they were put."""
     for name in gone:
         if name not in known:
-            raise Refused(f"{_words(name)} is gone; nothing was written")
+            raise faults.gone(name)
         del known[name]
     for record, stands in new:
         name = WriteKey(record.ref, record.task_id, record.idx)
         if (name in known) is not stands:
-            raise Refused(f"{_words(name)} {'is gone' if stands else 'exists already'}; nothing was written")
+            raise (faults.gone if stands else faults.stands)(name)
         known[name] = {**known.get(name, {}), **records.write_document(record)}
     return known
 
@@ -145,19 +145,5 @@ def _once(names: Iterable[Name]) -> None:
     seen: set[Name] = set()
     for name in names:
         if name in seen:
-            raise Refused(f"{_words(name)} is changed twice; nothing was written")
+            raise Refused(f"{in_words(name)} is changed twice; nothing was written")
         seen.add(name)
-
-
-def _origin(record: Checkpoint | Write) -> Ref | None:
-    """The checkpoint that a record expires with."""
-    if isinstance(record, Write):
-        return record.ref
-    row = record.row
-    return Ref(row.thread_id, row.ns, row.parent_id) if row.parent_id else None
-
-
-def _words(name: Name) -> str:
-    if isinstance(name, Ref):
-        return f"checkpoint {name.checkpoint_id} of thread {name.thread_id!r}"
-    return f"write {name.idx} of task {name.task_id} on {name.ref.checkpoint_id}"

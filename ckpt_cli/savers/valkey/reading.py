@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
-from ckpt_cli.savers.redis.connection import Connection, pages, text
+from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.keys import globbed
 from ckpt_cli.savers.redis.telling import is_unknown
 from ckpt_cli.savers.valkey import records

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 
 Document = dict[str, Any]
 
@@ -88,11 +88,6 @@ def write_document(record: Write) -> Document:
 def text(value: Any) -> str:
     """JSON as the saver spells it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def name_of(record: Checkpoint | Write) -> Ref | WriteKey:
-    """A record's full name."""
-    return record.row.ref if isinstance(record, Checkpoint) else WriteKey(record.ref, record.task_id, record.idx)
 
 
 def _bytes(value: Any) -> bytes:

@@ -1,24 +1,23 @@
 """`ValkeySaver`: the keys of langgraph-checkpoint-aws behind the contract."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
-from ckpt_cli.savers.faults import no_checkpoints, read_only
+from ckpt_cli.savers.contract import Ability, About, Form, Totals
+from ckpt_cli.savers.faults import no_checkpoints
+from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.images import Images
-from ckpt_cli.savers.redis.telling import explained
+from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, Expansion, held
 from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of
 
 T = TypeVar("T")
 
-_FEWEST, _MOST = 25, 200  # checkpoints that are read at once
-_BYTES = 8 << 20  # of them, as far as those before told
+_FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
 
 def open_saver(url: str) -> "ValkeySaver":
@@ -51,28 +50,20 @@ def _must_be_langgraph(connection: Connection) -> None:
     raise no_checkpoints(location, hint)
 
 
-class ValkeySaver(Saver):
+class ValkeySaver(KeySaver):
     """A database of the official saver."""
 
     name: ClassVar[str] = "valkey"
-    page = 25
     form = Form()
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection, checkpoint_key(NOBODY))
         self._keys = Keys(connection)
-        self._images = Images(connection)
         able = {Ability.WRITE, Ability.BRANCHES}
         self.abilities = frozenset(able if connection.is_cluster else {*able, Ability.ATOMIC})
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """Valkey holds no moment: an application may write between two reads."""
-
-        def fresh() -> T:
-            self._keys.forget()
-            return look()
-
-        return self._connection.moment(fresh)
+    def _forget(self) -> None:
+        self._keys.forget()
 
     def about(self) -> About:
         """The server, and that it is scanned."""
@@ -129,13 +120,8 @@ class ValkeySaver(Saver):
         return self._keys.metadata(dict.fromkeys(refs))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Some at once: as many as keep it to a few megabytes, going by those before."""
-        asked, size = iter(refs), _FEWEST
-        while page := [*islice(asked, size)]:
-            known = self._keys.checkpoints(page)
-            weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
-            yield from (known[ref] for ref in page if ref in known)
-            size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+        """As many at once as keep it to a few megabytes."""
+        return weighed(refs, self._keys.checkpoints, first=_FIRST)
 
     def writes(
         self,
@@ -160,24 +146,6 @@ class ValkeySaver(Saver):
         """Those of several checkpoints at once."""
         return self._sorted(sorted(set(refs)), values)
 
-    @property
-    def identity(self) -> str:
-        """The server and the database's number."""
-        return self._connection.address.identity
-
-    def transaction(self, work: Callable[[], T]) -> T:
-        """What `work` changes is one transaction of the server's; on a cluster each key by itself.
-
-        Raises:
-            Refused: this user or this server may not write.
-        """
-        self._keys.forget()
-        if self._connection.is_replica:
-            raise read_only(self._connection.address.location, "it is a replica")
-        with explained(self._connection.address.location, writing=True):
-            self._connection.execute("DEL", checkpoint_key(Ref("ckpt: may this user write?", "", "no")))
-        return self._images.transaction(work)
-
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A key a checkpoint, one for the writes of each, and one a namespace."""
         return Expansion(plan, self._images).rows()
@@ -192,23 +160,6 @@ class ValkeySaver(Saver):
         before, after = (held(change.relation, change.key, row) for row in (change.before, change.after))
         return after - before
 
-    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
-        """A key with its type and when it expires."""
-        return next(self._images.of([str(key["key"])]))[1]
-
-    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """Many keys at once."""
-        return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
-
-    def change(self, changes: Iterable[RowChange]) -> None:
-        """Set and delete keys that are as they were."""
-        self._images.change(changes)
-        self._keys.forget()
-
-    def close(self) -> None:
-        """Let go of the sockets."""
-        self._connection.close()
-
     def _sorted(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
         group: list[Write] = []
         for write in self._keys.writes(refs, values):
@@ -218,17 +169,13 @@ class ValkeySaver(Saver):
             group.append(write)
         yield from sorted(group, key=lambda one: one.order)
 
-    def _heads(self, thread_ids: Collection[str] | None) -> list[Thread]:
+    def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """The first of the root graph's list that is there; without a root the highest of the other lists' firsts."""
         spaces = self._keys.spaces(thread_ids)
         there = self._present({space: ids[:1] for space, ids in spaces.items()})
         lost = {space: ids[1:] for space, ids in spaces.items() if space not in there and ids[1:]}
         there |= self._present(lost)
-        best: dict[str, Ref] = {}
-        for ref in there.values():
-            held_ = best.get(ref.thread_id, ref)
-            best[ref.thread_id] = max(held_, ref, key=lambda one: (one.ns == "", one.checkpoint_id))
-        return [Thread(thread_id, head) for thread_id, head in best.items()]
+        return headed(there.values())
 
     def _present(self, spaces: dict[tuple[str, str], list[str]]) -> dict[tuple[str, str], Ref]:
         refs = [Ref(*space, one) for space, ids in spaces.items() for one in reversed(ids)]

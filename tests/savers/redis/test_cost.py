@@ -9,8 +9,9 @@ from langgraph.checkpoint.redis import RedisSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.model import Payload, Plan, Ref
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis import open_url
-from ckpt_cli.savers.redis.connection import Connection, pages
+from ckpt_cli.savers.redis.connection import Connection
 from tests.savers import paged
 from tests.savers.redis.records import TAG, RedisSamples
 from tests.savers.redis.trips import counted

@@ -1,0 +1,44 @@
+"""Many at once, and not too many: what is fetched together from a database that is a round trip away."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from ckpt_cli.model import Checkpoint, Ref
+from ckpt_cli.savers.contract import Saver
+
+T = TypeVar("T")
+
+_MOST = 256  # checkpoints that are read at once
+_BYTES = 8 << 20  # of them, as far as those before told
+
+
+def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of so many of them."""
+    left = iter(items)
+    while page := list(islice(left, size)):
+        yield page
+
+
+def weighed(
+    refs: Iterable[Ref], fetch: Callable[[Sequence[Ref]], Mapping[Ref, Checkpoint]], *, first: int
+) -> Iterator[Checkpoint]:
+    """Checkpoints in the order asked, as many at once as keep it to a few megabytes, going by those before.
+
+    `first` is how many are fetched while nothing is known of their sizes.
+    """
+    left, size = iter(refs), first
+    while page := list(islice(left, size)):
+        known = fetch(page)
+        weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
+        yield from (known[ref] for ref in page if ref in known)
+        size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+
+
+def ahead(saver: Saver) -> Saver:
+    """The saver, read ahead where a read is a round trip."""
+    if saver.page == 1:
+        return saver
+    from ckpt_cli.savers.ahead import Ahead
+
+    return Ahead(saver)

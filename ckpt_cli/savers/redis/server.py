@@ -1,0 +1,90 @@
+"""What savers share whose rows are keys of a server that speaks Redis' protocol."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import ClassVar, TypeVar
+
+from ckpt_cli.model import Ref, Row, RowChange, Thread
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.faults import read_only
+from ckpt_cli.savers.redis.connection import Connection
+from ckpt_cli.savers.redis.images import Images
+from ckpt_cli.savers.redis.telling import explained
+
+T = TypeVar("T")
+
+NOBODY = Ref("ckpt: may this user write?", "", "no")
+"""A checkpoint that isn't there."""
+
+
+class KeySaver(Saver):
+    """One connection, and its keys as rows.
+
+    Args:
+        absent: the key that `NOBODY` would have, to try whether this user may write.
+    """
+
+    page = 25
+    _trials: ClassVar[Sequence[str]] = ("DEL",)
+    """Commands that a plan may need, harmless on a key that isn't there."""
+
+    def __init__(self, connection: Connection, absent: str) -> None:
+        self._connection = connection
+        self._images = Images(connection)
+        self._absent = absent
+
+    def _forget(self) -> None:
+        """Forget what a scan of the keys found."""
+
+    def moment(self, look: Callable[[], T]) -> T:
+        """These servers hold no moment: an application may write between two reads."""
+
+        def fresh() -> T:
+            self._forget()
+            return look()
+
+        return self._connection.moment(fresh)
+
+    @property
+    def identity(self) -> str:
+        """The server, the database's number, and key prefixes where they aren't the usual ones."""
+        return self._connection.address.identity
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """What `work` changes is one transaction of the server's; on a cluster each key by itself.
+
+        Raises:
+            Refused: this user or this server may not write.
+        """
+        self._forget()
+        if self._connection.is_replica:
+            raise read_only(self._connection.address.location, "it is a replica")
+        with explained(self._connection.address.location, writing=True):
+            for command in self._trials:
+                self._connection.execute(command, self._absent)
+        return self._images.transaction(work)
+
+    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
+        """A key with its type and when it expires."""
+        return next(self._images.of([str(key["key"])]))[1]
+
+    def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
+        """Many keys at once."""
+        return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Set and delete keys that are as they were."""
+        self._forget()
+        self._images.change(changes)
+        self._forget()
+
+    def close(self) -> None:
+        """Let go of the sockets."""
+        self._connection.close()
+
+
+def headed(refs: Iterable[Ref]) -> Collection[Thread]:
+    """Threads with the highest checkpoint of their root graphs; of their namespaces, where they have no root."""
+    best: dict[str, Ref] = {}
+    for ref in refs:
+        best[ref.thread_id] = max(best.get(ref.thread_id, ref), ref, key=lambda one: (one.ns == "", one.checkpoint_id))
+    return [Thread(thread_id, head) for thread_id, head in best.items()]
