@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from ckpt_cli.commands.completing import complete_database
+from ckpt_cli.commands.options import DryRun, Reason, Yes
 from ckpt_cli.errors import UsageError
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import KEY_ENV, Session, Will
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _DATABASE = "Database"
 _OUTPUT = "Output"
-_CHANGE = "Change"
 
 _DB = Annotated[
     str | None,
@@ -81,15 +81,8 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "reveal": (_REVEAL, False),
 }
 
-_DRY_RUN = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.", rich_help_panel=_CHANGE)
-]
-_YES = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.", rich_help_panel=_CHANGE)]
-_REASON = Annotated[
-    str, typer.Option("--reason", metavar="TEXT", help="Why, for the operation log.", rich_help_panel=_CHANGE)
-]
-_CHANGING: dict[str, tuple[Any, Any]] = {"dry_run": (_DRY_RUN, False), "yes": (_YES, False), "reason": (_REASON, "")}
-"""The options of every command that may give a `PlanView`."""
+_CHANGING: dict[str, tuple[Any, Any]] = {"dry_run": (DryRun, False), "yes": (Yes, False), "reason": (Reason, "")}
+"""The options of every command that may change a database."""
 
 _READING = ("db", "key_env", "reveal")
 
@@ -121,12 +114,13 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
     for name, (annotation, default) in _COMMON.items():
         if (reads or name not in _READING) and (name != "as_jsonl" or any(view.rows_field for view in views)):
             parameters.append(_option(name, annotation, default))
-    if PlanView in views:
+    changing = PlanView in views and "yes" not in hints  # who asks for itself changes no database
+    if changing:
         parameters += [_option(name, annotation, default) for name, (annotation, default) in _CHANGING.items()]
 
     def command(**words: Any) -> None:
         common = {name: words.pop(name, default) for name, (_, default) in _COMMON.items()}
-        will = Will(**{name: words.pop(name) for name in _CHANGING}) if PlanView in views else None
+        will = Will(**{name: words.pop(name) for name in _CHANGING}) if changing else None
         _run(function, words, **common, will=will)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -154,6 +148,8 @@ def _run(
 ) -> None:
     if db is not None and not db.strip():  # the unset variable of a script must not lead to another database
         raise UsageError("--db is empty", hint="a path, a URL or a name; without --db, $CKPT_DB or this folder is read")
+    if as_json and as_jsonl:
+        raise UsageError("--json is one answer, --jsonl one object a line", hint="leave one of them out")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
     session = Session(
         database=db,

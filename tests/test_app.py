@@ -69,6 +69,7 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
         (["info", "extra"], 2, "hint: ckpt info --help"),
         (["info", "--color", "pink"], 2, "'pink' is not"),
         (["info", "--jsonl"], 2, "no such option: --jsonl"),
+        (["threads", "-d", "{db}", "--json", "--jsonl"], 2, "--json is one answer, --jsonl one object a line"),
         (["info", "-d", "{db}", "--query", "a["], 2, "--query 'a['"),
         (["info", "-d", "no-such.db"], 3, "no-such.db"),
         (["info", "-d", "{text}"], 3, "{text}"),

@@ -4,10 +4,13 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.errors import UsageError
+from ckpt_cli.commands.options import DryRun, Yes
+from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.history.finder import spans
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.session import Session
 from ckpt_cli.views.operations import OperationLine, OperationsView
+from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
@@ -24,24 +27,43 @@ def operations(
     settle: Annotated[
         bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")
     ] = False,
-) -> OperationsView:
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> OperationsView | PlanView:
     """List what ckpt did to this database: when, why, how many rows, and whether it still stands.
 
-    The log with its before-images is kept beside no database but in $XDG_STATE_HOME/ckpt; --prune bounds it. With both
-    --keep and --older only what is older and not among the newest goes. An operation that was interrupted is settled
-    by the next command that changes something, or by --settle.
+    The log with its before-images is kept beside no database but in $XDG_STATE_HOME/ckpt; --prune bounds it: it shows
+    what would go and asks. With both --keep and --older only what is older and not among the newest goes. An operation
+    that was interrupted is settled by the next command that changes something, or by --settle.
 
     Examples:
       ckpt operations
       ckpt operations --json --query "operations[?state=='done'].number"
-      ckpt operations --prune --older 30 --keep 10
+      ckpt operations --prune --older 30 --keep 10 --dry-run
     """
     if prune is (keep is None and older is None):
         raise UsageError("--prune wants --keep N or --older DAYS" if prune else "--keep and --older belong to --prune")
+    if not prune and (dry_run or yes):
+        raise UsageError("--dry-run and --yes belong to --prune")
     session.reader  # noqa: B018 - a database that can't be opened is said first
-    if prune or settle:
+    if settle or (prune and not dry_run):
         session.settle()
+    if prune:
+        plan = planned(session.log, session.clock(), keep, older)
+        if dry_run:
+            return plan
+        if plan.rows and not yes and not session.ask(plan):
+            raise Refused("not confirmed; nothing was forgotten")
     return run(session.log, session.clock(), keep, older, prune=prune)
+
+
+def planned(log: OperationLog, now: float, keep: int | None, older: float | None) -> PlanView:
+    """What pruning would forget, operation by operation."""
+    gone = _old(log.operations(), now, keep, older)
+    rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in gone]
+    count = f"operation{'' if len(gone) == 1 else 's'} {spans(one.number for one in gone)}"
+    summary = f"--prune forgets {count}: undo won't know of {'it' if len(gone) == 1 else 'them'} any more"
+    return PlanView("operations", summary if gone else "--prune finds nothing to forget", rows=rows)
 
 
 def run(
@@ -49,15 +71,21 @@ def run(
 ) -> OperationsView:
     """The log as it stands, after forgetting what `keep` and `older` (days) allow."""
     found = log.operations()
-    old = [
-        operation
-        for place, operation in enumerate(found)
-        if prune and place >= (keep or 0) and (older is None or operation.at < now - older * _DAY)
-    ]
-    gone = [operation.number for operation in old if operation.phase is not Phase.PLANNED]
+    gone = [one.number for one in _old(found, now, keep, older)] if prune else []
     if gone:
         log.prune(gone)
     return OperationsView(str(log.path), [_line(o) for o in found if o.number not in gone], len(gone))
+
+
+def _old(found: list[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:
+    """Those that pruning forgets; never one that was interrupted."""
+    return [
+        operation
+        for place, operation in enumerate(found)
+        if place >= (keep or 0)
+        and (older is None or operation.at < now - older * _DAY)
+        and operation.phase is not Phase.PLANNED
+    ]
 
 
 def _line(operation: Operation) -> OperationLine:

@@ -62,6 +62,18 @@ Since = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not older: 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
 ]
 
+_CHANGE = "Change"
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.", rich_help_panel=_CHANGE)
+]
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.", rich_help_panel=_CHANGE)]
+
+Reason = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why, for the operation log.", rich_help_panel=_CHANGE)
+]
+
 MATCH = "Ids with this part, or a glob: 'user-*'."
 """What ``--match`` says of itself, wherever threads are chosen."""
 

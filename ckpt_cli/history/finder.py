@@ -110,14 +110,35 @@ class Finder:
     def _step(self, step: int) -> CheckpointRow:
         lineage = self._rows.lineage()
         line = list(lineage.line(self._rows.head().checkpoint_id))
-        likely = [i for i in line if _may_be(i, step)]
-        for some in (likely, line):
-            recorded = self._rows.steps(some)
+        known: dict[str, int] = {}
+        for some in ([i for i in line if _may_be(i, step)], line):
+            known |= self._stepped(some)
             for checkpoint_id in some:
-                if recorded.get(checkpoint_id, ids.step(checkpoint_id)) == step:
+                if known.get(checkpoint_id) == step:
                     return lineage.rows[checkpoint_id]
-        known = {recorded.get(i, ids.step(i)) for i in line} - {None}
-        raise CheckpointNotFound(f"no step {step} on the head's line", hint=f"its steps are {_spans(known)}")
+        raise self._no_step(step, known)
+
+    def _stepped(self, checkpoint_ids: list[str]) -> dict[str, int]:
+        """The steps of some checkpoints, as recorded and else as their ids tell."""
+        recorded = self._rows.steps(checkpoint_ids)
+        steps = {i: recorded.get(i, ids.step(i)) for i in checkpoint_ids}
+        return {i: step for i, step in steps.items() if step is not None}
+
+    def _no_step(self, step: int, line: Mapping[str, int]) -> CheckpointNotFound:
+        """That the head's line has no such step; where other branches do, their checkpoints are named."""
+        lineage = self._rows.lineage()
+        aside = self._stepped([i for i in lineage.rows if i not in line and _may_be(i, step)])
+        there = [i for i, its in aside.items() if its == step]
+        on = {branch.tip: branch.number for branch in lineage.branches} if there else {}
+        told = zip(self._described(there[:_LISTED]), there, strict=False)
+        shown = [f"{words}  on branch:{on[lineage.carrier(i)]}" for words, i in told]
+        more = [f"and {len(there) - _LISTED} more"] if len(there) > _LISTED else []
+        hint = f"its steps are {spans(set(line.values())) or 'not recorded'}"
+        if there:
+            hint += (
+                "; on other branches an id names a step" if len(there) > 1 else "; on another branch its id names it"
+            )
+        return CheckpointNotFound(f"no step {step} on the head's line", hint=hint, candidates=[*shown, *more])
 
     def _branch(self, number: int) -> CheckpointRow:
         lineage = self._rows.lineage()
@@ -193,9 +214,9 @@ def _elsewhere(prefix: str, found: list[str], short: ShortIds) -> str:
     return "it is in another namespace: see --ns" if short.find(prefix) else f"one of: {FORMS}"
 
 
-def _spans(steps: Iterable[int | None]) -> str:
+def spans(numbers: Iterable[int]) -> str:
     """``-1 to 12, 14``."""
-    return ", ".join(_ranges(sorted(s for s in steps if s is not None))) or "not recorded"
+    return ", ".join(_ranges(sorted(numbers)))
 
 
 def _ranges(numbers: list[int]) -> Iterator[str]:

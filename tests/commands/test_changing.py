@@ -7,6 +7,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,17 +205,35 @@ def test_undo_names_the_operation_that_stands_on_it(path: Path, capsys: pytest.C
     assert run(["undo", "1", *ends]) == 0
 
 
-def test_pruning(ckpt: Callable[..., Told]) -> None:
-    """Old operations are forgotten and can't be undone any more; the words must fit together."""
+def answered(path: Path, answer: str) -> tuple[int, list[str]]:
+    """The exit code where a person answers the question that ``--prune --keep 1`` asks, and what it forgets."""
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-m", "ckpt_cli", "operations", "--prune", "--keep", "1", "-d", str(path)]
+    with subprocess.Popen(command, stdin=terminal, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        os.write(controller, f"{answer}\n".encode())
+        err = process.communicate(timeout=30)[1].decode()
+    os.close(terminal)
+    os.close(controller)
+    return process.returncode, [line for line in err.splitlines() if "forgets" in line]
+
+
+def test_pruning(ckpt: Callable[..., Told], path: Path) -> None:
+    """Old operations are forgotten only once that was shown and confirmed; the words must fit together."""
     ckpt("tag", THREAD, "step:1", "here")
     for _ in range(3):
         ckpt("fork", THREAD, "tag:here", "--yes")
     assert ckpt("operations", "--prune", "--older", "1")["pruned"] == 0
-    told = ckpt("operations", "--prune", "--keep", "1")
+    assert answered(path, "n") == (7, ["operations --prune forgets operations 1 to 2: undo won't know of them any more"])
+    planned = ckpt("operations", "--prune", "--keep", "1", "--dry-run")
+    assert (planned["applied"], kept(planned)) == (False, [("remove", "the operation log")] * 2)
+    ckpt("operations", "--prune", "--keep", "1", code=2)
+    assert len(ckpt("operations")["operations"]) == 3
+    told = ckpt("operations", "--prune", "--keep", "1", "--yes")
     assert (told["pruned"], [o["number"] for o in told["operations"]]) == (2, [3])
     ckpt("undo", "1", "--yes", code=4)
     ckpt("operations", "--prune", code=2)
     ckpt("operations", "--keep", "1", code=2)
+    ckpt("operations", "--yes", code=2)
 
 
 def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
@@ -230,7 +249,7 @@ def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
 
     fork(session, THREAD, "step:1")
     assert said == ["operation 1 (fork) was interrupted: see `ckpt operations`"]
-    assert [o.state for o in operations.operations(session).operations] == ["done", "abandoned"]
+    assert [o.state for o in operations.run(session.log, 0.0).operations] == ["done", "abandoned"]
     session.close()
 
 
@@ -273,10 +292,13 @@ def test_looks() -> None:
     note = "notify has finished at that checkpoint; here it runs again, which takes longer to say than fits in eighty"
     rows = [ROW, WRITE, WRITE]
     golden.check("plan/shown", PlanView("fork", SUMMARY, "why", [note], rows=rows))
-    config = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    names = {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": ROW.checkpoint_id or ""}
+    config = {"configurable": names}
     done = PlanView("fork", SUMMARY, rows=[ROW], applied=True, operation=7, config=config)
     golden.check("plan/applied", done)
     golden.check("plan/nothing", PlanView("prune", "nothing is old enough"))
+    many = [RowLine("add", table, "t", "", "1", None, None, 0, 9) for table in ("checkpoints", "checkpoint_blobs")]
+    golden.check("plan/tables", PlanView("delete", "of 1 thread", rows=[*many, WRITE, replace(ROW, change="change")]))
     golden.check("plan/undone", PlanView("undo", "of operation 7 (fork)", rows=[ROW], applied=True, operation=8))
     tags = [TagLine("good", "t", "", ROW.checkpoint_id or "", False, "2026-11-21T09:28:05Z")]
     tags.append(TagLine("v1.2/中", "t", "sub:1", "1", True, "2026-11-21T09:28:05Z"))

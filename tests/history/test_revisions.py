@@ -198,6 +198,18 @@ def test_an_unknown_step_tells_which_exist() -> None:
     assert caught.value.hint == "its steps are -1 to 2, 7"
 
 
+def test_a_step_of_another_branch_is_named() -> None:
+    """Where only other branches have a step, its checkpoints are told with their branch, and that ids name them."""
+    longer = rows((uuid6(50, 3, "ffff66"), D), (uuid6(60, 3, "abcd77"), C), (uuid6(70, 2, "abcd88"), C))
+    with pytest.raises(CheckpointNotFound) as caught:
+        find("step:3", Recorded([*FORKED, *longer]))
+    assert [told.split("  ")[::3] for told in caught.value.candidates] == [
+        ["ffff66", "on branch:1"],
+        ["abcd77", "on branch:3"],
+    ]
+    assert caught.value.hint == "its steps are -1 to 2; on other branches an id names a step"
+
+
 def test_a_short_number_hints_at_steps() -> None:
     """Who types 2 means step 2."""
     with pytest.raises(CheckpointNotFound) as caught:

@@ -11,7 +11,7 @@ _NAME = 11
 
 
 def render(view: OverviewView, page: Page) -> Iterator[Line]:
-    """One verb a line where they fit."""
+    """One command a line where they fit."""
     yield [("title", f"ckpt {view.version}"), ("muted", "  git for the memory of LangGraph agents")]
     for heading, verbs in groupby(view.verbs, key=lambda verb: verb.heading):
         yield []
@@ -22,7 +22,7 @@ def render(view: OverviewView, page: Page) -> Iterator[Line]:
             yield from ([("", " " * (_NAME + 2) + part)] for part in more)
     yield []
     yield from _database(view, page)
-    yield [("key", "ckpt VERB --help"), ("muted", " explains a verb, with examples.")]
+    yield [("key", "ckpt COMMAND --help"), ("muted", " explains a command, with examples.")]
 
 
 def _database(view: OverviewView, page: Page) -> Iterator[Line]:

@@ -2,15 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ckpt_cli.output.cells import wrap
+from ckpt_cli.output.cells import line_len, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import size
-from ckpt_cli.views.plan import PlanView, RowLine
+from ckpt_cli.views.plan import PlanView
 
 _DONE = {"add": ("added to", "added"), "change": ("changed in", "changed"), "remove": ("removed from", "removed")}
 
+_FORGETTING = "operations"
+"""The command that keeps nothing for undo."""
 
 _WIDTH = 100
 """Cells for changes where nothing limits the line: a summary all the same."""
@@ -24,7 +26,9 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
         which = f" {view.operation}" if view.command == "undo" else ""
         yield [("good", f"done, operation {view.operation}."), ("muted", f"  ckpt undo{which} takes it back.")]
         if view.config is not None:
-            yield [("exact", json.dumps({**view.config}, ensure_ascii=True))]
+            from ckpt_cli.output.text.config import pasted
+
+            yield from pasted(view.config, page, "exact", json.dumps)
     elif view.rows:
         yield [("muted", "Nothing written (--dry-run).")]
 
@@ -40,16 +44,24 @@ def planned(view: PlanView, page: Page) -> Iterator[Line]:
         yield from changed(view.changes, page._replace(width=page.width or _WIDTH), 2)
     for note in view.notes:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
-    yield counted(view.rows)
+    yield from _broken(_counted(view), page)
 
 
 def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
     return iter([text]) if page.width is None else wrap(text, max(page.width - indent, 20))
 
 
-def counted(rows: Iterable[RowLine]) -> Line:
+def _broken(line: Line, page: Page) -> Iterator[Line]:
+    if page.width is None or line_len(line) <= page.width:
+        return iter([line])
+    from ckpt_cli.output.text.wording import wrapped
+
+    return wrapped(line, page.width)
+
+
+def _counted(view: PlanView) -> Line:
     """``1 row added to checkpoints, 3 removed from writes.``"""
-    found = Counter((row.change, row.table) for row in rows)
+    found = Counter((row.change, row.table) for row in view.rows)
     line: Line = []
     for place, ((change, table), count) in enumerate(found.items()):
         words, style = _DONE[change]
@@ -58,5 +70,5 @@ def counted(rows: Iterable[RowLine]) -> Line:
         line += [(style, f"{count}{noun} {words} {table}")]
     if not line:
         return [("muted", "Nothing to change.")]
-    kept = sum(row.before for row in rows)
+    kept = sum(row.before for row in view.rows) if view.command != _FORGETTING else 0
     return [*line, ("", "."), *([("muted", f"  {size(kept)} kept for undo")] if kept > 1_000_000 else [])]

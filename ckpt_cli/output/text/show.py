@@ -1,6 +1,7 @@
 """One checkpoint as text: who it is, the state, what comes next, and the config to paste."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ckpt_cli.history.shortids import EMPTY
@@ -8,6 +9,7 @@ from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
+from ckpt_cli.output.text.config import pasted
 from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import behind, block, brief, inline
 from ckpt_cli.values.jsonform import to_json
@@ -28,21 +30,7 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     yield []
     yield from _next(view, page)
     yield []
-    yield from _config(view, page)
-
-
-def _config(view: ShowView, page: Page) -> Iterator[Line]:
-    """To paste in code: in one line where it fits, else still JSON."""
-    head, tail = '{"configurable": {', "}}"
-    line = head
-    for at, (key, value) in enumerate(view.config["configurable"].items()):
-        part = f"{text(key, indent=None)}: {text(value, indent=None)}"
-        part += tail if at == len(view.config["configurable"]) - 1 else ", "
-        if page.width is not None and cell_len(line) + cell_len(part.rstrip()) > page.width:
-            yield [("muted", line.rstrip())]
-            line = " " * len(head)
-        line += part
-    yield [("muted", line)]
+    yield from pasted(view.config, page, "muted", partial(text, indent=None))
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:
