@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.errors import NotSupported, Refused, UsageError
 from ckpt_cli.model import Plan, Ref, RowChange
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec
@@ -91,6 +91,19 @@ class Session:
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
+    def planned(self, make: Callable[[Reader], T]) -> T:
+        """Compute a plan, in one moment of the database; who may not write there is told so before."""
+        self._must_be_writable()
+        return self.look(make)
+
+    def why_unwritable(self) -> str:
+        """Why a change would be refused, as far as reading tells; empty where nothing is known against it."""
+        try:
+            self.reader.saver.must_be_writable(trying=False)
+        except (Refused, NotSupported) as error:
+            return error.message.removesuffix("; nothing was written")
+        return ""
+
     def change(self, plan: Plan, changes: "Sequence[Difference]" = ()) -> "PlanView":
         """Show a plan, ask, apply it: the one way from a plan to a database; `changes` are what it does to a state.
 
@@ -115,6 +128,7 @@ class Session:
             self.settle()
         saver, log = self.reader.saver, self.log
         operation = undo.find(log, number)
+        self._must_be_writable()
         view = PlanView("undo", undo.said(operation), self.will.reason)
         return self._confirmed(
             view,
@@ -140,14 +154,17 @@ class Session:
         view.rows = saver.moment(lambda: list(tally(saver, expand())))
         if self.will.dry_run or not view.rows:
             return view
-        if not self.will.yes:
-            if saver.page > 1:  # of a server: who may not write there is told so before the question
-                saver.transaction(lambda: None)
-            if not self.ask(view):
-                raise Refused("not confirmed; nothing was written")
+        if not self.will.yes and not self.ask(view):
+            raise Refused("not confirmed; nothing was written")
         view.operation = act()
         view.applied = True
         return view
+
+    def _must_be_writable(self) -> None:
+        if not self.will.dry_run:
+            self.reader.saver.must_be_writable(trying=True)
+        elif why := self.why_unwritable():
+            self.say(f"without --dry-run this would be refused: {why}")
 
     def _tell_of_halves(self) -> None:
         """Say that what is read may be half of a plan, where the database has no transaction to hold it together."""
@@ -160,7 +177,7 @@ class Session:
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
         from ckpt_cli.operations.log import default_path
 
-        if not default_path(self.reader.saver.identity).exists():
+        if not os.path.exists(default_path(self.reader.saver.identity)):  # noqa: PTH110 - looking works without a log
             return {}
         from ckpt_cli.operations.tags import tags
 

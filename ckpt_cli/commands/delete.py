@@ -165,8 +165,8 @@ def delete(
     mend = _mend(with_children, reparent)
     _must_fit(chosen, part, mend, ns)
     if part.said:
-        return session.change(session.look(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend)))
-    plan = session.look(lambda reader: run(reader, chosen))
+        return session.change(session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend)))
+    plan = session.planned(lambda reader: run(reader, chosen))
     if chosen.where is not None and chosen.where.complaint:
         session.say(chosen.where.complaint)
     return session.change(plan)

@@ -59,7 +59,7 @@ def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> 
         make.may(reader, row)
         return _base(reader, row)
 
-    base = session.look(read)
+    base = session.planned(read)
     draft = Draft(_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
     session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
     try:

@@ -46,9 +46,9 @@ def fork(
     if to is None:
         if shallow:
             raise UsageError("--shallow belongs to --to NEW_THREAD")
-        plan = session.look(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock)))
+        plan = session.planned(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock)))
     elif ns:
         raise UsageError("--to takes a checkpoint of the root graph, whose subgraphs come along")
     else:
-        plan = session.look(lambda r: transplant.plan(r, r.resolve(thread, rev), to, shallow=shallow))
+        plan = session.planned(lambda r: transplant.plan(r, r.resolve(thread, rev), to, shallow=shallow))
     return session.change(plan)

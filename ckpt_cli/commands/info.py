@@ -93,4 +93,6 @@ def info(session: Session) -> InfoView:
       ckpt info -d checkpoints.sqlite --json
       ckpt info --query 'encodings'
     """
-    return session.look(run)
+    view = session.look(run)
+    view.unwritable = session.why_unwritable() or None
+    return view

@@ -90,7 +90,7 @@ def replay(
         row = reader.resolve(thread, at, ns)
         return update.plan(reader, row, Mint(session.clock), ends, reducers=said, verb="replay")
 
-    return session.change(session.look(planned))
+    return session.change(session.planned(planned))
 
 
 def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:

@@ -56,7 +56,7 @@ def resume(
     if value is None and not interrupt:
         return session.look(lambda reader: run(reader, thread, ns))
     answers = _answers(value, interrupt or [])
-    return session.change(session.look(lambda reader: plans.plan(reader, thread, answers, ns)))
+    return session.change(session.planned(lambda reader: plans.plan(reader, thread, answers, ns)))
 
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:

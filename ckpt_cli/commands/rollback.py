@@ -33,4 +33,4 @@ def rollback(
       ckpt rollback support-42 @{2h} --dry-run
       ckpt rollback support-42 tag:before-refund --yes --reason "wrong refund"
     """
-    return session.change(session.look(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock))))
+    return session.change(session.planned(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock))))

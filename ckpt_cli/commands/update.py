@@ -77,7 +77,7 @@ def update(
         row = reader.resolve(thread, rev, ns)
         return plans.plan(reader, row, Mint(session.clock), steps, reducers=said, finished=finished)
 
-    return session.change(session.look(planned))
+    return session.change(session.planned(planned))
 
 
 def _steps(

@@ -40,8 +40,6 @@ def write(saver: Saver, log: OperationLog, heading: Heading, expand: Callable[[]
         saver.change(log.changes(logged[0]))
 
     stepwise = Ability.ATOMIC not in saver.abilities
-    if stepwise and not log.exists:
-        saver.transaction(lambda: None)  # whoever may not write leaves no file behind, and `alone` makes one
     try:
         with log.alone(needed=stepwise):
             saver.transaction(work)

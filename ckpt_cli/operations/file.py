@@ -40,8 +40,13 @@ class LogFile:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever logged or tagged for this database."""
-        return self.path.exists()
+        """Whether anything was ever logged or tagged for this database.
+
+        Raises:
+            Failed: this user may not even look.
+        """
+        with self._explained("read"):
+            return self.path.exists()
 
     def rows(self, statement: str, words: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What a statement finds; nothing where there is no file."""

@@ -5,6 +5,7 @@ them from memory; what it wasn't told of it passes on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TypeVar
 
@@ -71,6 +72,10 @@ class Ahead(Saver):
         for ref in list(self._writes)[: -max(self.page, len(refs))]:
             del self._writes[ref]
             self._checkpoints.pop(ref, None)
+
+    def one_scan(self) -> AbstractContextManager[None]:
+        """See `Saver.one_scan`."""
+        return self._saver.one_scan()
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Saver.moment`; nothing is kept from one to the next."""
@@ -171,6 +176,10 @@ class Ahead(Saver):
     def identity(self) -> str:
         """See `Saver.identity`."""
         return self._saver.identity
+
+    def must_be_writable(self, *, trying: bool) -> None:
+        """See `Saver.must_be_writable`."""
+        self._saver.must_be_writable(trying=trying)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """See `Saver.transaction`; inside, everything is asked anew."""

@@ -6,6 +6,7 @@ inside `Saver.moment`, so that what one command prints is of one moment.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -153,6 +154,13 @@ class Saver(ABC):
     def expect(self, refs: Collection[Ref]) -> None:  # noqa: B027
         """Hear that these checkpoints and their writes are going to be read, one after the other; a page at most."""
 
+    def one_scan(self) -> AbstractContextManager[None]:
+        """Until it ends, moments share what a scan for the names of all keys finds, where threads are found by one.
+
+        For a search, which reads page after page in moments of their own what it was told of in the first.
+        """
+        return nullcontext()
+
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """The skeletons of several threads, each thread's together and as `rows` gives them."""
         for thread_id in thread_ids:
@@ -201,6 +209,17 @@ class Saver(ABC):
     @abstractmethod
     def identity(self) -> str:
         """What the operation log knows this database by: canonical, without credentials."""
+
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: B027 - not every engine can be asked
+        """Refuse before a change is planned, where it would be refused in the end.
+
+        Args:
+            trying: the engine may be asked by changing what isn't there; else it is only read from.
+
+        Raises:
+            NotSupported: this database can't be written.
+            Refused: this user may not write it, or nobody may now.
+        """
 
     @abstractmethod
     def transaction(self, work: Callable[[], T]) -> T:

@@ -68,6 +68,10 @@ class ReadOnlySaver(Saver):
 
     why_not: str
 
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002
+        """Says why not."""
+        self._refuse()
+
     def transaction(self, work: Callable[[], T]) -> T:  # noqa: ARG002
         """Says why not."""
         self._refuse()

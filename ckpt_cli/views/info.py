@@ -17,6 +17,7 @@ class InfoView(View):
         layout: its short name.
         size: bytes on disk, null where unknown.
         facts: what else the engine knows, label to text.
+        unwritable: why nothing can be changed there by this user, null where reading tells nothing against it.
         abilities: what ckpt can do with it: ``write``, ``atomic``, ``branches``, ``task_paths``.
         oldest: when the first checkpoint was made (ISO 8601, UTC), null where ids don't tell.
         newest: when the last one was made.
@@ -51,3 +52,4 @@ class InfoView(View):
     locked: int = 0
     corrupt: int = 0
     key: str | None = None
+    unwritable: str | None = None

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.savers.sqlite.connect import connect
+from tests.savers.unwritable import refused_before_planning
 from tests.savers.writer import Writer, folder, read, rollback_mode
 
 
@@ -222,8 +224,15 @@ def ordinary_user() -> Iterator[None]:
 @pytest.mark.parametrize(
     "files", [["x.sqlite"], ["x.sqlite", "x.sqlite-wal"], ["x.sqlite", "x.sqlite-wal", "x.sqlite-shm"]]
 )
-def test_read_only_file_in_a_read_only_folder(path: Path, writer: Writer, readable: Path, files: list[str]) -> None:
-    """Where nothing may be written everything is read, with what the log holds where there is one."""
+def test_read_only_file_in_a_read_only_folder(
+    path: Path,
+    writer: Writer,
+    readable: Path,
+    files: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nothing may be written everything is read, with what the log holds, and a change is refused at once."""
     for name in files:
         shutil.copy(path.parent / name, readable)
         (readable / name).chmod(0o444)
@@ -231,6 +240,9 @@ def test_read_only_file_in_a_read_only_folder(path: Path, writer: Writer, readab
     before = folder(readable)
     with ordinary_user():
         assert read(readable / "x.sqlite") == (["1"] if len(files) == 1 else ["1", "2"])
+        assert run(["threads", "-d", str(readable / "x.sqlite")]) == 0  # root's log is out of reach
+        monkeypatch.setenv("XDG_STATE_HOME", str(readable))
+        refused_before_planning(str(readable / "x.sqlite"), "t", "x.sqlite can't be written", capsys)
     assert folder(readable) == before
 
 

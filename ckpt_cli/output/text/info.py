@@ -46,6 +46,8 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
         yield "encryption", _encryption(view)
     if view.corrupt:
         yield "unreadable", ("bad", f"{view.corrupt}{_of(view)}")
+    if view.unwritable:
+        yield "changes", ("bad", f"refused: {view.unwritable.removeprefix(f'{view.location}: ')}")
     yield "supports", ("", ", ".join(_ABILITIES.get(ability, ability) for ability in view.abilities) or "reading")
 
 

@@ -101,6 +101,16 @@ class Images:
             for name, record in zip(names, some, strict=True):
                 yield RowChange(*row_key(name), None, image(self._new(name, record)))
 
+    def try_nothing(self) -> None:
+        """Put and delete on the condition that items are there which nobody has."""
+        base, chunk = keys(Ref("ckpt: may this user write?", "", "no"))
+        there = {"ConditionExpression": "attribute_exists(PK)"}
+        try:
+            self._table.write([{"Put": {"Item": base, **there}}, {"Delete": {"Key": chunk, **there}}])
+        except aws.ClientError as error:
+            if not _unmet(error):
+                raise
+
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make the changes in order, as many together as one transaction takes.
 
@@ -123,10 +133,8 @@ class Images:
         try:
             self._table.write([action for change in page for action in _actions(change)])
         except aws.ClientError as error:
-            reasons = [reason.get("Code") for reason in error.response.get("CancellationReasons", [])]
-            if code(error) != "TransactionCanceledException" or "ConditionalCheckFailed" not in reasons:
+            if not (failed := _unmet(error)):
                 raise
-            failed = [at for at, reason in enumerate(reasons) if reason == "ConditionalCheckFailed"]
             adds = any(change.before is None for change in page)
             what = "exists already" if adds else "was changed or removed by somebody else"
             told = f"a row of {page[min(failed[0] // 2, len(page) - 1)].relation} {what}; nothing was written"
@@ -231,6 +239,14 @@ def _unix(checkpoint_id: str) -> float | None:
         return None
     ticks = int(digits[0:12], 16) << 12 | int(digits[13:16], 16)
     return (ticks - 0x01B21DD213814000) / 1e7
+
+
+def _unmet(error: aws.ClientError) -> list[int]:
+    """The places of the actions whose condition didn't hold, if that is why a transaction was cancelled."""
+    if code(error) != "TransactionCanceledException":
+        return []
+    reasons = error.response.get("CancellationReasons", [])
+    return [at for at, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"]
 
 
 def _actions(change: RowChange) -> Iterator[Mapping[str, Any]]:

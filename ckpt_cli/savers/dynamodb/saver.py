@@ -156,6 +156,11 @@ class DynamoSaver(Saver):
         arn = str(self._table.description.get("TableArn", ""))
         return self._table.address.identity(arn, self._table.region)
 
+    def must_be_writable(self, *, trying: bool) -> None:
+        """Ask for the right to write by a transaction that can't come about, as there is no other way to ask."""
+        if trying:
+            self._table.moment(self._images.try_nothing, writing=True)
+
     def transaction(self, work: Callable[[], T]) -> T:
         """Every change is made only where an item is as it was; as many as one transaction takes, together."""
         return self._table.moment(work, writing=True)

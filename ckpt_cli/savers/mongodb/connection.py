@@ -136,7 +136,7 @@ class Connection:
         self._inside = True
         try:
             with explained(self.address.location, writing=True):
-                self._may_write()
+                self._must_be_writable()
                 return self._in_transaction(work) if self.is_cluster else work()
         finally:
             self._inside, self._session = False, None
@@ -156,8 +156,16 @@ class Connection:
         """Let go of the sockets; safe to call twice."""
         self._client.close()
 
-    def _may_write(self) -> None:
-        """Ask before anything is planned; the server itself has the last word."""
+    def must_be_writable(self) -> None:
+        """Ask the server for its role and for this user's; it has the last word when something is written.
+
+        Raises:
+            Refused: this user or this server may not write.
+        """
+        with explained(self.address.location, writing=True):
+            self._must_be_writable()
+
+    def _must_be_writable(self) -> None:
         if not (self.hello.get("isWritablePrimary") or self.hello.get("ismaster") or self.is_cluster):
             raise faults.read_only(self.address.location, "it is a secondary")
         told = self._client.admin.command("connectionStatus", showPrivileges=True)["authInfo"]

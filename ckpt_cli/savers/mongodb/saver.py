@@ -180,6 +180,10 @@ class MongoSaver(Saver):
         """The hosts, the database, and the collections where they aren't the usual ones."""
         return self._connection.address.identity
 
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server tells it without
+        """Ask the server."""
+        self._connection.must_be_writable()
+
     def transaction(self, work: Callable[[], T]) -> T:
         """A transaction on a replica set; elsewhere every change is made only where a document is as it was."""
         self._numbers = None

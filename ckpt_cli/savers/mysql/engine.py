@@ -54,6 +54,10 @@ class MySQLEngine(Engine):
         """One consistent snapshot."""
         return self._connection.moment(look)
 
+    def must_be_writable(self) -> None:
+        """Let the server explain what needs all rights that a plan may need."""
+        self._connection.explain(_PROBES)
+
     def transaction(self, work: Callable[[], T]) -> T:
         """One serializable transaction: what is read in it stays as it is until its end."""
         return self._connection.transaction(work, _PROBES)

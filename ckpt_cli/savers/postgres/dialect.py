@@ -16,7 +16,7 @@ from ckpt_cli.savers.sql.layout import CHECKPOINTS
 T = TypeVar("T")
 
 _MAY_WRITE = """
-SELECT current_setting('transaction_read_only') = 'on', ARRAY(
+SELECT current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery(), ARRAY(
     SELECT wanted || ' on ' || name FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS wanted
     WHERE NOT has_table_privilege(name, wanted))
 """
@@ -39,15 +39,19 @@ class PostgresEngine(Engine):
         """See `Link.moment`."""
         return self._link.moment(look)
 
+    def must_be_writable(self) -> None:
+        """What the server's catalog says of the rights of this user; a replica is recovering all the time."""
+        ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._found.names()], _RIGHTS])
+        if read_only:
+            raise faults.read_only(self._link.place.location, "its transactions are read-only")
+        if lacking:
+            raise faults.may_not_write(self._link.place.location, f"no right to {lacking[0]}", WANTED)
+
     def transaction(self, work: Callable[[], T]) -> T:
         """See `Link.transaction`; who may not write finds out before `work` begins."""
 
         def permitted() -> T:
-            ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._found.names()], _RIGHTS])
-            if read_only:
-                raise faults.read_only(self._link.place.location, "its transactions are read-only")
-            if lacking:
-                raise faults.may_not_write(self._link.place.location, f"no right to {lacking[0]}", WANTED)
+            self.must_be_writable()
             return work()
 
         return self._link.transaction(self._found.names()[0], permitted)

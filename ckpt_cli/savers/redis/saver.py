@@ -1,6 +1,6 @@
 """`RedisSaver`: LangGraph's documents behind the contract."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import NotSupported
@@ -154,15 +154,11 @@ class RedisSaver(KeySaver):
         of_these = (one for one in found if records.write(one, None, 0).ref in wanted)
         yield from sorted(self._documents.writes(of_these, values), key=_canonical)
 
-    def transaction(self, work: Callable[[], T]) -> T:
-        """See `KeySaver.transaction`.
-
-        Raises:
-            NotSupported: the database is of a generation that isn't written any more.
-        """
+    def must_be_writable(self, *, trying: bool) -> None:
+        """Look at the generation, then ask the server."""
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
-        return super().transaction(work)
+        super().must_be_writable(trying=trying)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A document a record, and the keys that lead to them."""

@@ -1,6 +1,7 @@
 """What savers share whose rows are keys of a server that speaks Redis' protocol."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.model import Ref, Row, RowChange, Thread
@@ -31,6 +32,7 @@ class KeySaver(Saver):
         self._connection = connection
         self._images = Images(connection)
         self._absent = absent
+        self._lasting = False
 
     def _forget(self) -> None:
         """Forget what a scan of the keys found."""
@@ -39,15 +41,36 @@ class KeySaver(Saver):
         """These servers hold no moment: an application may write between two reads."""
 
         def fresh() -> T:
-            self._forget()
+            if not self._lasting:
+                self._forget()
             return look()
 
         return self._connection.moment(fresh)
+
+    @contextmanager
+    def one_scan(self) -> Iterator[None]:
+        """The names of keys are kept, and no more: what they hold is read anew."""
+        self._forget()
+        self._lasting = True
+        try:
+            yield
+        finally:
+            self._lasting = False
+            self._forget()
 
     @property
     def identity(self) -> str:
         """The server, the database's number, and key prefixes where they aren't the usual ones."""
         return self._connection.address.identity
+
+    def must_be_writable(self, *, trying: bool) -> None:
+        """Ask for the server's role; for the user's rights only by trying, as a user may rarely look at its own."""
+        location = self._connection.address.location
+        if self._connection.is_replica:
+            raise read_only(location, "it is a replica")
+        with explained(location, writing=True):
+            for command in self._trials if trying else ():
+                self._connection.execute(command, self._absent)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """What `work` changes is one transaction of the server's; on a cluster each key by itself.
@@ -56,11 +79,7 @@ class KeySaver(Saver):
             Refused: this user or this server may not write.
         """
         self._forget()
-        if self._connection.is_replica:
-            raise read_only(self._connection.address.location, "it is a replica")
-        with explained(self._connection.address.location, writing=True):
-            for command in self._trials:
-                self._connection.execute(command, self._absent)
+        self.must_be_writable(trying=True)
         return self._images.transaction(work)
 
     def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all

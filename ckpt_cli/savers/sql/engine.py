@@ -35,6 +35,14 @@ class Engine(ABC):
         """Run `look` on one snapshot; once more where the connection was lost."""
 
     @abstractmethod
+    def must_be_writable(self) -> None:
+        """Ask the server, by reading alone, whether this user may change LangGraph's tables.
+
+        Raises:
+            Refused: this user may not, or this server takes no writes.
+        """
+
+    @abstractmethod
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work` with the right to write; what it did is kept only if it returns.
 

@@ -56,12 +56,16 @@ class SqlSaver(SqlReading):
         finally:
             self._inside = False
 
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server tells it without
+        """Look at the layout, then ask the server for this user's rights."""
+        self._must_have_places()
+        self._engine.must_be_writable()
+
     def transaction(self, work: Callable[[], T]) -> T:
         """One transaction of the engine, alone with those that write through ckpt."""
         if self._writing:
             return work()
-        if self._unwritable:
-            raise NotSupported(f"{self._unwritable}, so it can't be changed")
+        self._must_have_places()
         self._blobs.forget()
         self._inside = self._writing = True
         try:
@@ -72,8 +76,7 @@ class SqlSaver(SqlReading):
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """Rows of the three tables."""
-        if self._unwritable:
-            raise NotSupported(f"{self._unwritable}, so it can't be changed")
+        self._must_have_places()
         from ckpt_cli.savers.sql.expand import Expansion
 
         yield from Expansion(self._engine, self._layout, plan).changes()
@@ -105,3 +108,7 @@ class SqlSaver(SqlReading):
     def close(self) -> None:
         """Let go of the connection."""
         self._engine.close()
+
+    def _must_have_places(self) -> None:
+        if self._unwritable:
+            raise NotSupported(f"{self._unwritable}, so it can't be changed")

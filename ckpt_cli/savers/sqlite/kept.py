@@ -59,7 +59,7 @@ class KeptSaver(SqliteSaver):
         """One write transaction on the connection that also reads."""
         if self._writing is not None:
             return work()
-        self._must_be_writable()
+        self._must_have_ids()
         self._writing, self._odd_ids = self._kept, None
         try:
             return self._kept.transaction(work)

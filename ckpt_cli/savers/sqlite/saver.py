@@ -206,7 +206,7 @@ class SqliteSaver(Saver):
         """One write transaction on a connection of its own, opened for it and closed after it."""
         if self._writing is not None:
             return work()
-        self._must_be_writable()
+        self._must_have_ids()
         reading = self._file
         self._file = self._writing = open_writable(reading.path)
         self._odd_ids = None
@@ -217,7 +217,14 @@ class SqliteSaver(Saver):
             self._file, self._writing = reading, None
             reading.renew()
 
-    def _must_be_writable(self) -> None:
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - looking tells it
+        """Look at the generation, and at the permissions of the file and its folder, where the log must stand."""
+        self._must_have_ids()
+        from ckpt_cli.savers.sqlite.writing import must_be_permitted
+
+        must_be_permitted(self._file.path)
+
+    def _must_have_ids(self) -> None:
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
 

@@ -1,5 +1,6 @@
 """The one connection that writes: opened for one transaction on a file that exists, and closed after it."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -122,4 +123,19 @@ def _refused(path: Path, error: sqlite3.DatabaseError) -> CkptError:
         return Refused(f"{path} is in use by another process; nothing was written", hint="try again")
     if "full" in str(error) or "I/O" in str(error):
         return Failed(f"can't write {path}: {error}; nothing was written")
-    return Refused(f"{path} can't be written: {error}", hint="check the permissions of the file and its folder")
+    return _not_permitted(path, f": {error}")
+
+
+def must_be_permitted(path: Path) -> None:
+    """Hold that this user may write a file, and beside it, where SQLite keeps its journal.
+
+    Raises:
+        Refused: the system says no.
+    """
+    own = os.access in os.supports_effective_ids
+    if not all(os.access(place, os.W_OK, effective_ids=own) for place in (path, path.parent)):
+        raise _not_permitted(path)
+
+
+def _not_permitted(path: Path, why: str = "") -> Refused:
+    return Refused(f"{path} can't be written{why}", hint="check the permissions of the file and its folder")

@@ -18,6 +18,7 @@ from ckpt_cli.model import Payload, Plan, Ref
 from ckpt_cli.operations.log import default_path
 from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.conftest import SAMPLES, filled, opened, two_steps
+from tests.savers.unwritable import refused_before_planning
 from tests.servers.mongodb import Mongo, stand_in
 from tests.servers.processes import free_port
 
@@ -52,10 +53,7 @@ def test_a_user_who_may_only_read(options: tuple[str, ...], tmp_path: Path, caps
         filled(mongo.url, NAME, *two_steps())
     with server(tmp_path, "--read-only", *options) as mongo:
         url = mongo.database(NAME)
-        assert run(["threads", "-d", url]) == 0
-        capsys.readouterr()
-        assert run(["delete", "t", "-d", url, "--yes"]) == 7
-        assert "may not write it ('reader' lacks the role readWrite)" in capsys.readouterr().err
+        refused_before_planning(url, "t", "may not write it ('reader' lacks the role readWrite)", capsys)
         assert run(["undo", "-d", url, "--yes"]) == 4
         with opened(url) as saver, pytest.raises(Refused, match="may not write"):
             saver.apply(Plan("", (SAMPLES.checkpoint("t", "3"),)))

@@ -21,6 +21,7 @@ from ckpt_cli.savers.postgres import PostgresSaver, connect, open_url
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.sql.images import Images
 from tests.savers.postgres.large import fill
+from tests.savers.unwritable import refused_before_planning
 from tests.servers.postgres import OwnServer, PostgresServer, own_server
 from tests.servers.processes import free_port, listens
 
@@ -150,10 +151,9 @@ def test_no_right_to_write(say: Say, reader: str) -> None:
     assert say("operations", "-d", reader) == (0, "")
 
 
-def test_no_right_is_told_before_the_question(say: Say, reader: str) -> None:
-    """Who may not write is told so, and not asked for a yes that would come to nothing."""
-    code, said = say("delete", THREAD, "-d", reader)
-    assert code == 7 and "may not write" in said and "not confirmed" not in said
+def test_no_right_is_told_before_planning(reader: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who may not write is told so by `info` and a dry run, and before a change is planned."""
+    refused_before_planning(reader, THREAD, "this user may not write it (no right to INSERT on", capsys)
 
 
 def test_no_right_to_insert(say: Say, postgres: PostgresServer, reader: str, url: str) -> None:
@@ -164,13 +164,14 @@ def test_no_right_to_insert(say: Say, postgres: PostgresServer, reader: str, url
     assert (code, 'no right to INSERT on "public".checkpoints' in said) == (7, True), said
 
 
-def test_read_only_server(say: Say, url: str) -> None:
+def test_read_only_server(say: Say, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Where transactions are read-only by setting, as on a replica, looking works and changing is refused."""
     read_only = f"{url}?options=-cdefault_transaction_read_only%3Don"
     assert say("tree", THREAD, "-d", read_only)[0] == 0
     code, said = say("delete", THREAD, "--yes", "-d", read_only)
     assert (code, "read-only" in said) == (7, True), said
     assert say("operations", "-d", read_only) == (0, "")
+    refused_before_planning(read_only, THREAD, "this server takes no writes", capsys)
 
 
 def test_no_right_to_read(say: Say, postgres: PostgresServer, reader: str, url: str) -> None:
@@ -400,7 +401,7 @@ def test_a_replica(own: OwnServer, say: Say) -> None:
     assert own.run("SELECT pg_is_in_recovery()") == [(True,)]
     assert say("threads", "-d", url)[0] == 0
     code, said = say("delete", THREAD, "--yes", "-d", url)
-    assert (code, "during recovery); nothing was written" in said) == (7, True), said
+    assert (code, "takes no writes (its transactions are read-only); nothing was written" in said) == (7, True), said
     assert say("operations", "-d", url) == (0, "")
 
 

@@ -23,6 +23,7 @@ from ckpt_cli.savers.redis import open_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.spelling import spelled
 from tests.savers.redis.records import TAG, RedisSamples
+from tests.savers.unwritable import refused_before_planning
 from tests.servers.processes import free_port
 from tests.servers.redis import Server, started
 
@@ -101,15 +102,13 @@ def test_no_permission_to_write(saver: Saver, redis_server: Server, capsys: pyte
             "ACL", "SETUSER", "reader", "+json.get", "+ft.info", "+ft.search", "+ft.aggregate", "+ft.cursor"
         )
     url = redis_server.url.replace("//", "//reader:secret@")
-    assert run(["log", "t", "-d", url]) == 0, capsys.readouterr().err
-    assert run(["delete", "t", "-d", url, "--yes"]) == 7
-    assert "may not write" in capsys.readouterr().err
-    assert run(["operations", "-d", url, "--json"]) == 0
-    assert not json.loads(capsys.readouterr().out).get("operations")
+    refused_before_planning(url, "t", "may not write", capsys, told=False)
 
 
-def test_a_replica_takes_no_writes(saver: Saver, redis_server: Server, tmp_path: Path) -> None:
-    """A replica is read; a change is refused."""
+def test_a_replica_takes_no_writes(
+    saver: Saver, redis_server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A replica is read; a change is refused before anything is planned."""
     with started(tmp_path, "--replicaof", "127.0.0.1", str(redis_server.port)) as replica:
         with replica.client() as client:
             while client.info()["master_link_status"] != "up":
@@ -118,6 +117,7 @@ def test_a_replica_takes_no_writes(saver: Saver, redis_server: Server, tmp_path:
             assert everything(other) == everything(saver)
             with pytest.raises(Refused, match="replica"):
                 other.apply(Plan("", remove=(Ref("t", "", "1"),)))
+        refused_before_planning(replica.url, "t", "it is a replica", capsys)
 
 
 def test_a_lost_connection_is_made_again(saver: Saver, redis_server: Server) -> None:

@@ -20,6 +20,7 @@ from ckpt_cli.operations.undo import undo
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.valkey import open_url
+from tests.savers.unwritable import refused_before_planning
 from tests.servers.processes import free_port
 from tests.servers.redis import Server
 from tests.servers.valkey import started
@@ -79,6 +80,7 @@ def test_no_permission_to_write(saver: Saver, valkey_server: Server, capsys: pyt
         assert [w.size for w in reader.writes("t", values=0)] == [w.size for w in saver.writes("t", values=0)]
         with pytest.raises(Refused, match="may not write"):
             reader.apply(Plan("", remove=(Ref("t", "", "1"),)))
+    refused_before_planning(url, "t", "may not write", capsys, told=False)
 
 
 def test_a_lost_connection_is_made_again(saver: Saver, valkey_server: Server) -> None:

@@ -1,0 +1,26 @@
+"""`refused_before_planning`: what a database that may not be written answers, the same whichever kind it is."""
+
+import pytest
+
+from ckpt_cli.app import run
+
+
+def refused_before_planning(
+    url: str, thread: str, words: str, capsys: pytest.CaptureFixture[str], *, told: bool = True
+) -> None:
+    """`words` are told by ``info`` and a dry run, if reading tells it, and by a change before it is planned."""
+    capsys.readouterr()
+    assert run(["log", thread, "-d", url]) == 0
+    capsys.readouterr()
+    assert run(["info", "-d", url]) == 0
+    assert (words in " ".join(capsys.readouterr().out.split())) is told
+    assert run(["delete", thread, "-d", url, "--dry-run"]) == 0
+    assert (words in capsys.readouterr().err) is told
+    for named in (thread, "nobody's"):  # who looks for the thread first would say that there is none
+        assert run(["delete", named, "-d", url, "--yes"]) == 7
+        assert words in capsys.readouterr().err
+    assert run(["delete", thread, "-d", url]) == 7
+    said = capsys.readouterr().err
+    assert words in said and "not confirmed" not in said
+    assert run(["operations", "-d", url, "--json"]) == 0
+    assert '"operations": []' in capsys.readouterr().out
