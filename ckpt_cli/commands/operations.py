@@ -61,8 +61,8 @@ def planned(log: OperationLog, now: float, keep: int | None, older: float | None
     """What pruning would forget, operation by operation."""
     gone = _old(log.operations(), now, keep, older)
     rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in gone]
-    count = f"operation{'' if len(gone) == 1 else 's'} {spans(one.number for one in gone)}"
-    summary = f"--prune forgets {count}: undo won't know of {'it' if len(gone) == 1 else 'them'} any more"
+    numbers = spans(one.number for one in gone)
+    summary = f"--prune forgets operation{'' if len(gone) == 1 else 's'} {numbers}, for which there is no undo then"
     return PlanView("operations", summary if gone else "--prune finds nothing to forget", rows=rows)
 
 

@@ -18,7 +18,7 @@ from ckpt_cli.operations.apply import seen
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, offspring, origin
 from ckpt_cli.plans.reruns import left_behind, must_run_once
-from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.saying import called, moved, repeated, upcoming
 from ckpt_cli.plans.seeds import seeds
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
@@ -47,7 +47,7 @@ def plan(
     _must_be_channels(reader, of, [c for c in names if c not in before], create=create)
     made = _made(reader, mint, of, {c: after[c] for c in names}, gone)
     _must_run_the_same(reader, of, made)
-    new, head = made.row.ref, reader.head(row.thread_id, row.ns)
+    new = made.row.ref
     short = called(reader, row.ref, new.checkpoint_id)
     return Plan(
         reason="",
@@ -59,7 +59,7 @@ def plan(
         notes=(
             *repeated(snapshot),
             *left_behind(reader, snapshot, row),
-            *([f"the thread goes on from here, and no more from {short(head.checkpoint_id)}"] if head != row else []),
+            *moved(reader, row, short),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
     )

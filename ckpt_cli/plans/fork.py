@@ -5,7 +5,7 @@ from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import left_out, offspring, origin
-from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.saying import called, moved, repeated, upcoming
 from ckpt_cli.reading import Reader
 
 
@@ -26,6 +26,6 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint {short(new.checkpoint_id)}, "
         f"source fork, step {of.step + 1}; {upcoming(snapshot)}",
-        notes=(*repeated(snapshot), *left_out(of)),
+        notes=(*repeated(snapshot), *moved(reader, row, short, beside=True), *left_out(of)),
         result=new,
     )

@@ -6,7 +6,7 @@ from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, left_out, offspring, origin
-from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.saying import called, moved, repeated, upcoming
 from ckpt_cli.plans.seeds import seeds
 from ckpt_cli.reading import Reader
 
@@ -43,7 +43,12 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
         verb="rollback",
         summary=f"to {short(row.checkpoint_id)} (step {of.step}): its state is current again in new checkpoint "
         f"{short(new.checkpoint_id)}, source fork, step {of.step + 1}; {upcoming(snapshot)}",
-        notes=(*repeated(snapshot), *(stored if own.values else ()), *left_out(of)),
+        notes=(
+            *repeated(snapshot),
+            *moved(reader, row, short),
+            *(stored if own.values else ()),
+            *left_out(of),
+        ),
         result=new,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, Status
-from ckpt_cli.model import Ref
+from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 
 
@@ -19,6 +19,17 @@ def upcoming(snapshot: Snapshot) -> str:
     if not snapshot.complete or None in names:
         return "what runs next can't be known without the graph"
     return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
+
+
+def moved(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool = False) -> Iterable[str]:
+    """One line where a new checkpoint made of this one takes the head's place, which it doesn't follow.
+
+    `beside` is one that follows not even the checkpoint it is made of.
+    """
+    head = reader.head(row.thread_id, row.ns)
+    if beside or head.checkpoint_id != row.checkpoint_id:
+        what = "the subgraph" if row.ns else "the thread"
+        yield f"{what} goes on from here, and no more from {short(head.checkpoint_id)}"
 
 
 def repeated(snapshot: Snapshot) -> Iterable[str]:

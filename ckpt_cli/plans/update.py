@@ -5,6 +5,7 @@ As langgraph 1.2 does it, and where a database is older or a person says so, as 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
@@ -24,7 +25,7 @@ from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.pending import Finished, before_update, is_older
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
-from ckpt_cli.plans.saying import abandoned, called, dropped, upcoming
+from ckpt_cli.plans.saying import abandoned, called, dropped, moved, upcoming
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
 from ckpt_cli.reading import Reader
@@ -142,7 +143,10 @@ class _Writer:
         known = {*self.reducers.past.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
         node = update.as_node or inferred(self.at.board.seen, known)
         if node not in known and node not in {n for kin in self.reducers.kin for n in kin.nodes}:
-            raise UsageError(f"no node {node!r} is known of this thread", candidates=sorted(known))
+            near = get_close_matches(node, known, n=3, cutoff=0.5)
+            others = sorted(known - {*near}, key=lambda name: (name.startswith("__"), name))
+            hint = f"did you mean {near[0]}?" if near else "these have run, or were about to"
+            raise UsageError(f"no node {node!r} is known of this thread", hint=hint, candidates=[*near, *others])
         return node
 
     def _given(self, channel: str, value: Any) -> Any:
@@ -237,7 +241,12 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "
         f"{upcoming(writer.at.tasks)}",
-        notes=(*writer.said, *_reduced(learned), *_gone(supersteps, at.tasks, writer)),
+        notes=(
+            *writer.said,
+            *_reduced(learned),
+            *_gone(supersteps, at.tasks, writer),
+            *moved(reader, row, short),
+        ),
         result=made[-1].row.ref,
     )
 

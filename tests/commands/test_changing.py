@@ -101,6 +101,28 @@ def test_a_thread_of_its_own(ckpt: Callable[..., Told], capsys: pytest.CaptureFi
     assert len(ckpt("log", "alone")["steps"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["fork", "{rev}"], True),
+        (["rollback", "{rev}"], True),
+        (["edit", "{rev}", "--set", "turn=9"], True),
+        (["update", "{rev}", "--values", '{{"turn": 9}}', "--as-node", "model", "--next", "END"], True),
+        (["replay", "{rev}", "--commit"], True),
+        (["fork", "@"], True),
+        (["edit", "@", "--set", "turn=9"], False),
+        (["update", "@", "--values", '{{"turn": 9}}', "--as-node", "model", "--next", "END"], False),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_who_takes_the_heads_place_says_so(ckpt: Callable[..., Told], words: list[str], told: bool) -> None:
+    """Where the new checkpoint doesn't follow the head, the plan says the same of it whatever the command."""
+    verb, *more = [word.format(rev="step:4") for word in words]
+    head = ckpt("show", THREAD)["short"]
+    notes = ckpt(verb, THREAD, *more, "--dry-run")["notes"]
+    assert (f"the thread goes on from here, and no more from {head}" in notes) is told
+
+
 def test_nobody_to_ask(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal and without --yes a change is refused; with --json too, as a question has no place in it."""
     before = dump(path)
@@ -223,7 +245,10 @@ def test_pruning(ckpt: Callable[..., Told], path: Path) -> None:
     for _ in range(3):
         ckpt("fork", THREAD, "tag:here", "--yes")
     assert ckpt("operations", "--prune", "--older", "1")["pruned"] == 0
-    assert answered(path, "n") == (7, ["operations --prune forgets operations 1 to 2: undo won't know of them any more"])
+    assert answered(path, "n") == (
+        7,
+        ["operations --prune forgets operations 1 to 2, for which there is no undo then"],
+    )
     planned = ckpt("operations", "--prune", "--keep", "1", "--dry-run")
     assert (planned["applied"], kept(planned)) == (False, [("remove", "the operation log")] * 2)
     ckpt("operations", "--prune", "--keep", "1", code=2)
