@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from ckpt_cli.history.needle import Needle
 from ckpt_cli.history.search import Place
 from ckpt_cli.history.when import moment
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
@@ -84,11 +84,10 @@ def _hits(
     last: bool,
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
-    """Thread by thread, each in a moment of its own, or a page of them where that saves round trips."""
-    searched = session.look(lambda reader: _threads(reader, threads))
-    left = iter(searched)
-    while page := list(islice(left, session.reader.saver.page)):
-        for thread, result in session.look(partial(_searched, page=page, needle=needle, scope=scope)):
+    """What comes of the search, thread by thread, and at its end what couldn't be searched."""
+    with session.reader.saver.one_scan():
+        searched = session.look(lambda reader: _threads(reader, threads))
+        for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
             view.unreadable += result.unreadable[: max(_LISTED - len(view.unreadable), 0)]
             view.unsearched += len(result.unreadable)
@@ -100,10 +99,16 @@ def _hits(
                 yield ThreadCount(thread, len(hits))
             elif hits:
                 yield from _ends(hits, first=first, last=last)
-    for line in _unread(view):
-        session.say(line)
-    if not view.found and not view.unsearched and len(searched) <= _JUDGED:
-        session.look(lambda reader: _refuse_unknown(reader, searched, scope))
+        for line in _unread(view):
+            session.say(line)
+        if not view.found and not view.unsearched and len(searched) <= _JUDGED:
+            session.look(lambda reader: _refuse_unknown(reader, searched, scope))
+
+
+def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
+    """Thread by thread, each in a moment of its own, or a page of them where that saves round trips."""
+    for page in pages(searched, session.reader.saver.page):
+        yield from session.look(partial(_searched, page=page, needle=needle, scope=scope))
 
 
 def _searched(reader: Reader, page: list[str], needle: Needle, scope: Scope) -> list[tuple[str, Result]]:

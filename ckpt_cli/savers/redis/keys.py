@@ -4,6 +4,9 @@ checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.
 """
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from ckpt_cli.model import Ref, WriteKey
@@ -54,6 +57,12 @@ class Keys:
 def globbed(name: str) -> str:
     """A name that a pattern matches as it is."""
     return re.sub(r"([\\*?\[\]^])", r"\\\1", name)
+
+
+def begun(names: Sequence[str], start: str) -> Iterator[str]:
+    """Those of some sorted names that begin so."""
+    first = bisect_left(names, start)
+    return takewhile(lambda name: name.startswith(start), (names[at] for at in range(first, len(names))))
 
 
 def safe_ns(ns: str) -> str:

@@ -1,15 +1,13 @@
 """Documents found by a scan of the keys: for a server without the index, and for ids that its tags can't find."""
 
 import json
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from heapq import nlargest
-from itertools import takewhile
 from typing import Any
 
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found
-from ckpt_cli.savers.redis.keys import Keys, from_id
+from ckpt_cli.savers.redis.keys import Keys, begun, from_id
 
 
 class Scan(Finder):
@@ -70,7 +68,7 @@ class Scan(Finder):
             yield from (key for one in thread_ids for key in known[one])
             return
         starts = [self._keys.start(one, writes=writes) for one in thread_ids]
-        yield from dict.fromkeys(key for start in starts for key in _begun(known[None], start))
+        yield from dict.fromkeys(key for start in starts for key in begun(known[None], start))
 
     def _fields(self, keys: Iterator[str], fields: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         listed = [*keys]
@@ -79,9 +77,3 @@ class Scan(Finder):
             told = json.loads(answer) if isinstance(answer, bytes) else {}
             if told:
                 yield key, {name: (told[path] or [None])[0] for name, path in fields.items()}
-
-
-def _begun(names: list[str], start: str) -> Iterator[str]:
-    """Those of some sorted names that begin so."""
-    first = bisect_left(names, start)
-    return takewhile(lambda name: name.startswith(start), (names[at] for at in range(first, len(names))))

@@ -7,7 +7,7 @@ from typing import Any
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
-from ckpt_cli.savers.redis.keys import globbed
+from ckpt_cli.savers.redis.keys import begun, globbed
 from ckpt_cli.savers.redis.telling import is_unknown
 from ckpt_cli.savers.valkey import records
 
@@ -62,14 +62,18 @@ class Keys:
         """The namespaces of some threads or of all, each with its ids as they were put, the last first."""
         if thread_ids is None:
             return self._listed(self._scanned(_ALL))
-        starts = {thread_key((thread_id, "")): thread_id for thread_id in thread_ids}
-        pattern = globbed(next(iter(starts))) + "*" if len(starts) == 1 and _ALL not in self._known else _ALL
-        keys = [key for key in self._scanned(pattern) if key.startswith(tuple(starts))]
-        return {space: ids for space, ids in self._listed(keys).items() if space[0] in thread_ids}
+        starts = [thread_key((thread_id, "")) for thread_id in thread_ids]
+        keys = (key for start in starts for key in begun(self._scanned(self._pattern(starts)), start))
+        return {space: ids for space, ids in self._listed([*dict.fromkeys(keys)]).items() if space[0] in thread_ids}
+
+    def _pattern(self, starts: Sequence[str]) -> str:
+        """The first thread is scanned for by itself, for others one scan finds all lists."""
+        own = globbed(starts[0]) + "*" if len(starts) == 1 else _ALL
+        return own if not self._known.keys() - {own} else _ALL
 
     def _scanned(self, pattern: str) -> list[str]:
         if pattern not in self._known:
-            self._known[pattern] = [*self._connection.keys(pattern)]
+            self._known[pattern] = sorted(self._connection.keys(pattern))
         return self._known[pattern]
 
     def _listed(self, keys: list[str]) -> dict[Space, list[str]]:

@@ -1,0 +1,74 @@
+"""The kinds of database whose rows are keys: what holds of one holds of each, and is stated once."""
+
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.redis import RedisSaver
+
+from ckpt_cli.conformance.samples import Samples
+from ckpt_cli.model import Checkpoint, Payload, Plan, Write
+from ckpt_cli.savers import redis, valkey
+from ckpt_cli.savers.contract import Saver
+from tests.savers import paged
+from tests.savers.redis.records import TAG, RedisSamples
+from tests.servers.redis import Server
+
+
+class PathlessSamples(Samples):
+    """The usual records, but for the task's path, which Valkey has no place for."""
+
+    def write(self, *place: Any, **given: Any) -> Write:
+        """Without a path."""
+        return super().write(*place, **{**given, "path": ""})
+
+
+class Kind(NamedTuple):
+    """One of them, on a server.
+
+    Attributes:
+        index: what finds documents is made, and stays; else all keys are scanned.
+        body: of a checkpoint whose state can be shown.
+    """
+
+    server: Server
+    samples: Samples
+    open_url: Callable[[str], Saver]
+    body: Payload = paged.BODY
+    index: bool = False
+
+    def empty(self) -> str:
+        """A database without a key, as LangGraph's own saver leaves it before its first checkpoint."""
+        url = self.server.empty()
+        if self.server.url.startswith("redis"):
+            indexed(url)
+        return url
+
+    def filled(self, records: Iterable[Checkpoint | Write]) -> str:
+        """A database of these records."""
+        url = self.empty()
+        with closing(self.open_url(url)) as saver:
+            saver.apply(Plan("", tuple(records)))
+        if self.server.url.startswith("redis") and not self.index:
+            with self.server.client() as client:
+                client.execute_command("FT.DROPINDEX", "checkpoint_write")
+        return url
+
+
+BODY = Payload(TAG, b'{"v":4,"channel_values":{"a":7},"channel_versions":{"a":"1"},"versions_seen":{}}')
+
+
+def indexed(url: str) -> None:
+    """Make LangGraph's index."""
+    with RedisSaver.from_conn_string(url) as official:
+        official.setup()
+
+
+def on_redis(server: Server, *, index: bool) -> Kind:
+    """Redis, with the index or without."""
+    return Kind(server, RedisSamples(), redis.open_url, BODY, index)
+
+
+def on_valkey(server: Server) -> Kind:
+    """Valkey."""
+    return Kind(server, PathlessSamples(), valkey.open_url)

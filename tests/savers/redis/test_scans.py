@@ -1,0 +1,43 @@
+"""How often all keys are looked at: as often for many threads as for a few."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.savers.redis.connection import Connection
+from tests.savers import paged
+from tests.savers.redis.kinds import Kind
+
+
+@pytest.fixture
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The pattern of each scan that is made from now on."""
+    made: list[str] = []
+    original = Connection.keys
+
+    def keys(self: Connection, pattern: str) -> Iterator[str]:
+        made.append(pattern)
+        return original(self, pattern)
+
+    monkeypatch.setattr(Connection, "keys", keys)
+    return made
+
+
+@pytest.mark.parametrize(
+    "words", [["7"], ["nowhere"], ["7", "t-001", "t-002", "t-003", "tips"]], ids=["all", "nothing", "four"]
+)
+def test_a_search_scans_as_often_however_many_threads_there_are(
+    words: Sequence[str], kind: Kind, scans: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A search over pages of threads, each in a moment of its own, goes by the names that its first scans found."""
+    made = []
+    for threads in (10, 80):
+        url = kind.filled(paged.records(kind.samples, threads, kind.body))
+        scans.clear()
+        assert run(["grep", *words, "-d", url, "--count"]) == 0, capsys.readouterr().err
+        told = len(capsys.readouterr().out.splitlines())
+        assert told == {"7": threads + 1, "nowhere": 0}[words[0]] if len(words) == 1 else told == 4
+        made.append([*scans])
+    assert made[0] == made[1]
+    assert len(made[0]) <= 6
