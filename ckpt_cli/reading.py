@@ -18,7 +18,8 @@ from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import ahead
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
@@ -246,9 +247,8 @@ class Reader:
 
     def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]:
         """The writes stored on one checkpoint, in canonical order."""
-        return self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values).get(
-            ref.checkpoint_id, []
-        )
+        found = self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values)
+        return found.get(ref.checkpoint_id, [])
 
     def writes_by_checkpoint(
         self, thread_id: str, ns: str, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None

@@ -62,7 +62,8 @@ class Session:
     def reader(self) -> Reader:
         """The open database."""
         if self._reader is None:
-            from ckpt_cli.savers.contract import Ability, HalfWrittenError
+            from ckpt_cli.savers.about import Ability
+            from ckpt_cli.savers.contract import HalfWrittenError
             from ckpt_cli.savers.url import open_saver
 
             try:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 _COLUMNS = (Ability.WRITE, Ability.ATOMIC, Ability.MOMENT, Ability.SKIPS, Ability.BRANCHES, Ability.TASK_PATHS)

@@ -4,7 +4,7 @@ import pytest
 
 from ckpt_cli.conformance.samples import Make, Samples, everything
 from ckpt_cli.model import Payload, Ref, Thread
-from ckpt_cli.savers.contract import Ability, Totals
+from ckpt_cli.savers.about import Ability, Totals
 
 
 class Reading(Samples):

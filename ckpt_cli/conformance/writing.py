@@ -5,7 +5,7 @@ import pytest
 from ckpt_cli.conformance.samples import Make, Samples, everything
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.model import Payload, Plan, Ref, WriteKey
-from ckpt_cli.savers.contract import Ability, Totals
+from ckpt_cli.savers.about import Ability, Totals
 
 
 class Writing(Samples):

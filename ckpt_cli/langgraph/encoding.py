@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
-from ckpt_cli.savers.contract import Form
+from ckpt_cli.savers.about import Form
 from ckpt_cli.serde import pairs, redisjson
 from ckpt_cli.serde.codec import Codec
 

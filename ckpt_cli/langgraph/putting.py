@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from langgraph.checkpoint.base import WRITES_IDX_MAP
 
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
 
 
 def make(saver: Saver, plan: Plan) -> None:

@@ -8,7 +8,8 @@ from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Seen
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
 
 ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""

@@ -5,7 +5,8 @@ Where the engine has transactions all rows were written or none. Elsewhere some 
 
 from ckpt_cli.operations.images import digest
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:

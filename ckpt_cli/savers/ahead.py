@@ -10,7 +10,8 @@ from itertools import islice
 from typing import TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.contract import About, Saver, Totals
+from ckpt_cli.savers.about import About, Totals
+from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
 

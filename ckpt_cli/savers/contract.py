@@ -5,13 +5,13 @@ inside `Saver.moment`, so that what one command prints is of one moment.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from enum import StrEnum
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.savers.about import Ability, About, Form, Totals
 
 T = TypeVar("T")
 
@@ -22,82 +22,6 @@ class HalfWrittenError(DatabaseUnreachable):
     def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.mend = mend
-
-
-class Ability(StrEnum):
-    """What a saver may or may not be able to do; declared, never probed."""
-
-    WRITE = "write"
-    """`Saver.transaction` works on this database."""
-    ATOMIC = "atomic"
-    """A plan is applied in one transaction; elsewhere in steps that the operation log finishes or takes back."""
-    MOMENT = "moment"
-    """All that one command reads is of one moment; elsewhere an application may write between two reads."""
-    SKIPS = "skips"
-    """Threads are listed without a scan of all checkpoints."""
-    BRANCHES = "branches"
-    """It keeps parents; a shallow or headless layout has one checkpoint a thread and no history."""
-    TASK_PATHS = "task_paths"
-    """Its writes name the task's path, and so the node."""
-
-
-def able(has: Mapping[Ability, bool]) -> frozenset[Ability]:
-    """Those that a database has."""
-    return frozenset(ability for ability, there in has.items() if there)
-
-
-class Form(NamedTuple):
-    """How a database keeps the records that its own LangGraph saver writes now; who adds records follows it.
-
-    Attributes:
-        apart: each channel's value is a payload of its own, but for those that stand in the header (`inline`).
-        inline: None, text and numbers stand in the header.
-        marks_snapshots: a delta channel's snapshot, kept apart, leaves ``true`` in the header.
-        versions: ``text`` (32 digits, a dot and a random fraction) or ``int``.
-        metadata: type tag of metadata payloads.
-        body: type tag of a whole body or of a header; "" is whatever the application's serializer makes.
-    """
-
-    apart: bool = False
-    inline: bool = False
-    marks_snapshots: bool = False
-    versions: str = "text"
-    metadata: str = "json"
-    body: str = ""
-
-
-class About(NamedTuple):
-    """What a database is, told from its schema alone.
-
-    Attributes:
-        location: path or URL without credentials.
-        generation: the schema generation in words (``checkpoint-sqlite 3.1.2 or newer (task_path)``).
-        layout: the generation's short name in LEGACY terms (``A`` … ``H``) or the saver's own.
-        facts: further engine facts, label to text (``journal mode``, ``page size``, ``other tables``).
-        size: bytes on disk, where known.
-    """
-
-    backend: str
-    location: str
-    generation: str
-    layout: str
-    facts: Mapping[str, str]
-    size: int | None = None
-
-
-class Totals(NamedTuple):
-    """What was counted; a full count reads the index once, never the values.
-
-    Attributes:
-        oldest: the lowest checkpoint id of all.
-        newest: the highest.
-    """
-
-    threads: int
-    checkpoints: int
-    writes: int
-    oldest: str | None = None
-    newest: str | None = None
 
 
 class Saver(ABC):

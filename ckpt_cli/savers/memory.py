@@ -17,7 +17,8 @@ from ckpt_cli.model import (
     WriteKey,
     name_of,
 )
-from ckpt_cli.savers.contract import Ability, About, Saver, Totals
+from ckpt_cli.savers.about import Ability, About, Totals
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import gone, stands
 
 T = TypeVar("T")
@@ -32,7 +33,8 @@ class MemorySaver(Saver):
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
         self._checkpoints: dict[Ref, Checkpoint] = {}
         self._writes: dict[WriteKey, Write] = {}
-        self.apply(Plan("given", tuple(records)))
+        if given := tuple(records):
+            self.apply(Plan("given", given))
 
     def moment(self, look: Callable[[], T]) -> T:
         """Nobody else is here."""
@@ -150,6 +152,11 @@ class MemorySaver(Saver):
                 del table[name]
             else:
                 table[name] = _record(change.relation, change.after)
+
+    def additions(self) -> Iterator[RowChange]:
+        """What makes these records out of nothing by `change`: for those who keep them somewhere."""
+        for record in (*self._checkpoints.values(), *self._writes.values()):
+            yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def _table(self, relation: str) -> dict[Any, Any]:
         return self._checkpoints if relation == "checkpoints" else self._writes

@@ -17,7 +17,7 @@ from langgraph.types import Command, Send
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.model import Ref
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says

@@ -17,7 +17,7 @@ from ckpt_cli.operations.undo import find, undo
 from ckpt_cli.plans import delete, resume
 from ckpt_cli.plans.resume import Answer
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.databases import DATABASES, KEYS

@@ -11,7 +11,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver as Official
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import DatabaseUnreachable, Failed, NotSupported, Refused
 from ckpt_cli.model import NULL, Checkpoint, Payload, Plan
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.sqlite import create
 from tests.savers.writer import folder
 

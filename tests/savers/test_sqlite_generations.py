@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.conformance import everything
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.contract import Ability, Totals
+from ckpt_cli.savers.about import Ability, Totals
 from ckpt_cli.savers.sqlite import SqliteSaver, open_file
 from tests.databases import DATABASES
 

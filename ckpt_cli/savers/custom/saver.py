@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.contract import Ability, About, Totals
+from ckpt_cli.savers.about import Ability, About, Totals
 from ckpt_cli.savers.custom.calls import Calls, row_of
 from ckpt_cli.savers.custom.entering import Entered
 from ckpt_cli.savers.custom.importing import Named, explained

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.contract import Ability, About, Form, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.dev.files import Files
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
 from ckpt_cli.savers.held import ReadOnlySaver, Skeleton

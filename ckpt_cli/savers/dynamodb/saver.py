@@ -5,7 +5,8 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items
 from ckpt_cli.savers.dynamodb.address import parsed
 from ckpt_cli.savers.dynamodb.images import Images, record_of

@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.contract import Ability, About, Form, Saver, Totals, able
+from ckpt_cli.savers.about import Ability, About, Form, Totals, able
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parsed
 from ckpt_cli.savers.mongodb.connection import Connection

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
-from ckpt_cli.savers.contract import About, Form, Totals
+from ckpt_cli.savers.about import About, Form, Totals
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse
 from ckpt_cli.savers.mysql.connect import Connection

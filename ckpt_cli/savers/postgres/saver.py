@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ckpt_cli.savers.contract import About, Form
+from ckpt_cli.savers.about import About, Form
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.postgres.connect import Link

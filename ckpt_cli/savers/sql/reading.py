@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
-from ckpt_cli.savers.contract import Saver, Totals
+from ckpt_cli.savers.about import Totals
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
 from ckpt_cli.savers.sql.engine import Engine, Found

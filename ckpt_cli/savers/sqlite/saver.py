@@ -21,7 +21,8 @@ from ckpt_cli.model import (
     WriteKey,
 )
 from ckpt_cli.model import Row as Columns
-from ckpt_cli.savers.contract import Ability, About, Saver, Totals, able
+from ckpt_cli.savers.about import Ability, About, Totals, able
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.connect import File, ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.images import Images

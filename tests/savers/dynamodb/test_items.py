@@ -14,7 +14,7 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import NotSupported, PayloadCorrupt
 from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.contract import Form
+from ckpt_cli.savers.about import Form
 from ckpt_cli.savers.dynamodb.halves import halves, joined
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph

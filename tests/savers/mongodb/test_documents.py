@@ -15,7 +15,7 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Payload, Plan, Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.mongodb import open_url
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph

@@ -13,7 +13,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver, ShallowPyMySQLSaver
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Write
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.mysql import open_url
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec

@@ -8,7 +8,7 @@ from langgraph.checkpoint.mysql.base import MIGRATIONS
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.mysql import open_url
 from tests.savers.apart import ApartConformance
 from tests.servers.mysql import MySQLServer

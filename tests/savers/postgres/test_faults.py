@@ -16,7 +16,7 @@ from ckpt_cli.app import run as app
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Plan, Ref
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.postgres import PostgresSaver, connect, open_url
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.sql.images import Images

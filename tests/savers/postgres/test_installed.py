@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.postgres import open_url
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec

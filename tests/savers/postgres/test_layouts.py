@@ -14,7 +14,7 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.conformance.samples import ODD_IDS
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.postgres import open_url
 from tests.requiring import missing
 from tests.savers.apart import ApartConformance

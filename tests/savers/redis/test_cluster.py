@@ -8,7 +8,8 @@ import pytest
 
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis import open_url
 from tests.savers.redis.records import RedisSamples
 from tests.servers.processes import free_port

@@ -7,8 +7,9 @@ from langgraph.checkpoint.redis import RedisSaver as Official
 
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.ahead import Ahead
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis import open_url
 from tests.savers.redis.records import RedisSamples
 from tests.servers.redis import Server

@@ -12,7 +12,7 @@ import pytest
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.redis import open_url
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec

@@ -7,7 +7,8 @@ import pytest
 
 from ckpt_cli.conformance import Make
 from ckpt_cli.model import Checkpoint, Plan, Write
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.valkey import open_url
 from tests.savers.valkey.test_conformance import TestValkey
 from tests.servers.processes import free_port

@@ -7,8 +7,9 @@ import pytest
 
 from ckpt_cli.conformance import Conformance, Make, everything
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write, WriteKey
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.ahead import Ahead
-from ckpt_cli.savers.contract import Ability, Saver
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.valkey import open_url
 from tests.servers.redis import Server
 
