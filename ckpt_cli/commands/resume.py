@@ -63,7 +63,7 @@ def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     """The questions that wait at the head of a thread."""
     waiting = plans.questions(reader, thread, ns)
     lines = [QuestionLine(q.id, q.node, q.ns, q.value, len(q.source.answers) if q.source else 0) for q in waiting]
-    return QuestionsView(thread, lines)
+    return QuestionsView(thread, lines, ns)
 
 
 def _answers(value: str | None, named: list[str]) -> list[Answer]:

@@ -27,10 +27,11 @@ class QuestionLine:
 
 @dataclass
 class QuestionsView(View):
-    """The questions that wait at the head of a thread."""
+    """The questions that wait at the head of a thread, `ns` among those of one namespace."""
 
     verb: ClassVar[str] = "resume"
     rows_field: ClassVar[str] = "questions"
 
     thread: str
     questions: list[QuestionLine]
+    ns: str = ""

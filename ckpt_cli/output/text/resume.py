@@ -1,12 +1,18 @@
-"""Waiting questions as text: who asks what, and the id to answer it by; in a pipe one row each."""
+"""Waiting questions as text: who asks what, and the command that answers; in a pipe one row each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from ckpt_cli.history.answers import PLACEHOLDER
+from ckpt_cli.output.cells import cell_len, fit, wrap
 from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.shell import argument, command
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.text.values import brief
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
+
+_BEGINNING = 8  # characters of an id
+_HOW = "to answer, with true, '\"yes\"', '{\"approved\": true}' or the like for JSON:"
 
 
 def render(view: QuestionsView, page: Page) -> Iterator[Line]:
@@ -19,8 +25,37 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
     if not view.questions:
         yield [("muted", "nothing waits for an answer")]
     for one in view.questions:
-        yield _head(one)
+        yield fit(_head(one), page.width)
         yield from questions([InterruptView(one.id, one.value)], page, 4, 4)
+    yield from _answer(view, page.width)
+
+
+def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
+    """The command that answers, to be pasted; as it stands it records nothing, for JSON isn't JSON."""
+    open_ = [one for one in view.questions if one.id != PLACEHOLDER]
+    if not open_:
+        return
+    head = f"    {command('ckpt resume', view.thread)}"
+    words = [f"-i {_named(one, view.questions)}=JSON" for one in open_] if len(view.questions) > 1 else ["--value JSON"]
+    words += [f"--ns {argument(view.ns)}"] if view.ns else []
+    line = " ".join([head, *words])
+    parts = [line] if cell_len(line) <= width else [head, *(f"        {word}" for word in words)]
+    yield []
+    yield from ([("muted", part)] for part in wrap(_HOW, width))
+    yield from ([("", f"{part} \\")] for part in parts[:-1])
+    yield [("", parts[-1])]
+
+
+def _named(one: QuestionLine, others: Sequence[QuestionLine]) -> str:
+    """What ``--interrupt`` takes: the node where it asks nothing else, else as much of the id as is needed."""
+    if one.node and "=" not in one.node and sum(one.node in (other.node, other.id) for other in others) == 1:
+        return argument(one.node)
+    name = one.id or ""
+    known = [other.id for other in others if other.id]
+    for length in range(_BEGINNING, len(name)):
+        if sum(other.startswith(name[:length]) for other in known) == 1:
+            return name[:length]
+    return name
 
 
 def _head(one: QuestionLine) -> Line:
