@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.given import file_or_stdin, given
+from ckpt_cli.commands.given import file_or_stdin, given, is_file
 from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff import differences
@@ -27,6 +27,15 @@ State = Mapping[str, Any]
 
 _JSON_HINT = "text stands in quotes of its own: --set 'name=\"Ada\"'"
 
+_KINDS: dict[type | tuple[type, ...], str] = {
+    bool: "true or false",
+    (int, float): "a number",
+    str: "text",
+    bytes: "bytes",
+    (list, tuple): "a list",
+    dict: "an object",
+}
+
 
 def _option(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel="Edits")
@@ -45,7 +54,8 @@ def edit(
     ] = None,
     unset: Annotated[list[str] | None, _option("--unset", "PATH", "Take a value away; may be repeated.")] = None,
     patch: Annotated[
-        str | None, _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has; - reads stdin.")
+        str | None,
+        _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has: a file, - for stdin, or itself."),
     ] = None,
     rerun: Annotated[bool, typer.Option("--rerun", help="What finished in this step may run again.")] = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
@@ -65,6 +75,7 @@ def edit(
       ckpt edit support-42 --append 'log={"by": "me"}' --dry-run
       ckpt diff support-42 step:2 step:5 --query patch > patch.json
       ckpt edit support-41 --patch patch.json
+      ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
     edits = [
         *(_assigned(Act.SET, text) for text in set_ or ()),
@@ -101,7 +112,7 @@ class _Maker:
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create)
-        plan = plan._replace(notes=(*plan.notes, *_declassed(found)))
+        plan = plan._replace(notes=(*plan.notes, *_of_another_kind(found)))
         return lambda: self._session.change(plan, found)
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
@@ -109,12 +120,24 @@ class _Maker:
         must_run_once(reader, reader.snapshot(row.ref), row, rerun=self._rerun)
 
 
-def _declassed(found: Iterable[Difference]) -> Iterator[str]:
-    """One line about each object that something plain takes the place of, which the graph may not expect."""
+def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:
+    """One line about each value that something of another kind takes the place of, which the graph may not expect."""
     for one in found:
-        yield from _declassed(one.parts)
-        if not one.parts and isinstance(one.before, Node) and one.after is not None and not isinstance(one.after, Node):
+        yield from _of_another_kind(one.parts)
+        was, now = _kind(one.before), _kind(one.after)
+        if one.parts or was == now or None in (was, now):
+            continue
+        if isinstance(one.before, Node) and not isinstance(one.after, Node):
             yield f'{one.path} was a {one.before.type} and is plain JSON now: {{"$type": …}} keeps a class'
+        else:
+            yield f"{one.path} was {was} and is {now} now"
+
+
+def _kind(value: Any) -> str | None:
+    """What a value is, in words; None where it is nothing."""
+    if isinstance(value, Node):
+        return f"a {value.type}"
+    return next((words for kinds, words in _KINDS.items() if isinstance(value, kinds)), None)
 
 
 def _assigned(act: Act, text: str) -> Edit:
@@ -136,5 +159,7 @@ def _assigned(act: Act, text: str) -> Edit:
 
 
 def _operations(name: str) -> Any:
-    data = parse_json(file_or_stdin(name), "the patch")
+    """The operations of a patch: of a file, of stdin, or of the word itself where it is JSON and no file's name."""
+    inline = name.lstrip()[:1] in ("[", "{") and not is_file(name)
+    data = parse_json(name if inline else file_or_stdin(name), "the patch")
     return data["patch"] if isinstance(data, dict) and isinstance(data.get("patch"), list) else data

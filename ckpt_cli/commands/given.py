@@ -33,3 +33,11 @@ def file_or_stdin(name: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         told = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
         raise UsageError(f"can't read {name}: {told}") from error
+
+
+def is_file(name: str) -> bool:
+    """Whether there is a file of this name; a text that is longer than a name may be is none."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False

@@ -124,6 +124,21 @@ def test_an_object_that_becomes_plain_is_told(ckpt: Ckpt) -> None:
     assert ckpt("--set", 'ghost={"$type": "nobody.Ghost", "id": 2}', "--dry-run")["notes"] == []
 
 
+@pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        (['n="2"'], ["n was a number and is text now"]),
+        (["n=true", "text=[]"], ["n was a number and is true or false now", "text was text and is a list now"]),
+        (["ghost.f={}"], ["ghost.f was a number and is an object now"]),
+        (["n=1.5", "text=null", "odd=[]"], []),
+    ],
+)
+def test_a_value_of_another_kind_is_told(ckpt: Ckpt, words: list[str], notes: list[str]) -> None:
+    """Quotes that a shell took away make a number of a text, which nobody meant; null stands for any kind."""
+    sets = [part for word in words for part in ("--set", word)]
+    assert ckpt(*sets, "--dry-run")["notes"] == notes
+
+
 def test_nothing_to_change_is_said(ckpt: Ckpt, path: Path) -> None:
     """The same value again writes nothing."""
     told = ckpt("--set", "n=1")
@@ -207,6 +222,17 @@ def test_what_diff_gives_edit_takes(
     patch.write_text(capsys.readouterr().out)
     assert run(["edit", "t", IDS[0], "--patch", str(patch), "-d", str(path), "--yes"]) == 0
     assert same(state(path), wanted)
+
+
+def test_a_patch_on_the_command_line(ckpt: Ckpt, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JSON itself is a patch, unless a file is called so."""
+    monkeypatch.chdir(tmp_path)
+    ckpt("--patch", '[{"op": "replace", "path": "/n", "value": 2}]')
+    assert state(path)["n"] == 2
+    (tmp_path / "[]").write_text('{"patch": [{"op": "replace", "path": "/n", "value": 3}]}')
+    ckpt("--patch", "[]")
+    assert state(path)["n"] == 3
+    ckpt("--patch", "[{", code=2)
 
 
 def test_a_patch_from_stdin(ckpt: Ckpt, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
