@@ -10,7 +10,7 @@ from ckpt_cli.commands.neighbours import Neighbours, marks
 from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history import ids
-from ckpt_cli.history.channels import is_control
+from ckpt_cli.history.channels import START, is_control
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.snapshot import Snapshot, Task
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
@@ -42,7 +42,8 @@ def show(
 ) -> ShowView:
     """One checkpoint whole: state, next, tasks, interrupts, metadata.
 
-    Messages read as a conversation. `•` marks what changed here. The last line is the config to paste in code.
+    Messages read as a conversation. `•` marks what changed here; what was given at an input is in no channel yet, so it
+    stands before them. The last line is the config to paste in code.
 
     Examples:
       ckpt show support-42
@@ -74,6 +75,8 @@ def run(
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
     shown = wanted or {name: one for name, one in found.items() if everything or not one.control}
+    given = found[START] if START in found and not found[START].empty else None
+    left = [] if channels else [name for name in found if name not in shown and (given is None or name != START)]
     return ShowView(
         thread_id=thread,
         ns=ns,
@@ -89,13 +92,14 @@ def run(
         marks=[*marks(lineage, row.checkpoint_id), *_tags(reader, row)],
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
-        hidden=len(found) - len(shown) if not channels else 0,
+        hidden=len(left),
         next=snapshot.next,
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
         config=_config(row.ref),
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
+        given=given,
     )
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ckpt_cli.commands.log import log
 from ckpt_cli.commands.show import show
+from ckpt_cli.commands.threads import threads
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, KeyMissing, PayloadCorrupt, ThreadNotFound
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text.show import render
@@ -37,6 +39,7 @@ LOOKS = {
     "sends": ("real", "mapreduce-interrupted", {}),
     "js": ("js", "js-chat", {}),
     "first": ("legacy/py-0.0.26", "chat", {}),
+    "input": ("js", "js-chat", {"rev": "step:-1"}),
     "one-channel": ("real", "chat-linear", {"channel": ["topic"]}),
 }
 
@@ -55,6 +58,16 @@ def test_control_channels_are_shown_when_asked_for(database: Database) -> None:
     assert plainly.hidden == 3
     assert {n for n, c in fully.channels.items() if c.control} == set(fully.channels) - set(plainly.channels)
     assert list(at(path, show, "chat-linear", channel=["__start__"]).channels) == ["__start__"]
+
+
+@pytest.mark.parametrize("source", ["js", "legacy/py-0.0.48", "legacy/py-1.2.22"])
+def test_what_was_given_is_shown_where_it_came_in(source: str, database: Database) -> None:
+    """Every input step, and no other, tells what came in, which is in no channel of the user's yet."""
+    path = database(source)
+    for thread in at(path, threads).threads:
+        for step in at(path, log, thread.thread_id, everything=True, limit=0).steps:
+            shown = at(path, show, thread.thread_id, step.checkpoint_id)
+            assert (shown.given is not None) is (step.source == "input")
 
 
 def test_what_changed_here_is_what_has_another_version_than_in_the_parent(database: Database) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from ckpt_cli.history.channels import START
 from ckpt_cli.history.shortids import EMPTY
 from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
@@ -13,6 +14,7 @@ from ckpt_cli.output.text.config import pasted
 from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import behind, block, brief, inline
 from ckpt_cli.values.jsonform import to_json
+from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
 
 _LABEL = 10
@@ -24,6 +26,8 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     if not view.only_channels:
         yield from _identity(view, page)
         yield []
+    if not view.only_channels and view.given is not None and START not in view.channels:
+        yield from _given(view.given, view, page)
     yield from _channels(view, page)
     if view.only_channels:
         return
@@ -93,6 +97,21 @@ def _link(link: Link) -> Line:
 def _payload(stored: Stored) -> Line:
     tag = stored.tag or "untagged"
     return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", "…")]
+
+
+def _given(given: Channel, view: ShowView, page: Page) -> Iterator[Line]:
+    """What came in, each channel that it is for on its own; one value where it isn't for channels."""
+    value = inside(given.value)
+    if given.problem or not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        yield from _channel("given", given, 0, view, page)
+        yield []
+        return
+    yield [("key", "given")]
+    width = min(max((cell_len(name) for name in value), default=0), 24)
+    for name, part in value.items():
+        head: Line = [("", "  "), ("key", pad(name, max(width, cell_len(name))))]
+        yield from behind(head, part, page, 4, full=view.full)
+    yield []
 
 
 def _channels(view: ShowView, page: Page) -> Iterator[Line]:
