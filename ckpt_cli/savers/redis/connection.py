@@ -1,20 +1,23 @@
 """The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import sleep
 from typing import Any, TypeVar, cast
 
 from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.redis.address import Address
-from ckpt_cli.savers.redis.telling import explained, is_lost, is_other_type
+from ckpt_cli.savers.redis.telling import explained, is_lost, is_moving, is_other_type
 
 T = TypeVar("T")
 Command = tuple[Any, ...]
 
 _PAGE = 1000  # commands in one round trip
 _SCANNED = 2000  # keys that one step of a scan looks at
+_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds in which a cluster should have moved a few keys
 
 
 class Connection:
@@ -33,8 +36,8 @@ class Connection:
             told = self._client.info()
         self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
         self.major = int(str(told.get("redis_version", "0")).partition(".")[0] or 0)
-        self.is_replica = told.get("role") == "slave"
         self.is_cluster = bool(told.get("cluster_enabled"))
+        self.is_replica = told.get("role") == "slave" and not self.is_cluster  # there a primary node is asked anyway
         if self.is_cluster:
             self._join(address)
 
@@ -44,7 +47,7 @@ class Connection:
         self._client.close()
         options = {name: value for name, value in _options(address).items() if name != "db"}
         with explained(address.location):
-            self._client = RedisCluster(**options)
+            self._client = RedisCluster(**options, require_full_coverage=True)
 
     def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
         """The answers to some commands, sent together, page by page; `failing` ones give their error."""
@@ -79,8 +82,14 @@ class Connection:
                 return [self._client.execute_command(*page[0])]
             pipeline = self._client.pipeline(transaction=False)
             for command in page:
-                pipeline.execute_command(*command)
+                pipeline.execute_command(*command, **self._place(command))
             return cast(list[Any], pipeline.execute(raise_on_error=not failing))
+
+    def _place(self, command: Command) -> dict[str, Any]:
+        """Where the driver is told a script's node, as it would ask the server for the script's keys each time."""
+        if not self.is_cluster or command[0] != "EVAL_RO":
+            return {}
+        return {"target_nodes": self._client.get_node_from_key(command[3])}
 
     def keys(self, pattern: str) -> Iterator[str]:
         """Every key that matches; a scan, which looks at all of the database's keys."""
@@ -92,9 +101,25 @@ class Connection:
                     seen.add(name)
                     yield name
 
-    def pipeline(self) -> Any:
-        """A transaction of the server's: watch, multi, execute."""
-        return self._client.pipeline(transaction=True)
+    def pipeline(self, key: str) -> Any:
+        """A transaction of the server's that has this key: watch, multi, execute."""
+        client = self._client
+        if self.is_cluster:
+            client = client.get_redis_connection(client.get_node_from_key(key))
+        return client.pipeline(transaction=True)
+
+    def follow(self, write: Callable[[], None]) -> None:
+        """Run `write`, and again where a cluster has moved what it writes to another node, or is about to."""
+        for pause in _PAUSES:
+            try:
+                return write()
+            except CkptError as error:
+                if not is_moving(error.__cause__):
+                    raise
+            sleep(pause)
+            with explained(self.address.location, writing=True):
+                self._client.nodes_manager.initialize()
+        return write()
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look`; once more if the connection broke meanwhile."""

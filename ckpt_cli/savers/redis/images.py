@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from redis import exceptions
 
-from ckpt_cli.errors import Failed, Refused
+from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Row, RowChange
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
@@ -68,8 +69,8 @@ class Images:
         self._inside, self._done = True, []
         try:
             return work()
-        except BaseException:
-            self._take_back()
+        except BaseException as error:
+            self._take_back_after(error)
             raise
         finally:
             self._inside, self._done = False, []
@@ -84,12 +85,12 @@ class Images:
             self._make(changes)
             return
         for change in changes:
-            self._make([change])
+            self._connection.follow(partial(self._make, [change], _key(change)))
 
-    def _make(self, changes: Iterable[RowChange]) -> None:
+    def _make(self, changes: Iterable[RowChange], first: str = "") -> None:
         made: list[RowChange] = []
         commands: list[Command] = []
-        with explained(self._connection.address.location, writing=True), self._connection.pipeline() as pipeline:
+        with explained(self._connection.address.location, writing=True), self._connection.pipeline(first) as pipeline:
             for page in pages(changes, _PAGE):
                 keys = tuple(_key(change) for change in page)
                 pipeline.watch(*keys)
@@ -107,6 +108,14 @@ class Images:
         if failed:
             self._take_back()
             raise Failed(f"{self._connection.address.location}: {failed[0]}; nothing was written")
+
+    def _take_back_after(self, error: BaseException) -> None:
+        """Say so where it can't be done now: of a cluster only that node may be out of reach."""
+        try:
+            self._take_back()
+        except CkptError as another:
+            told = f"some keys were written, and can't be taken back now ({another.message})"
+            raise Failed(told, hint="`ckpt operations --settle` takes them back once it can") from error
 
     def _take_back(self) -> None:
         """Undo what is as it was left, at once; what is somebody else's by now stays."""

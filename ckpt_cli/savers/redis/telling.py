@@ -1,5 +1,6 @@
 """What the server and the driver say when something goes wrong, in one line that a person can act on."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed
 from ckpt_cli.savers import faults
 
 _LOCKED_OUT = ("wrongpass", "noauth", "invalid password", "invalid username", "without any password", "auth called")
+_NODE = re.compile(r"connecting to ([^\s]+:\d+)\.")
 _READONLY = ("READONLY", "MISCONF", "NOREPLICAS")
 
 
@@ -19,6 +21,8 @@ def explained(location: str, *, writing: bool = False) -> Iterator[None]:
         yield
     except exceptions.RedisError as error:
         raise _told(location, error, writing) from error
+    except exceptions.RedisClusterException as error:  # which the driver keeps apart
+        raise _no_cluster(location, str(error), writing=writing) from error
     except OSError as error:
         raise _no_server(location, error) from error
 
@@ -27,6 +31,11 @@ def is_lost(error: Exception) -> bool:
     """Whether a connection broke, so that another try may do."""
     refused = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.BusyLoadingError)
     return isinstance(error, exceptions.ConnectionError) and not isinstance(error, refused)
+
+
+def is_moving(error: BaseException | None) -> bool:
+    """Whether a cluster says that a key is on another node, or on its way there."""
+    return isinstance(error, exceptions.AskError | exceptions.TryAgainError)
 
 
 def is_other_type(error: Exception) -> bool:
@@ -54,6 +63,10 @@ def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptErr
         return faults.may_not_read(location, text)
     if isinstance(error, exceptions.WatchError) and "ConnectionError" not in text:
         return faults.busy(location)
+    if isinstance(error, exceptions.ClusterError):
+        return _no_cluster(location, text, writing=writing)
+    if is_moving(error):
+        return Failed(f"{location}: the cluster is moving keys to another node", hint="try again when it has")
     if isinstance(error, exceptions.TimeoutError):
         return _timed_out(location, text)
     if isinstance(error, exceptions.BusyLoadingError):
@@ -71,10 +84,21 @@ def _no_server(location: str, error: Exception, *, writing: bool = False) -> Ckp
     text = str(error).lower()
     if writing:
         return faults.lost_writing(location)
+    node = _NODE.search(text)
+    if node is not None and node[1] not in location:
+        location = f"{location}, node {node[1]}"
     known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "not known": faults.UNKNOWN_HOST}
     known |= {"ssl": faults.TLS, "certificate": faults.TLS, "timed out": faults.TIMED_OUT, "timeout": faults.TIMED_OUT}
     why = next((said for word, said in known.items() if word in text), "")
     return faults.no_answer(location, why) if why else faults.lost(location)
+
+
+def _no_cluster(location: str, text: str, *, writing: bool) -> CkptError:
+    """Some keys are out of reach, so no list of what there is would be whole."""
+    message = f"{location}: the cluster doesn't serve all keys ({faults.one_line(text)})"
+    if writing:
+        return Failed(message, hint="`ckpt operations --settle` finds out what was written")
+    return DatabaseUnreachable(message, hint="is each of its nodes running?")
 
 
 def _timed_out(location: str, text: str) -> DatabaseUnreachable:

@@ -1,59 +1,229 @@
-"""A cluster: keys are found by scans, and changed one by one, each only where it is as it was."""
+"""Clusters: each key is on one of three nodes, found by scans of all, and changed by itself."""
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import pytest
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.redis import RedisSaver
+from langgraph.checkpoint.redis.key_registry import SyncCheckpointKeyRegistry
+from redis.cluster import RedisCluster
 
-from ckpt_cli.conformance import Conformance, Make
-from ckpt_cli.model import Checkpoint, Plan, Write
-from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.redis import open_url
+from ckpt_cli.app import run
+from ckpt_cli.conformance import Make, everything
+from ckpt_cli.errors import Failed
+from ckpt_cli.langgraph.saver import CkptSaver
+from ckpt_cli.model import Plan
+from ckpt_cli.operations.apply import apply
+from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.savers.contract import Ability
+from ckpt_cli.savers.redis import connection, open_url
+from ckpt_cli.savers.redis.connection import Connection
+from tests.cross.backend import Backend, Fresh
+from tests.cross.steps import Steps
+from tests.cross.travel import Travel
+from tests.requiring import missing
+from tests.savers import paged
+from tests.savers.redis.conforming import OnKeys, OnRedis, OnValkey
+from tests.savers.redis.kinds import BODY, Kind, on_redis, on_valkey
 from tests.savers.redis.records import RedisSamples
-from tests.servers.processes import free_port
-from tests.servers.redis import Server, binaries, started
+from tests.savers.redis.test_cross import Ordered
+from tests.savers.redis.trips import counted
+from tests.servers import redis, valkey
+from tests.servers.cluster import begin_to_move, clustered, end_move, move, slots
+from tests.servers.redis import Server
+
+Nodes = list[Server]
 
 
 @pytest.fixture(scope="module")
-def cluster(redis_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One node that has all slots."""
-    if binaries() is None:
-        pytest.skip(f"{redis_server.url} is no cluster")
-    folder: Path = tmp_path_factory.mktemp("cluster")
-    with (
-        started(folder, "--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server,
-        server.client() as client,
-    ):
-        client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-        while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO"):
-            time.sleep(0.02)
-        yield server
+def redis_nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """A cluster of Redis, each node with the modules of its own."""
+    if redis.binaries() is None:
+        missing(request.config, "no Redis to make a cluster of")
+    with clustered(redis.started, tmp_path_factory.mktemp("redis")) as nodes:
+        yield nodes
 
 
-class TestCluster(RedisSamples, Conformance):
+@pytest.fixture(scope="module")
+def valkey_nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """A cluster of Valkey."""
+    if valkey.binary() is None:
+        missing(request.config, "no Valkey to make a cluster of")
+    with clustered(valkey.started, tmp_path_factory.mktemp("valkey")) as nodes:
+        yield nodes
+
+
+class Listing(Ordered):
+    """The official saver, whose index holds what one node has: what is there is told from the keys instead."""
+
+    def list(self, config: Any, **_: Any) -> Iterator[CheckpointTuple]:
+        named = config["configurable"]
+        place = ("checkpoint", named["thread_id"], named.get("checkpoint_ns", "") or "__empty__", "*")
+        ids = sorted((key.rpartition(b":")[2].decode() for key in self._redis.scan_iter(":".join(place))), reverse=True)
+        found = (self.get_tuple({"configurable": {**named, "checkpoint_id": one}}) for one in ids)
+        return (one for one in found if one is not None)
+
+
+@contextmanager
+def official(node: Server) -> Iterator[BaseCheckpointSaver[Any]]:
+    """LangGraph's own saver for Redis, and ckpt's for Valkey, where LangGraph's can't use a cluster."""
+    if node.url.startswith("valkey"):
+        with closing(CkptSaver(node.url)) as saver:
+            yield saver
+        return
+    with RedisCluster(host="127.0.0.1", port=node.port) as client:
+        saver = Listing(redis_client=client)
+        saver._detect_cluster_mode()  # as its setup does, which only works once: it then asks any node for its index
+        saver._key_registry = SyncCheckpointKeyRegistry(client)
+        yield saver
+
+
+def emptied(nodes: Nodes) -> str:
+    """The URL of the first, once nothing is on any but what the official saver sets up."""
+    for node in nodes:
+        node.empty()
+    with official(nodes[0]) as saver:
+        if isinstance(saver, RedisSaver):
+            saver.setup()
+    return nodes[0].url
+
+
+class OnCluster(OnKeys):
     """As on one server, but for the one transaction."""
-
-    @pytest.fixture
-    def make(self, cluster: Server) -> Iterator[Make]:
-        opened: list[Saver] = []
-        with cluster.client() as client:
-            client.flushall()
-            client.execute_command("FT.CREATE", "checkpoint", "ON", "JSON", "SCHEMA", "$.thread_id", "TAG")
-
-        def make(records: Iterable[Checkpoint | Write]) -> Saver:
-            saver = open_url(cluster.url)
-            opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
-            return saver
-
-        yield make
-        for saver in opened:
-            saver.close()
 
     def test_abilities(self, make: Make) -> None:
         """Nothing is atomic here, and it is said that this is a cluster."""
         saver = make([])
         assert Ability.ATOMIC not in saver.abilities
         assert "cluster" in saver.about().facts["server"]
+
+
+class TestRedis(OnCluster, OnRedis):
+    """Redis."""
+
+    @pytest.fixture
+    def url(self, redis_nodes: Nodes) -> str:
+        """An empty database."""
+        return emptied(redis_nodes)
+
+
+class TestValkey(OnCluster, OnValkey):
+    """Valkey."""
+
+    @pytest.fixture
+    def url(self, valkey_nodes: Nodes) -> str:
+        """An empty database."""
+        return emptied(valkey_nodes)
+
+
+@pytest.fixture(params=["redis", "valkey"])
+def nodes(request: pytest.FixtureRequest) -> Nodes:
+    """Either."""
+    found: Nodes = request.getfixturevalue(f"{request.param}_nodes")
+    emptied(found)
+    return found
+
+
+@pytest.fixture
+def kind(nodes: Nodes) -> Kind:
+    """What holds of its kind."""
+    return on_valkey(nodes[0]) if nodes[0].url.startswith("valkey") else on_redis(nodes[0], index=False)
+
+
+@pytest.fixture
+def fresh(nodes: Nodes) -> Fresh:
+    """The cluster, which is empty, once for each test."""
+    return lambda: Backend(nodes[0].url, lambda: official(nodes[0]))
+
+
+class TestSteps(Steps):
+    """Being killed between keys, in the middle of one command."""
+
+    @pytest.mark.parametrize("name", ["delete of the last steps"])
+    def test_killed_at_every_step(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """What stands half is taken back."""
+        super().test_killed_at_every_step(name, backend, capsys)
+
+
+FEW = ("copy", "edit of a delta channel", "answer two levels down")
+
+
+class TestTravel(Travel):
+    """Changing, in a few of all ways."""
+
+    test_one_moment_or_not = None  # it isn't; but which keys there are is told by one scan
+
+    @pytest.mark.parametrize("name", FEW)
+    def test_goes_on_like_its_twin(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """Undone, nothing is left of a change; done, the thread goes on."""
+        super().test_goes_on_like_its_twin(name, backend, capsys)
+
+
+def test_keys_move_to_another_node(kind: Kind, nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are read and written where they are by now; one that is on its way is waited for, and at last refused."""
+    here, there, _ = nodes
+    with closing(kind.open_url(here.url)) as saver:
+        saver.apply(Plan("", tuple(paged.records(kind.samples, 20, kind.body))))
+        before = everything(saver)
+        first, second, third, *_ = slots(here)
+        move(first, here, there)
+        assert everything(saver) == before
+        refs = [row.ref for thread in saver.threads() for row in saver.rows(thread.thread_id)]
+        changes = [*saver.expand(Plan("", remove=tuple(refs)))]
+        move(second, here, there)
+        begin_to_move(third, here, there)
+        with monkeypatch.context() as patched:
+            patched.setattr(connection, "_PAUSES", ())
+            with pytest.raises(Failed, match="moving keys"):
+                saver.transaction(lambda: saver.change(changes))
+        assert everything(saver) == before
+        patience = Timer(0.3, end_move, (third, here, there))
+        patience.start()
+        saver.transaction(lambda: saver.change(changes))
+        patience.join()
+        assert not [*saver.threads()]
+        saver.transaction(lambda: saver.change(change.inverse for change in reversed(changes)))
+        assert everything(saver) == before
+
+
+def test_the_sizes_of_writes_take_a_round_trip_a_node(
+    kind: Kind, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many they are: the driver isn't left to ask for the keys of each script."""
+    with closing(kind.open_url(nodes[0].url)) as saver:
+        saver.apply(Plan("", tuple(paged.records(kind.samples, 20, kind.body))))
+        refs = [row.ref for row in saver.rows("tips")]
+        sent = counted(monkeypatch)
+        assert len([*saver.writes_on(refs, values=0)]) == 20
+        assert len([command for command in sent if "SCAN" not in command]) <= 3 * len(nodes)
+
+
+def test_a_node_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """No list is given that isn't whole, and what was written before is told from what can't be any more."""
+    with clustered(redis.started, tmp_path) as nodes, closing(OperationLog(tmp_path / "log.sqlite")) as log:
+        make, url = RedisSamples(), emptied(nodes)
+        with closing(open_url(url)) as saver:
+            saver.apply(Plan("", tuple(paged.records(make, 5, BODY))))
+            follow, written = Connection.follow, iter(range(100))
+
+            def dying(self: Connection, write: Callable[[], None]) -> None:
+                if next(written) == 10 and nodes[2].process is not None:
+                    nodes[2].process.kill()
+                follow(self, write)
+
+            monkeypatch.setattr(Connection, "follow", dying)
+            refs = tuple(row.ref for thread in saver.threads() for row in saver.rows(thread.thread_id))
+            with pytest.raises(Failed, match=r"written|writing") as failed:
+                apply(saver, log, Plan("", remove=refs), at=0)
+            assert "--settle" in failed.value.hint
+            assert [operation.phase for operation in log.operations()] == [Phase.PLANNED]
+        assert run(["threads", "-d", url]) == 3
+        assert f"node 127.0.0.1:{nodes[2].port}: no server answers" in capsys.readouterr().err
+        with nodes[0].client() as client:
+            client.execute_command("CLUSTER", "DELSLOTSRANGE", 0, 100)
+        assert run(["threads", "-d", url]) == 3
+        assert "the cluster doesn't serve all keys" in capsys.readouterr().err

@@ -1,48 +1,24 @@
 """Redis is held to what every saver is held to: with the saver's index, and without it by scans of the keys."""
 
-from collections.abc import Iterable, Iterator
-
 import pytest
-from langgraph.checkpoint.redis import RedisSaver as Official
 
-from ckpt_cli.conformance import Conformance, Make
-from ckpt_cli.model import Checkpoint, Plan, Write
-from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.ahead import Ahead
-from ckpt_cli.savers.contract import Saver
+from ckpt_cli.conformance import Make
+from ckpt_cli.savers.contract import Ability, Saver
 from ckpt_cli.savers.redis import open_url
-from tests.savers.redis.records import RedisSamples
+from tests.savers.redis.conforming import OnRedis, ReadAhead
+from tests.savers.redis.kinds import indexed
 from tests.servers.redis import Server
 
 
-class TestWithIndex(RedisSamples, Conformance):
+class TestWithIndex(OnRedis):
     """Databases that the official saver set up."""
-
-    def opened(self, saver: Saver) -> Saver:
-        """How it is asked."""
-        return saver
 
     @pytest.fixture
     def url(self, redis_server: Server) -> str:
         """An empty database."""
         url = redis_server.empty()
-        with Official.from_conn_string(url) as official:
-            official.setup()
+        indexed(url)
         return url
-
-    @pytest.fixture
-    def make(self, url: str) -> Iterator[Make]:
-        opened: list[Saver] = []
-
-        def make(records: Iterable[Checkpoint | Write]) -> Saver:
-            saver = open_url(url)
-            opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
-            return self.opened(saver)
-
-        yield make
-        for saver in opened:
-            saver.close()
 
     def test_abilities(self, make: Make) -> None:
         """A plan is one transaction of the server's; no moment can be held."""
@@ -51,33 +27,22 @@ class TestWithIndex(RedisSamples, Conformance):
         assert Ability.MOMENT not in able
 
 
-class TestAhead(TestWithIndex):
-    """The same with everything read ahead, as commands do."""
-
-    def opened(self, saver: Saver) -> Saver:
-        """Told of all threads."""
-        ahead = Ahead(saver)
-        ahead.expect_whole([thread.thread_id for thread in saver.threads()])
-        return ahead
+class TestAhead(ReadAhead, TestWithIndex):
+    """The same with everything read ahead."""
 
 
 class TestWithoutIndex(TestWithIndex):
     """The same after the index is dropped, as where the server has no search module; the documents stay."""
 
-    @pytest.fixture
-    def make(self, url: str, redis_server: Server) -> Iterator[Make]:
-        opened: list[Saver] = []
+    @pytest.fixture(autouse=True)
+    def server(self, redis_server: Server) -> None:
+        self._server = redis_server
 
-        def make(records: Iterable[Checkpoint | Write]) -> Saver:
-            saver = open_url(url)
-            saver.apply(Plan("given", tuple(records)))
-            saver.close()
-            opened.append(_without_index(redis_server, url))
-            return opened[-1]
-
-        yield make
-        for saver in opened:
-            saver.close()
+    def opened(self, saver: Saver) -> Saver:
+        """Opened once the index is gone."""
+        with self._server.client() as client:
+            client.execute_command("FT.DROPINDEX", "checkpoint_write")
+        return open_url(self._server.url)
 
     def test_abilities(self, make: Make) -> None:
         """It is said that threads are found by a scan."""
@@ -89,26 +54,14 @@ class TestWithoutIndex(TestWithIndex):
 class TestForgotten(TestWithIndex):
     """The same where the index has forgotten its documents, as after somebody asked it in another database."""
 
-    @pytest.fixture
-    def make(self, url: str, redis_server: Server) -> Iterator[Make]:
-        opened: list[Saver] = []
+    @pytest.fixture(autouse=True)
+    def server(self, redis_server: Server) -> None:
+        self._server = redis_server
 
-        def make(records: Iterable[Checkpoint | Write]) -> Saver:
-            saver = open_url(url)
-            opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
-            with redis_server.client() as client:
-                client.execute_command("SELECT", 1)
-                for index in ("checkpoint", "checkpoint_write"):
-                    client.execute_command("FT.AGGREGATE", index, "*", "LOAD", "1", "$.thread_id")
-            return saver
-
-        yield make
-        for saver in opened:
-            saver.close()
-
-
-def _without_index(server: Server, url: str) -> Saver:
-    with server.client() as client:
-        client.execute_command("FT.DROPINDEX", "checkpoint_write")
-        return open_url(url)
+    def opened(self, saver: Saver) -> Saver:
+        """Asked once the index has."""
+        with self._server.client() as client:
+            client.execute_command("SELECT", 1)
+            for index in ("checkpoint", "checkpoint_write"):
+                client.execute_command("FT.AGGREGATE", index, "*", "LOAD", "1", "$.thread_id")
+        return saver

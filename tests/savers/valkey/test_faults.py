@@ -119,8 +119,8 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             before = everything(saver)
             original = Connection.pipeline
 
-            def dying(self: Connection) -> Any:
-                pipeline = original(self)
+            def dying(self: Connection, key: str) -> Any:
+                pipeline = original(self, key)
                 multi = pipeline.multi
                 pipeline.multi = lambda: (multi(), server.process and server.process.kill())[0]
                 return pipeline
