@@ -12,6 +12,7 @@ pytest_plugins: list[str] = [
     "tests.servers.dynamodb",
     "tests.servers.mongodb",
     "tests.servers.postgres",
+    "tests.servers.pgbouncer",
     "tests.servers.mysql",
     "tests.servers.redis",
     "tests.servers.valkey",

@@ -177,7 +177,7 @@ def own_server(config: pytest.Config) -> OwnServer:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or _packed()
     if not found:
         missing(config, "no Postgres here: apt-get install postgresql, or set CKPT_TEST_POSTGRES_URL")
-    return OwnServer(found[-1].parent, _account() if os.getuid() == 0 else None)
+    return OwnServer(found[-1].parent, account() if os.getuid() == 0 else None)
 
 
 def _packed() -> list[Path]:
@@ -185,7 +185,7 @@ def _packed() -> list[Path]:
     return sorted(folder.rglob("bin/initdb")) if folder else []
 
 
-def _account() -> str:
+def account() -> str:
     """Postgres doesn't run as root."""
     import pwd
 

@@ -11,7 +11,7 @@ from ckpt_cli.savers import faults
 _SOCKET = "name a host: postgresql://host/database"
 _TLS = "?sslmode= and ?sslrootcert= say what is asked of the server"
 _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
-    (r"password authentication failed|no password supplied|role \"?[^\"]*\"? does not exist", faults.not_let_in),
+    (r"(password|SASL) authentication failed|no password supplied|role \"?[^\"]*\"? does not exist", faults.not_let_in),
     (r'database "?[^"]*"? does not exist', faults.no_database),
     (r"Connection refused", faults.no_answer),
     (r"No such file or directory", lambda place: faults.no_answer(place, "no such socket", hint=_SOCKET)),
@@ -22,9 +22,19 @@ _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
     ),
     (r"SSL|certificate", lambda place: faults.no_answer(place, faults.TLS, hint=_TLS)),
 )
+_NO_TURN = "query_wait_timeout"  # of PgBouncer, which then closes the connection
 _CAUSES = (
-    (r"too many clients|remaining connection slots", "the server has no connection left", "try again later"),
+    (
+        r"too many clients|remaining connection slots|no more connections allowed",
+        "the server has no connection left",
+        "try again later",
+    ),
     (r"no pg_hba.conf entry", "the server doesn't let this machine in", "its pg_hba.conf says who may connect"),
+    (
+        r"unsupported startup parameter",
+        "the pooler in between takes no such ?options=",
+        "?schema=NAME does without for search_path; for other settings name the server itself",
+    ),
     (r"starting up|shutting down", "the server isn't ready", "try again"),
 )
 
@@ -44,6 +54,8 @@ def no_connection(location: str, error: Error) -> DatabaseUnreachable:
 
 def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
     """Why a statement that reads gave nothing."""
+    if _NO_TURN in str(error):
+        return _no_turn(location)
     if lost:
         return faults.lost(location)
     if isinstance(error, errors.QueryCanceled):
@@ -56,6 +68,8 @@ def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
 
 def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
     """Why a transaction wasn't, with nothing written."""
+    if _NO_TURN in str(error):  # at its beginning: it keeps the connection it gets
+        return _no_turn(location)
     if lost:
         return faults.lost_writing(location)
     said = one_line(error)
@@ -73,6 +87,10 @@ def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, DataError):
         return Refused(f"{location} can't hold that: {said}; nothing was written")
     return Failed(f"{location} can't be written: {said}; nothing was written")
+
+
+def _no_turn(location: str) -> DatabaseUnreachable:
+    return faults.too_slow(location, "the pooler had no connection free; try again")
 
 
 WANTED = "changing wants SELECT, INSERT, UPDATE and DELETE on LangGraph's tables"
