@@ -2,11 +2,13 @@
 
 import gzip
 import os
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -59,14 +61,19 @@ class MySQLServer:
                 cursor.execute(statement)
             return list(cursor.fetchall())
 
-    def new(self, collation: str = "utf8mb4_general_ci") -> str:
+    @cached_property
+    def collation(self) -> str:
+        """The server's own: LangGraph's saver joins what it makes of JSON, which has that, to its tables."""
+        return str(self.run("SELECT @@collation_server")[0][0])
+
+    def new(self, collation: str = "") -> str:
         """An empty database."""
         name = f"ckpt_{os.getpid()}_{next(self._numbers)}"
-        self.run(f"CREATE DATABASE {name} COLLATE {collation}")
+        self.run(f"CREATE DATABASE {name} COLLATE {collation or self.collation}")
         self._names.append(name)
         return name
 
-    def fresh(self, collation: str = "utf8mb4_general_ci") -> str:
+    def fresh(self, collation: str = "") -> str:
         """A database with the tables that the official saver makes, empty."""
         name = self.new(collation)
         with closing(self.connect(name)) as connection:
@@ -83,6 +90,8 @@ class MySQLServer:
         text = gzip.decompress((DATA / f"{data}.sql.gz").read_bytes()).decode()
         statements = [line for part in text.split(";\n") if (line := _without_comments(part))]
         with closing(self.connect(name)) as connection:
+            if "MariaDB" not in connection.get_server_info():
+                statements = [_as_mysql(statement, self.collation) for statement in statements]
             _run(connection, statements)
         return name
 
@@ -149,6 +158,15 @@ def _run(connection: Any, statements: list[str]) -> None:
 
 def _without_comments(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.strip() and not line.startswith(("--", "/*M!")))
+
+
+def _as_mysql(statement: str, collation: str) -> str:
+    """What MariaDB says of a table that LangGraph's saver made, as MySQL says it of the same."""
+    if not statement.startswith("CREATE TABLE"):
+        return statement
+    told = r"longtext CHARACTER SET \w+ COLLATE \w+(.*?) CHECK \(json_valid\(`\w+`\)\)"
+    statement = re.sub(told, r"json\1", statement).replace("DEFAULT '{}'", "DEFAULT ('{}')")
+    return statement.replace("COLLATE=utf8mb4_general_ci", f"COLLATE={collation}")
 
 
 def _remade(connection: Any) -> list[str]:
