@@ -11,6 +11,7 @@ PREFIXES = ("checkpoint", "checkpoint_write")
 _SECURE = ("rediss", "valkeys")
 _TLS = ("ssl_cert_reqs", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
 _OWN = ("checkpoint_prefix", "checkpoint_write_prefix", "connect_timeout", "timeout", "cluster")
+"""Options; ``cluster`` makes LangGraph's saver expect one, which is seen here."""
 
 
 class Address(NamedTuple):
@@ -18,6 +19,8 @@ class Address(NamedTuple):
 
     Attributes:
         scheme: ``redis`` or ``valkey``.
+        hosts: the server with its port, or the Sentinels that know it.
+        service: what Sentinels call the server; "" where it is named itself.
         prefix: of keys of checkpoints, without the colon.
         write_prefix: of keys of pending writes.
         connect_timeout: seconds to wait for the server.
@@ -26,8 +29,8 @@ class Address(NamedTuple):
     """
 
     scheme: str
-    host: str
-    port: int
+    hosts: tuple[tuple[str, int], ...]
+    service: str
     database: int
     username: str | None
     password: str | None
@@ -35,13 +38,12 @@ class Address(NamedTuple):
     write_prefix: str
     connect_timeout: float
     timeout: float
-    cluster: bool
     tls: dict[str, object] | None
 
     @property
     def identity(self) -> str:
         """The same for every way to name this database and these prefixes."""
-        place = f"{self.scheme}://{self._host}:{self.port}/{self.database}"
+        place = f"{self.scheme}{self._place}"
         pair = (self.prefix, self.write_prefix)
         return place if pair == PREFIXES else f"{place}?{','.join(quote(name, safe='') for name in pair)}"
 
@@ -49,11 +51,14 @@ class Address(NamedTuple):
     def location(self) -> str:
         """What people may see."""
         shown = "" if self.prefix == PREFIXES[0] else f"?checkpoint_prefix={self.prefix}"
-        return f"{self.scheme}{'s' if self.tls is not None else ''}://{self._host}:{self.port}/{self.database}{shown}"
+        return f"{self.scheme}{'s' if self.tls is not None else ''}{self._place}{shown}"
 
     @property
-    def _host(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host
+    def _place(self) -> str:
+        hosts = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts)
+        if not self.service:
+            return f"://{hosts}/{self.database}"
+        return f"+sentinel://{hosts}/{quote(self.service, safe='')}/{self.database}"
 
 
 def parsed(url: str) -> Address:
@@ -64,29 +69,42 @@ def parsed(url: str) -> Address:
     """
     try:
         parts = urlsplit(url)
-        port, host = parts.port or 6379, parts.hostname or "localhost"
+        scheme, _, more = parts.scheme.partition("+")
+        hosts = _hosts(parts.netloc.rpartition("@")[2].lower(), more)
     except ValueError as error:
         raise _invalid() from error
     words = dict(parse_qsl(parts.query, keep_blank_values=True))
-    secure = parts.scheme in _SECURE
-    if "+" in parts.scheme:
-        raise UsageError("Sentinel URLs aren't followed", hint="name the primary server: redis://host:6379/0")
+    secure = scheme in _SECURE
+    service, path = _service(parts.path) if more else ("", parts.path)
     if unknown := sorted(set(words) - {*_OWN, *(_TLS if secure else ())}):
         raise UsageError(f"the URL has an unknown option: {unknown[0]}", hint=f"known: {', '.join([*_OWN, *_TLS])}")
     return Address(
-        parts.scheme.removesuffix("s") if secure else parts.scheme,
-        host.lower(),
-        port,
-        _database(parts.path),
+        scheme.removesuffix("s") if secure else scheme,
+        hosts,
+        service,
+        _database(path),
         unquote(parts.username) if parts.username else None,
         unquote(parts.password) if parts.password else None,
         words.get("checkpoint_prefix") or PREFIXES[0],
         words.get("checkpoint_write_prefix") or PREFIXES[1],
         _seconds("connect_timeout", words, 5.0),
         _seconds("timeout", words, 60.0),
-        words.get("cluster", "").lower() in ("1", "true", "yes"),
         {name: _option(words[name]) for name in _TLS if name in words} if secure else None,
     )
+
+
+def _hosts(text: str, more: str) -> tuple[tuple[str, int], ...]:
+    """One host, or as many Sentinels as are named, in an order that says nothing."""
+    if more not in ("", "sentinel"):
+        raise UsageError(f"+{more} URLs aren't known", hint="redis://host:6379/0")
+    named = [urlsplit(f"//{one}") for one in (text.split(",") if more else [text])]
+    return tuple(sorted({(one.hostname or "localhost", one.port or (26379 if more else 6379)) for one in named}))
+
+
+def _service(path: str) -> tuple[str, str]:
+    """What Sentinels call their server, and the rest of the path; as LangGraph's saver reads it."""
+    service, _, rest = path.removeprefix("/").partition("/")
+    return unquote(service) or "mymaster", rest
 
 
 def _database(path: str) -> int:

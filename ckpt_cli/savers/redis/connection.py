@@ -30,9 +30,9 @@ class Connection:
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._client: Any = Redis(**_options(address))
         self._inside = False
         with explained(address.location):
+            self._client: Any = _client(address)
             told = self._client.info()
         self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
         self.major = int(str(told.get("redis_version", "0")).partition(".")[0] or 0)
@@ -45,9 +45,10 @@ class Connection:
         from redis.cluster import RedisCluster
 
         self._client.close()
+        host, port = address.hosts[0]
         options = {name: value for name, value in _options(address).items() if name != "db"}
         with explained(address.location):
-            self._client = RedisCluster(**options, require_full_coverage=True)
+            self._client = RedisCluster(host=host, port=port, **options, require_full_coverage=True)
 
     def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
         """The answers to some commands, sent together, page by page; `failing` ones give their error."""
@@ -145,10 +146,17 @@ def text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
+def _client(address: Address) -> Redis:
+    if not address.service:
+        host, port = address.hosts[0]
+        return Redis(host=host, port=port, **_options(address))
+    from ckpt_cli.savers.redis.sentinels import primary
+
+    return primary(address, _options(address))
+
+
 def _options(address: Address) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "host": address.host,
-        "port": address.port,
         "db": address.database,
         "username": address.username,
         "password": address.password,
