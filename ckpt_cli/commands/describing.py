@@ -83,9 +83,16 @@ class Describer:
         for tip in tips:
             with suppress(PayloadCorrupt):
                 self.steps.learn(self._state(tip))
-        size = _CHUNK
-        while above := {at for i in checkpoint_ids if (at := self.steps.unread_above(i)) is not None}:
-            self._read_making({i for at in above for i in islice(self.lineage.line(at), size)})
+        self._read_above(checkpoint_ids)
+
+    def _read_above(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read up their lines what their values replaced; an update on the way that no writes explain is compared."""
+        size, met = _CHUNK, set[str]()
+        while above := {at for i in checkpoint_ids if (at := self.steps.stop_above(i)) is not None} - met:
+            read = above & self.steps.known
+            self._compare_all(at for at in sorted(read) if self.steps.note(at).source == "update" and len(met) < _EDITS)
+            met |= read
+            self._read_making({i for at in above - read for i in islice(self.lineage.line(at), size)})
             size = min(2 * size, BACK)
 
     def read_sent(self, checkpoint_ids: Iterable[str]) -> None:
@@ -125,7 +132,10 @@ class Describer:
         langgraph keeps an update's writes only where the thread had not gone on from there.
         """
         edits = [i for i in checkpoint_ids if self.steps.note(i).source == "update" and self.steps.changes(i) is None]
-        some = [i for i in edits[-_EDITS:] if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
+        self._compare_all(edits[-_EDITS:])
+
+    def _compare_all(self, edits: Iterable[str]) -> None:
+        some = [i for i in edits if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
         pairs = [i for edit in some for i in (edit, self.lineage.parent(edit)) if i is not None]
         self.reader.saver.expect([self.ref(i) for i in dict.fromkeys(pairs)])
         for checkpoint_id in some:
@@ -267,6 +277,7 @@ def change_view(change: Change) -> ChangeView:
         dict(change.to),
         change.size,
         edited=change.edited,
+        unsure=change.unsure,
     )
     view.text = plain(one(view, UNCUT)).strip()
     return view

@@ -177,7 +177,8 @@ def log(
 ) -> LogView:
     """List the checkpoints of a thread, newest first: which node made each, what it changed.
 
-    It follows the head's own line of ancestors; --all takes in the other branches.
+    It follows the head's own line of ancestors; --all takes in the other branches. "as before": written again, and the
+    same; "maybe as before": what stood there was not read.
 
     Examples:
       ckpt log support-42

@@ -19,6 +19,11 @@ from ckpt_cli.values.state import TaskWrite
 
 UNKNOWN = object()
 """Stands for a value before the step that was not read."""
+NOTHING = object()
+"""Stands for no value before the step: the line was read to its beginning, and nobody wrote."""
+
+Before = Callable[[str], Any]
+"""What stood in a channel before a step."""
 
 _REMOVE_ALL = "__remove_all__"
 _NOBODY: Mapping[str, int] = MappingProxyType({})
@@ -57,6 +62,7 @@ class Change(NamedTuple):
         before: what it replaced, for CHANGED.
         to: node to number of Sends, for SENT.
         size: bytes written.
+        unsure: for SET, that it may have stood there already.
     """
 
     channel: str
@@ -68,6 +74,7 @@ class Change(NamedTuple):
     to: Mapping[str, int] = _NOBODY
     size: int = 0
     edited: int = 0
+    unsure: bool = False
 
 
 class Habit(StrEnum):
@@ -91,11 +98,11 @@ def is_output(write: TaskWrite) -> bool:
 def changes(
     writes: Sequence[TaskWrite],
     habits: Mapping[str, Habit],
-    before: Callable[[str], Any] = lambda _: UNKNOWN,
+    before: Before = lambda _: NOTHING,
 ) -> list[Change]:
     """What these outputs changed, one `Change` a channel, in the order of the writes.
 
-    `before` gives what was last written to a channel on this line, or `UNKNOWN`.
+    `before` gives what was last written to a channel on this line, `NOTHING`, or `UNKNOWN`.
     """
     by_channel: dict[str, list[TaskWrite]] = {}
     for write in writes:
@@ -118,7 +125,7 @@ def changed(
     channel: str,
     values: list[Any],
     habit: Habit | None,
-    before: Callable[[str], Any] = lambda _: UNKNOWN,
+    before: Before = lambda _: NOTHING,
     size: int = 0,
 ) -> list[Change]:
     """What values written to one channel changed: nothing, one thing, or messages on top of a fresh start."""
@@ -133,11 +140,13 @@ def changed(
         return [Change(channel, Kind.ADDED, items, added=len(items), size=size)] if items else []
     if len(values) > 1:
         return [Change(channel, Kind.SEVERAL, values, added=len(values), size=size)]
-    old = before(channel) if comparable(values[0], habit) else UNKNOWN
-    if old is not UNKNOWN and not same(old, values[0]):
+    old = before(channel) if comparable(values[0], habit) else NOTHING
+    if old is NOTHING or old is UNKNOWN:
+        return [Change(channel, Kind.SET, values[0], size=size, unsure=old is UNKNOWN)]
+    if not same(old, values[0]):
         return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
-    again = old is not UNKNOWN and habit is Habit.REPLACES
-    return [Change(channel, Kind.SAME if again else Kind.SET, values[0], size=size)]
+    again = habit is Habit.REPLACES
+    return [Change(channel, Kind.SAME if again else Kind.SET, values[0], size=size, unsure=not again)]
 
 
 def comparable(value: Any, habit: Habit | None) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ckpt_cli.history import channels
 from ckpt_cli.history.changes import (
+    NOTHING,
     UNKNOWN,
     Change,
     Habit,
@@ -133,31 +134,45 @@ class Steps(Makers):
         gathering = dict.fromkeys(deltas(state), Habit.APPENDS)
         self._habits[state.ref.checkpoint_id] = {**gathering, **habits(state.values, written)}
 
-    def unread_above(self, checkpoint_id: str) -> str | None:
-        """The nearest ancestor of which has to be read how it was made, to tell what this step's values replaced."""
+    def stop_above(self, checkpoint_id: str) -> str | None:
+        """The nearest ancestor of which isn't known how it was made, to tell what this step's values replaced."""
         habits = self.habits(checkpoint_id)
         found = self.changes(checkpoint_id) or ()
         left = {c.channel for c in found if c.kind is Kind.SET and comparable(c.after, habits.get(c.channel))}
         parent = self.lineage.parent(checkpoint_id)
         for at in islice(self.lineage.line(parent), BACK) if parent is not None and left else ():
-            if at not in self.known and not (self.outlined and left.isdisjoint(self._written(at) or ())):
+            wrote = self._left(at)
+            if wrote is None or (at not in self.known and not (self.outlined and left.isdisjoint(wrote))):
                 return at
-            wrote = self._written(at)
-            if wrote is None:
-                return None
             left -= wrote.keys()
             if not left:
                 return None
         return None
 
     def _before(self, checkpoint_id: str, channel: str) -> Any:
-        """What was last written to a channel on the line above, if that was read."""
-        for some in self._written_above(self.lineage.parent(checkpoint_id)):
-            if channel in some:
-                last = some[channel]
+        """What was last written to a channel on the line above, as far as that is known."""
+        at = self.lineage.parent(checkpoint_id)
+        for _ in range(BACK):
+            if at is None:
+                return NOTHING
+            wrote = self._left(at)
+            if wrote is None:
+                break
+            if channel in wrote:
+                last = wrote[channel]
                 known = last is not None and len(last) == 1 and overwrite(last[0]) is None
                 return last[0] if known and last and not is_broken(last[0]) else UNKNOWN
+            if self.lineage.missing(at) is not None:
+                break
+            at = self.lineage.parent(at)
         return UNKNOWN
+
+    def _left(self, at: str) -> Mapping[str, list[Any] | None] | None:
+        """What a step left in channels: as it was compared, which proves nothing of reducers, else as it wrote."""
+        if at not in self._compared:
+            return self._written(at)
+        whole = (Kind.SET, Kind.CHANGED, Kind.REPLACED)
+        return {one.channel: [one.after] if one.kind in whole else None for one in self._compared[at]}
 
     def _written_above(self, checkpoint_id: str | None) -> Iterator[dict[str, list[Any] | None]]:
         """What each step on the line up from here wrote, by channel, newest first, as far up as that is known.

@@ -22,6 +22,7 @@ class ChangeView:
         size: bytes written.
         text: the same in words.
         edited: items that became others in their places.
+        unsure: for ``set``, that what stood there before was not read, so that it may be as it was.
     """
 
     channel: str
@@ -34,6 +35,7 @@ class ChangeView:
     size: int
     text: str = ""
     edited: int = 0
+    unsure: bool = False
 
 
 @dataclass(slots=True)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.history.changes import UNKNOWN, Change, Habit, Kind, between, changes, habits
+from ckpt_cli.commands.describing import change_view
+from ckpt_cli.history.changes import NOTHING, UNKNOWN, Change, Habit, Kind, between, changes, habits
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.values.node import Form, Node, Opened, broken
 from ckpt_cli.values.state import TaskWrite
@@ -57,6 +58,17 @@ def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() ->
     assert only(changes(wrote("count", 4), {}, lambda _: 4)).kind is Kind.SET
     assert only(changes(wrote("count", 4), {"count": Habit.REPLACES}, lambda _: 4)).kind is Kind.SAME
     assert only(changes(wrote("count", 1), {}, lambda _: True)).kind is Kind.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("before", "habit", "unsure"),
+    [(UNKNOWN, None, True), (4, None, True), (NOTHING, None, False), (UNKNOWN, Habit.REDUCES, False)],
+)
+def test_what_may_have_stood_there_already_is_told_so(before: object, habit: Habit | None, unsure: bool) -> None:
+    """Where it wasn't read what stood there, or what the channel makes of an equal write; not of what is gathered."""
+    change = only(changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
+    assert (change.kind, change.unsure) == (Kind.SET, unsure)
+    assert change_view(change).text == f"count 4{', maybe as before' if unsure else ''}"
 
 
 @pytest.mark.parametrize(("habit", "kind"), [(None, Kind.SET), (Habit.APPENDS, Kind.ADDED), (Habit.REPLACES, Kind.SET)])

@@ -15,6 +15,7 @@ _HALF = 10  # cells below which the old value is left out
 _SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
 _LEAST = 28  # cells below which the first change stands alone
 _AGAIN = " as before"
+_PERHAPS = ", maybe as before"
 UNCUT = 160
 """Cells of one value where nothing limits the line: a summary all the same."""
 
@@ -54,6 +55,8 @@ def _rank(change: ChangeView) -> int:
     if change.kind == "sent":
         return 1
     if change.kind in ("unread", "unreadable"):
+        return 5
+    if change.unsure:
         return 4
     return 2 if isinstance(change.after, str) and change.after else 3
 
@@ -79,6 +82,8 @@ def one(change: ChangeView, cells: int) -> Line:
         return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
     if change.kind == "replaced":
         return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
+    if change.unsure:
+        return [*name, ("value", brief(change.after, max(room - len(_PERHAPS), 8))), ("muted", _PERHAPS)]
     return [*name, ("value", brief(change.after, room))]
 
 
