@@ -97,6 +97,10 @@ class PostgresEngine(Engine):
         """As it is where the database sorts by bytes anyway, so that its index serves."""
         return expression if self._found.by_bytes else f'({expression}) COLLATE "C"'
 
+    def once(self) -> str:
+        """A subquery with an offset isn't pulled up (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
+        return " OFFSET 0"
+
     def same(self, relation: str, column: str) -> str:  # noqa: ARG002 - other engines must
         """Text is equal by its bytes whatever the collation (Postgres 15, 24.2.2.4: deterministic ones)."""
         return f"{quoted(column)} = %s"

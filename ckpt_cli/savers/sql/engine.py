@@ -101,6 +101,10 @@ class Engine(ABC):
         """What ends a SELECT of rows that are about to change, where a transaction doesn't find out by itself."""
         return ""
 
+    def once(self) -> str:
+        """What ends a subquery whose expressions must not be worked out again wherever they are named."""
+        return ""
+
     def place(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
         """Where a value goes that is written to a column."""
         return "%s"

@@ -20,7 +20,7 @@ _IDS = """WITH RECURSIVE ids(id) AS (
 _HEADS = """ SELECT {thread}, head FROM (
     SELECT id, (SELECT {id} FROM {table} WHERE {table}.thread_id = ids.id AND checkpoint_ns = ''
                 ORDER BY {raw_id} DESC LIMIT 1) AS head
-    FROM ids WHERE id IS NOT NULL
+    FROM ids WHERE id IS NOT NULL{once}
 ) AS heads ORDER BY head IS NOT NULL, {by_head} DESC, {by_thread}"""
 """Threads without a root namespace come first, with NULL."""
 
@@ -50,6 +50,7 @@ class OfCheckpoints:
             thread=shown("thread_id", "id"),
             id=own,
             raw_id=raw_id,
+            once=engine.once(),
             table=table,
             by_head=engine.ordered("head"),
             by_thread=engine.ordered(shown("thread_id", "id")),

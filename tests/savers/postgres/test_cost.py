@@ -138,6 +138,12 @@ def test_listings_search_an_index(name: str, saver: PostgresSaver) -> None:
     assert not [line for line in scans if "Seq Scan on checkpoint" in line], plan
 
 
+def test_a_head_is_looked_up_once(saver: PostgresSaver) -> None:
+    """A thread's head is searched once, though it is shown and sorted by."""
+    plan = [line for (line,) in saver._engine.query(f"EXPLAIN {listings(saver)['threads']}")]
+    assert len([line for line in plan if "Index Only Scan Backward" in line]) == 1, plan
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_listings_read_no_values(name: str, saver: PostgresSaver) -> None:
     """No listing names a header, metadata or a blob but to tell its length; a long write's value stays where it is."""
