@@ -28,5 +28,5 @@ def primary(address: Address, options: Mapping[str, Any]) -> Redis:
             return cast(Redis, sentinels.master_for(address.service, **options))
     raise DatabaseUnreachable(
         f"{address.location}: no Sentinel answers with a primary server of that name",
-        hint="redis+sentinel://HOST:26379,HOST:26379/NAME/0; are they running, and do they know the name?",
+        hint="redis+sentinel://HOST:26379,HOST:26379/NAME/0; are they running, and do they know name and password?",
     )

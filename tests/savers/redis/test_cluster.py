@@ -10,7 +10,6 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.redis import RedisSaver
 from langgraph.checkpoint.redis.key_registry import SyncCheckpointKeyRegistry
-from redis.cluster import RedisCluster
 
 from ckpt_cli.app import run
 from ckpt_cli.conformance import Make, everything
@@ -75,10 +74,9 @@ def official(node: Server) -> Iterator[BaseCheckpointSaver[Any]]:
         with closing(CkptSaver(node.url)) as saver:
             yield saver
         return
-    with RedisCluster(host="127.0.0.1", port=node.port) as client:
-        saver = Listing(redis_client=client)
+    with Listing.from_conn_string(f"{node.url}?cluster=true") as saver:
         saver._detect_cluster_mode()  # as its setup does, which only works once: it then asks any node for its index
-        saver._key_registry = SyncCheckpointKeyRegistry(client)
+        saver._key_registry = SyncCheckpointKeyRegistry(saver._redis)
         yield saver
 
 
@@ -221,7 +219,7 @@ def test_a_node_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
                 apply(saver, log, Plan("", remove=refs), at=0)
             assert "--settle" in failed.value.hint
             assert [operation.phase for operation in log.operations()] == [Phase.PLANNED]
-        assert run(["threads", "-d", url]) == 3
+        assert run(["threads", "-d", f"{url}?cluster=true"]) == 3
         assert f"node 127.0.0.1:{nodes[2].port}: no server answers" in capsys.readouterr().err
         with nodes[0].client() as client:
             client.execute_command("CLUSTER", "DELSLOTSRANGE", 0, 100)
