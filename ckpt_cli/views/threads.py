@@ -93,7 +93,8 @@ class ThreadsView(View):
     @property
     def cut(self) -> str:
         """That there are more."""
-        return f"only the first {len(self.threads):,} threads: --limit 0 lists all" if self.more else ""
+        count = f"{len(self.threads):,} threads" if len(self.threads) != 1 else "thread"
+        return f"only the first {count}: --limit 0 lists all" if self.more else ""
 
     @property
     def exit_code(self) -> int:

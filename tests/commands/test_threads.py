@@ -158,7 +158,7 @@ def test_a_thread_that_begins_in_short_form_has_its_title_and_words(given: objec
 def test_wide_keeps_room_for_what_a_thread_is_about(database: Database) -> None:
     """Columns go before the title does; on a wide screen all are there."""
     view, _ = look(database("js"), lambda session: threads(session, wide=True))
-    heads = {width: plain(next(render(view, Page(width, golden.NOW)))) for width in (80, 100, 200)}
+    heads = {width: plain(list(render(view, Page(width, golden.NOW)))[1]) for width in (80, 100, 200)}
     assert all("about" in head for head in heads.values())
     assert "metadata" in heads[200] and "metadata" not in heads[80]
 

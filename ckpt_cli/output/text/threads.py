@@ -1,5 +1,6 @@
 """``ckpt threads`` as text: a table, or, where only waiting or failed ones were asked for, who asks what."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -13,12 +14,14 @@ from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
 
 _SIGNS = {"done": "✓", "waiting": "⏸", "failed": "✗", "unfinished": "…", "unknown": "?"}
 _STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
+_ORDER = ("waiting", "failed", "unfinished", "unknown", "unreadable", "done")
 _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
 _STATUS = (26, 44)
 _NARROW = 100
 _GAP = "  "
-_TITLE = 24  # cells that a title shall have
-_FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head")
+_TITLE = 20  # cells that titles shall have, if they need them
+_FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
+_CUT = {"status": 16, "thread": 16}  # columns that are cut then, and to how many cells at least
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
@@ -55,19 +58,21 @@ class _Table:
         self._page = page
         self._width = width
         narrow = width < _NARROW
-        self._count = "ckpts" if narrow else "checkpoints"
         self._status = min(max(line_len(_status(one)) for one in view.threads), _STATUS[not narrow])
+        self._title = min(max(cell_len(one.title) for one in view.threads), _TITLE)
         self._id = min(max(cell_len(visible(one.thread_id)) for one in view.threads), _ID[not narrow])
 
     def lines(self) -> Iterator[Line]:
         columns = [self._columns(one) for one in self._view.threads]
-        numbers = {self._count, "branches", "step", "size", "subgraphs"}
+        numbers = {"checkpoints", "branches", "step", "size", "subgraphs"}
         names = [name for name, _ in columns[0]]
         sizes = [max([cell_len(name), *(line_len(row[at][1]) for row in columns)]) for at, name in enumerate(names)]
         sizes = [min(cells, 12) if name in numbers else cells for name, cells in zip(names, sizes, strict=True)]
         kept = self._kept(names, sizes)
         columns = [[row[at] for at in kept] for row in columns]
-        names, sizes = [names[at] for at in kept], [sizes[at] for at in kept]
+        names = [names[at] for at in kept]
+        sizes = self._cut(names, [sizes[at] for at in kept])
+        yield _counted(self._view)
         yield self._line("", [[("muted", name)] for name in names], sizes, names, numbers, [("muted", "about")])
         for one, cells in zip(self._view.threads, columns, strict=True):
             title: Line = [("" if one.title else "muted", one.title or "—")]
@@ -79,10 +84,21 @@ class _Table:
         """The columns there is room for beside the title."""
         kept = list(range(len(names)))
         for name in _FIRST_TO_GO:
-            if len(_SIGNS["done"]) + 1 + sum(sizes[at] + len(_GAP) for at in kept) + _TITLE <= self._width:
+            if self._lack([sizes[at] for at in kept]) <= 0:
                 break
             kept = [at for at in kept if names[at] != name]
         return kept
+
+    def _cut(self, names: list[str], sizes: list[int]) -> list[int]:
+        """Names and nodes in as many cells as leave the title some."""
+        for name, least in _CUT.items():
+            at = names.index(name)
+            sizes[at] -= max(min(self._lack(sizes), sizes[at] - least), 0)
+        return sizes
+
+    def _lack(self, sizes: list[int]) -> int:
+        """The cells that these columns leave too few for the title."""
+        return len(_SIGNS["done"]) + 1 + sum(size + len(_GAP) for size in sizes) + self._title - self._width
 
     def _line(
         self, status: str, cells: Sequence[Line], sizes: list[int], names: list[str], numbers: set[str], title: Line
@@ -101,7 +117,7 @@ class _Table:
             ("thread", [("title", truncate(visible(one.thread_id), self._id))]),
             ("active", [("muted", _ago(one.updated, self._page))]),
             ("step", [("", "" if one.step is None else str(one.step))]),
-            (self._count, [("", f"{one.checkpoints:,}")]),
+            ("checkpoints", [("", f"{one.checkpoints:,}")]),
         ]
         if branches:
             found.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
@@ -116,6 +132,16 @@ class _Table:
             ("began", [("muted", (one.created or "")[:10])]),
             ("metadata", [("muted", truncate(_metadata(one), 40))]),
         ]
+
+
+def _counted(view: ThreadsView) -> Line:
+    """How many threads are shown, and how many of them stand where."""
+    found = Counter(one.status or "unreadable" for one in view.threads)
+    count = len(view.threads)
+    line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
+    for status in sorted(found, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
+        line += [("muted", " · "), (_STYLES.get(status, "bad"), f"{found[status]:,} {status}" if count > 1 else status)]
+    return line
 
 
 def _metadata(one: ThreadView) -> str:
