@@ -1,0 +1,72 @@
+"""What goes wrong only where rows are documents that an index finds."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.model import Payload, Plan, Ref
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.redis import open_url
+from ckpt_cli.savers.redis.spelling import spelled
+from tests.savers.redis.kinds import on_redis
+from tests.savers.redis.records import TAG, RedisSamples
+from tests.servers.redis import Server
+
+MAKE = RedisSamples()
+
+
+@pytest.fixture
+def saver(redis_server: Server) -> Iterator[Saver]:
+    """A database of two checkpoints."""
+    url = on_redis(redis_server, index=True).filled([MAKE.checkpoint("t", "1"), MAKE.checkpoint("t", "2")])
+    with closing(open_url(url)) as saver:
+        yield saver
+
+
+def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """A database without LangGraph's documents is no checkpoint database, and stays as it is."""
+    url = redis_server.empty()
+    with redis_server.client() as client:
+        client.set("something", "else")
+        assert run(["threads", "-d", url]) == 3
+        assert "no LangGraph checkpoints" in capsys.readouterr().err
+        assert client.keys("*") == [b"something"]
+        assert client.execute_command("FT._LIST") == []
+
+
+def test_another_database_is_not_searched(
+    saver: Saver, redis_server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An index answers in every database and loses its documents by it: only in its own is it asked."""
+    for words in (["threads"], ["log", "t"], ["info"]):
+        assert run([*words, "-d", f"{redis_server.url}/1"]) == 3
+    assert "no LangGraph checkpoints" in capsys.readouterr().err
+    with redis_server.client() as client:
+        found = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
+    assert found[1:] == [[b"$.thread_id", b"t"]] * 2
+
+
+@pytest.mark.parametrize("url", ["redis://h/0?prefx=x", "redis://h/zero", "redis+sentry://h", "redis://h:1,i:2"])
+def test_urls_that_say_nothing(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown option, a database that is no number, other schemes and hosts are usage errors, with a hint."""
+    assert run(["threads", "-d", url]) == 2
+    assert "hint" in capsys.readouterr().err
+
+
+def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
+    """Numbers that RedisJSON reads as their neighbours are spelled so that it doesn't."""
+    numbers = [939167018948.5865, 23.308445025757262, 5e-324, -0.0, 1e22, 12088.995980580641, 1.7976931348623157e308]
+    with redis_server.client() as client:
+        client.execute_command("JSON.SET", "numbers", "$", json.dumps(numbers))
+        assert json.loads(client.execute_command("JSON.GET", "numbers")) != numbers
+        client.execute_command("JSON.SET", "numbers", "$", spelled(json.dumps(numbers)))
+        assert json.loads(client.execute_command("JSON.GET", "numbers")) == numbers
+        client.delete("numbers")
+    body = Payload(TAG, json.dumps({"v": 4, "channel_values": {"n": numbers}}, separators=(",", ":")).encode())
+    given = MAKE.checkpoint("n", "1")._replace(body=body)
+    saver.apply(Plan("", (given,)))
+    (found,) = saver.checkpoints([Ref("n", "", "1")])
+    assert json.loads(found.body.data) == json.loads(body.data)
