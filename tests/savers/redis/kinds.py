@@ -12,6 +12,9 @@ from ckpt_cli.savers import redis, valkey
 from ckpt_cli.savers.contract import Saver
 from tests.savers import paged
 from tests.savers.redis.records import TAG, RedisSamples
+from tests.servers import redis as of_redis
+from tests.servers import valkey as of_valkey
+from tests.servers.cluster import Start
 from tests.servers.redis import Server
 
 
@@ -27,20 +30,28 @@ class Kind(NamedTuple):
     """One of them, on a server.
 
     Attributes:
-        index: what finds documents is made, and stays; else all keys are scanned.
+        start: starts another server of it.
+        reads: what a user needs beside ``+@read``, ``+@connection`` and ``+info`` to read all.
         body: of a checkpoint whose state can be shown.
+        index: what finds documents is made, and stays; else all keys are scanned.
     """
 
     server: Server
     samples: Samples
     open_url: Callable[[str], Saver]
+    start: Start
+    reads: tuple[str, ...]
     body: Payload = paged.BODY
     index: bool = False
+
+    @property
+    def _has_documents(self) -> bool:
+        return self.server.url.startswith("redis")
 
     def empty(self) -> str:
         """A database without a key, as LangGraph's own saver leaves it before its first checkpoint."""
         url = self.server.empty()
-        if self.server.url.startswith("redis"):
+        if self._has_documents:
             indexed(url)
         return url
 
@@ -49,7 +60,7 @@ class Kind(NamedTuple):
         url = self.empty()
         with closing(self.open_url(url)) as saver:
             saver.apply(Plan("", tuple(records)))
-        if self.server.url.startswith("redis") and not self.index:
+        if self._has_documents and not self.index:
             with self.server.client() as client:
                 client.execute_command("FT.DROPINDEX", "checkpoint_write")
         return url
@@ -66,9 +77,10 @@ def indexed(url: str) -> None:
 
 def on_redis(server: Server, *, index: bool) -> Kind:
     """Redis, with the index or without."""
-    return Kind(server, RedisSamples(), redis.open_url, BODY, index)
+    reads = ("+json.get", "+ft.info", "+ft.search", "+ft.aggregate", "+ft.cursor")
+    return Kind(server, RedisSamples(), redis.open_url, of_redis.started, reads, BODY, index)
 
 
 def on_valkey(server: Server) -> Kind:
     """Valkey."""
-    return Kind(server, PathlessSamples(), valkey.open_url)
+    return Kind(server, PathlessSamples(), valkey.open_url, of_valkey.started, ("+dbsize", "-@scripting"))

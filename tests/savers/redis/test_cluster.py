@@ -1,7 +1,7 @@
 """Clusters: each key is on one of three nodes, found by scans of all, and changed by itself."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -38,22 +38,26 @@ from tests.servers.redis import Server
 Nodes = list[Server]
 
 
-@pytest.fixture(scope="module")
-def redis_nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """A cluster of Redis, each node with the modules of its own."""
-    if redis.binaries() is None:
-        missing(request.config, "no Redis to make a cluster of")
-    with clustered(redis.started, tmp_path_factory.mktemp("redis")) as nodes:
-        yield nodes
+Starts = Callable[[str], Nodes]
 
 
 @pytest.fixture(scope="module")
-def valkey_nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """A cluster of Valkey."""
-    if valkey.binary() is None:
-        missing(request.config, "no Valkey to make a cluster of")
-    with clustered(valkey.started, tmp_path_factory.mktemp("valkey")) as nodes:
-        yield nodes
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
+    """The nodes of either kind, started at first use; those of Redis have its modules, each by itself."""
+    there = {"redis": redis.binaries, "valkey": valkey.binary}
+    started: dict[str, Nodes] = {}
+    with ExitStack() as stack:
+
+        def give(name: str) -> Nodes:
+            if there[name]() is None:
+                missing(request.config, f"no {name} to make a cluster of")
+            if name not in started:
+                start = redis.started if name == "redis" else valkey.started
+                started[name] = stack.enter_context(clustered(start, tmp_path_factory.mktemp(name)))
+            emptied(started[name])
+            return started[name]
+
+        yield give
 
 
 class Listing(Ordered):
@@ -80,14 +84,13 @@ def official(node: Server) -> Iterator[BaseCheckpointSaver[Any]]:
         yield saver
 
 
-def emptied(nodes: Nodes) -> str:
-    """The URL of the first, once nothing is on any but what the official saver sets up."""
+def emptied(nodes: Nodes) -> None:
+    """Leave nothing on any but what the official saver sets up."""
     for node in nodes:
         node.empty()
     with official(nodes[0]) as saver:
         if isinstance(saver, RedisSaver):
             saver.setup()
-    return nodes[0].url
 
 
 class OnCluster(OnKeys):
@@ -104,26 +107,24 @@ class TestRedis(OnCluster, OnRedis):
     """Redis."""
 
     @pytest.fixture
-    def url(self, redis_nodes: Nodes) -> str:
+    def url(self, cluster: Starts) -> str:
         """An empty database."""
-        return emptied(redis_nodes)
+        return cluster("redis")[0].url
 
 
 class TestValkey(OnCluster, OnValkey):
     """Valkey."""
 
     @pytest.fixture
-    def url(self, valkey_nodes: Nodes) -> str:
+    def url(self, cluster: Starts) -> str:
         """An empty database."""
-        return emptied(valkey_nodes)
+        return cluster("valkey")[0].url
 
 
 @pytest.fixture(params=["redis", "valkey"])
-def nodes(request: pytest.FixtureRequest) -> Nodes:
+def nodes(request: pytest.FixtureRequest, cluster: Starts) -> Nodes:
     """Either."""
-    found: Nodes = request.getfixturevalue(f"{request.param}_nodes")
-    emptied(found)
-    return found
+    return cluster(request.param)
 
 
 @pytest.fixture
@@ -203,7 +204,8 @@ def test_the_sizes_of_writes_take_a_round_trip_a_node(
 def test_a_node_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """No list is given that isn't whole, and what was written before is told from what can't be any more."""
     with clustered(redis.started, tmp_path) as nodes, closing(OperationLog(tmp_path / "log.sqlite")) as log:
-        make, url = RedisSamples(), emptied(nodes)
+        make, url = RedisSamples(), nodes[0].url
+        emptied(nodes)
         with closing(open_url(url)) as saver:
             saver.apply(Plan("", tuple(paged.records(make, 5, BODY))))
             follow, written = Connection.follow, iter(range(100))

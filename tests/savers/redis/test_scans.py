@@ -1,10 +1,12 @@
 """How often all keys are looked at: as often for many threads as for a few."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 import pytest
 
 from ckpt_cli.app import run
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
 from tests.savers import paged
 from tests.savers.redis.kinds import Kind
@@ -41,3 +43,14 @@ def test_a_search_scans_as_often_however_many_threads_there_are(
         made.append([*scans])
     assert made[0] == made[1]
     assert len(made[0]) <= 6
+
+
+def test_pages_of_threads_share_a_scan(kind: Kind, scans: list[str]) -> None:
+    """A moment scans the keys once, however many pages of threads are asked for."""
+    with closing(kind.open_url(kind.filled(paged.records(kind.samples, 60, kind.body)))) as saver:
+        ids = [thread.thread_id for thread in saver.threads()]
+        alone = [row for thread_id in ids for row in saver.rows(thread_id)]
+        scans.clear()
+        found = saver.moment(lambda: [row for page in pages(ids, 10) for row in saver.rows_of(page)])
+    assert sorted(found) == sorted(alone)
+    assert len(scans) == (0 if kind.index else 1)
