@@ -19,6 +19,8 @@ TRAVEL = "Travel"
 KEEP = "Keep"
 START = "Start"
 
+_SCRIPTS = ("--install-completion", "--show-completion")
+
 
 class Verb(NamedTuple):
     """One line of the overview."""
@@ -119,6 +121,10 @@ def run(args: Sequence[str]) -> int:
     from ckpt_cli.output.talk import report
 
     command = typer.main.get_command(app)
+    if any(word in args for word in _SCRIPTS):
+        from ckpt_cli.commands.shells import teach
+
+        teach()
     try:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:

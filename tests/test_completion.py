@@ -99,8 +99,18 @@ def shim(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parent.parent)}
 
 
+def answered(env: dict[str, str], script: Path, line: str) -> list[str]:
+    """What a real bash takes for the last word of a line, which it has cut at its word breaks."""
+    asked = (
+        f"source {script}; COMP_LINE='{line}'; COMP_POINT={len(line)}; "
+        '"$(complete -p ckpt | sed "s/.*-F \\([^ ]*\\).*/\\1/")" ckpt; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "--norc", "-c", asked], env=env, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
 def test_bash_itself_completes(tmp_path: Path, database: Database) -> None:
-    """The installed script works in a real bash: TAB after a thread's first letters gives the thread."""
+    """The installed script works in a real bash, also inside words that bash cuts: it puts the rest behind the cut."""
     env = shim(tmp_path / "bin")
     forced = {**env, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     installed = subprocess.run(
@@ -108,18 +118,18 @@ def test_bash_itself_completes(tmp_path: Path, database: Database) -> None:
     )
     script = Path(os.environ["HOME"]) / ".bash_completions" / "ckpt.sh"
     assert str(script) in installed.stdout
-    asked = (
-        f"source {script}; COMP_WORDS=(ckpt show js-er); COMP_CWORD=2; "
-        '"$(complete -p ckpt | sed "s/.*-F \\([^ ]*\\).*/\\1/")" ckpt; echo "${COMPREPLY[@]}"'
-    )
     env["CKPT_DB"] = str(database("js"))
-    done = subprocess.run(["bash", "--norc", "-c", asked], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout == "js-error\n"
+    assert answered(env, script, "ckpt show js-er") == ["js-error"]
+    assert answered(env, script, "ckpt show js-chat bran") == ["branch:1", "branch:2"]
+    assert answered(env, script, "ckpt show js-chat branch:") == ["1", "2"]
+    assert answered(env, script, "ckpt diff js-chat branch:1 branch:2") == ["2"]
+    assert answered(env, script, "ckpt log js-chat --channel=mes") == ["messages"]
+    assert answered(env, script, "ckpt show js-sub --ns sub:bd") == ["bd9343c7-9fab-5e60-93cf-03658cc026a4"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_can_be_shown(shell: str, tmp_path: Path) -> None:
-    """``--show-completion`` prints the script of a shell."""
+    """``--show-completion`` prints the script of a shell; bash asks in fish's way, with the line as it is typed."""
     env = {**shim(tmp_path / "bin"), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     done = subprocess.run(["ckpt", "--show-completion", shell], env=env, capture_output=True, text=True, check=True)
-    assert f"_CKPT_COMPLETE=complete_{shell}" in done.stdout
+    assert f"_CKPT_COMPLETE=complete_{'fish' if shell == 'bash' else shell}" in done.stdout

@@ -41,6 +41,12 @@ def _option(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel="Edits")
 
 
+_Patch = Annotated[
+    str | None,
+    _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has: a file, - for stdin, or itself."),
+]
+
+
 def edit(
     session: Session,
     thread: Thread,
@@ -53,10 +59,7 @@ def edit(
         list[str] | None, _option("--append", "PATH=JSON", "Put a value at the end of a list; may be repeated.")
     ] = None,
     unset: Annotated[list[str] | None, _option("--unset", "PATH", "Take a value away; may be repeated.")] = None,
-    patch: Annotated[
-        str | None,
-        _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has: a file, - for stdin, or itself."),
-    ] = None,
+    patch: _Patch = None,
     rerun: Annotated[bool, typer.Option("--rerun", help="What finished in this step may run again.")] = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     ns: Ns = "",
