@@ -155,7 +155,8 @@ class MemorySaver(Saver):
 
     def additions(self) -> Iterator[RowChange]:
         """What makes these records out of nothing by `change`: for those who keep them somewhere."""
-        for record in (*self._checkpoints.values(), *self._writes.values()):
+        records: list[Record] = [*self._checkpoints.values(), *self._writes.values()]
+        for record in records:
             yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def _table(self, relation: str) -> dict[Any, Any]:

@@ -106,7 +106,7 @@ class MySQLEngine(Engine):
     def same(self, relation: str, column: str) -> str:
         """By the index, and byte for byte; a namespace by its hash."""
         if self._by_hash(column):
-            return f"{HASH} = unhex(md5(%s))"
+            return f"{HASH} = %s"
         name = self.quoted(column)
         if not self.folds(relation, column):
             return f"{name} = %s"
@@ -139,13 +139,12 @@ class MySQLEngine(Engine):
     ) -> tuple[str, list[Scalar | list[Scalar]]]:
         hashed = [self._by_hash(name) for name in columns]
         names = [HASH if by_hash else self.quoted(name) for name, by_hash in zip(columns, hashed, strict=True)]
-        places = ["unhex(md5(%s))" if by_hash else "%s" for by_hash in hashed]
-        condition = _in(names, places, len(rows))
+        condition = _in(names, len(rows))
         words = [value for row in rows for value in row]
         exact = [at for at, name in enumerate(columns) if not hashed[at] and self._must_be_exact(relation, name)]
         if not exact:
             return condition, [*words]
-        exactly = _in([self.ordered(names[at]) for at in exact], ["%s"] * len(exact), len(rows))
+        exactly = _in([self.ordered(names[at]) for at in exact], len(rows))
         return f"({condition} AND {exactly})", [*words, *(row[at] for row in rows for at in exact)]
 
     def _must_be_exact(self, relation: str, column: str) -> bool:
@@ -154,18 +153,21 @@ class MySQLEngine(Engine):
     def _one_of(self, relation: str, column: str, count: int) -> tuple[str, int]:
         """The condition that a column is one of so many values, and how many times it wants all of them."""
         if self._by_hash(column):
-            return _in([HASH], ["unhex(md5(%s))"], count), 1
+            return _in([HASH], count), 1
         name = self.quoted(column)
-        condition = _in([name], ["%s"], count)
+        condition = _in([name], count)
         if not self._must_be_exact(relation, column):
             return condition, 1
-        return f"{condition} AND {_in([self.ordered(name)], ['%s'], count)}", 2
+        return f"{condition} AND {_in([self.ordered(name)], count)}", 2
 
     def _by_hash(self, column: str) -> bool:
         return column == "checkpoint_ns" and self._schema.hashed
 
     def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
-        """Half a surrogate pair is in no column, and in one of an older character set not every text."""
+        """Half a surrogate pair is in no column, and in one of an older character set not every text.
+
+        A namespace is sought by its hash, which is made here: MySQL 9.6 has no MD5 of its own any more.
+        """
         if not isinstance(value, str):
             return value
         charset = self._schema.collations.get((relation, column), "").partition("_")[0]
@@ -173,14 +175,15 @@ class MySQLEngine(Engine):
             value.encode(_CODECS.get(charset, "utf-8"))
         except UnicodeEncodeError:
             return None
-        return None if charset in _NARROW and max(value, default="") > "\uffff" else value
+        if charset in _NARROW and max(value, default="") > "\uffff":
+            return None
+        return hashed(value) if self._by_hash(column) else value
 
     def completed(self, relation: str, row: Row) -> Row:
         """With the hash of its namespace, which the official saver looks for."""
         if not self._schema.layout.has(relation, HASH) or HASH in row:
             return row
-        digest = hashlib.md5(str(row["checkpoint_ns"]).encode(), usedforsecurity=False).digest()
-        return {**row, HASH: digest}
+        return {**row, HASH: hashed(str(row["checkpoint_ns"]))}
 
     def canonical(self, texts: Sequence[str]) -> list[str]:
         """MariaDB keeps JSON as it was written; MySQL is asked how it spells it."""
@@ -195,11 +198,16 @@ class MySQLEngine(Engine):
         return bool(collation) and collation not in ("binary", "utf8mb4_0900_bin", "utf8mb4_nopad_bin")
 
 
-def _in(names: Sequence[str], places: Sequence[str], count: int) -> str:
+def hashed(ns: str) -> bytes:
+    """What the official saver tells namespaces apart by (langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS``)."""
+    return hashlib.md5(ns.encode(), usedforsecurity=False).digest()
+
+
+def _in(names: Sequence[str], count: int) -> str:
     """That some expressions together are one of so many rows of values."""
     if len(names) == 1:
-        return f"{names[0]} IN ({', '.join([places[0]] * count)})"
-    row = f"({', '.join(places)})"
+        return f"{names[0]} IN ({', '.join(['%s'] * count)})"
+    row = f"({', '.join(['%s'] * len(names))})"
     return f"({', '.join(names)}) IN ({', '.join([row] * count)})"
 
 

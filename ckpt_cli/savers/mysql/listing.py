@@ -10,7 +10,7 @@ Where that is more than one by its bytes, which one pass over the index of ids t
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.mysql.engine import MySQLEngine
+from ckpt_cli.savers.mysql.engine import MySQLEngine, hashed
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
@@ -27,7 +27,7 @@ class Listing:
         self._engine = engine
         self._schema = schema
         layout = schema.layout
-        self._root = f"{HASH} = unhex(md5(''))" if schema.hashed else "checkpoint_ns = ''"
+        self._root = f"{HASH} = x'{hashed('').hex()}'" if schema.hashed else "checkpoint_ns = ''"
         self._own = engine.json_text("id") if layout.shallow else "checkpoint_id"
         self._exact = engine.ordered("thread_id")
 
