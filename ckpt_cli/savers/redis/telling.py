@@ -22,7 +22,9 @@ def explained(location: str, *, writing: bool = False) -> Iterator[None]:
     except exceptions.RedisError as error:
         raise _told(location, error, writing) from error
     except exceptions.RedisClusterException as error:  # which the driver keeps apart
-        raise _no_cluster(location, str(error), writing=writing) from error
+        why = _behind(error)
+        told = _no_cluster(location, str(error), writing=writing) if why is None else _told(location, why, writing)
+        raise told from error
     except OSError as error:
         raise _no_server(location, error) from error
 
@@ -91,6 +93,13 @@ def _no_server(location: str, error: Exception, *, writing: bool = False) -> Ckp
     known |= {"ssl": faults.TLS, "certificate": faults.TLS, "timed out": faults.TIMED_OUT, "timeout": faults.TIMED_OUT}
     why = next((said for word, said in known.items() if word in text), "")
     return faults.no_answer(location, why) if why else faults.lost(location)
+
+
+def _behind(error: BaseException | None) -> exceptions.RedisError | None:
+    """What a server said, which the driver takes for a server without a cluster."""
+    while error is not None and not isinstance(error, exceptions.RedisError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _no_cluster(location: str, text: str, *, writing: bool) -> CkptError:

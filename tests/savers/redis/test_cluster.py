@@ -201,6 +201,16 @@ def test_the_sizes_of_writes_take_a_round_trip_a_node(
         assert len([command for command in sent if "SCAN" not in command]) <= 3 * len(nodes)
 
 
+def test_a_user_who_may_not_ask_for_the_nodes(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told as such, in the words of the server."""
+    with nodes[0].client() as client:
+        client.execute_command("ACL", "SETUSER", "half", "on", ">secret", "~*", "+@all", "-cluster")
+    assert run(["threads", "-d", nodes[0].url.replace("//", "//half:secret@")]) == 3
+    told = capsys.readouterr().err
+    assert "this user may not read it" in told and "'cluster|slots'" in told
+    assert "secret" not in told
+
+
 def test_a_node_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """No list is given that isn't whole, and what was written before is told from what can't be any more."""
     with clustered(redis.started, tmp_path) as nodes, closing(OperationLog(tmp_path / "log.sqlite")) as log:
