@@ -14,9 +14,8 @@ from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.redis import open_url
-from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
-from tests.databases import unpacked
+from tests.savers.redis.full import full_set, heads
 from tests.servers.redis import Server, load
 from tests.truth_deviations import differences
 from tests.truth_rendering import rendered
@@ -103,19 +102,18 @@ def test_same_as_the_full_set(loaded: tuple[str, Reader, dict[str, Any]], tmp_pa
     But for what the saver lost: of interrupts some runs saw no writes, and some types can't be saved.
     """
     _, reader, _ = loaded
-    path = tmp_path / "real.sqlite"
-    path.write_bytes(unpacked("real"))
-    with closing(open_file(path)) as saver:
-        other = Reader(saver, Codec())
-        heads = {thread.thread_id: thread.head for thread in saver.threads()}
-        mine = {thread.thread_id: thread.head for thread in reader.saver.threads()}
-        assert {*heads} - {*mine} <= {"type-hugeint", "type-time_tz"}
-        assert {*mine} <= {*heads}
+    mine = heads(reader)
+    with full_set(tmp_path) as other:
+        others = heads(other)
+        assert {*others} - {*mine} <= {"type-hugeint", "type-time_tz"}
+        assert {*mine} <= {*others}
         for thread_id, head in mine.items():
             if not thread_id.startswith(("type", "delta", "interrupt")):
-                assert reader.saver.count(thread_id) == saver.count(thread_id)
-                assert dict(reader.state(head).metadata)["step"] == dict(other.state(heads[thread_id]).metadata)["step"]
-                for channel, value in other.values(heads[thread_id]).items():
+                assert reader.saver.count(thread_id) == other.saver.count(thread_id)
+                assert (
+                    dict(reader.state(head).metadata)["step"] == dict(other.state(others[thread_id]).metadata)["step"]
+                )
+                for channel, value in other.values(others[thread_id]).items():
                     if channel == "messages":
                         assert not list(differences(rendered(reader.values(head)[channel]), rendered(value)))
 

@@ -11,10 +11,9 @@ import pytest
 
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.savers.valkey import open_url
 from ckpt_cli.serde.codec import Codec
-from tests.databases import unpacked
+from tests.savers.redis.full import full_set, heads
 from tests.servers.redis import Server, load
 from tests.truth_deviations import differences
 from tests.truth_rendering import rendered
@@ -77,16 +76,13 @@ def test_every_write(loaded: tuple[Reader, Keys]) -> None:
 def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> None:
     """Every thread of every other database is here, with the same state at its head."""
     reader, _ = loaded
-    path = tmp_path / "real.sqlite"
-    path.write_bytes(unpacked("real"))
-    with closing(open_file(path)) as saver:
-        other = Reader(saver, Codec())
-        heads = {thread.thread_id: thread.head for thread in saver.threads()}
-        mine = {thread.thread_id: thread.head for thread in reader.saver.threads()}
-        assert {*heads} == {*mine}
+    mine = heads(reader)
+    with full_set(tmp_path) as other:
+        others = heads(other)
+        assert {*others} == {*mine}
         for thread_id, head in mine.items():
-            assert reader.saver.count(thread_id) == saver.count(thread_id)
-            values, theirs = reader.state(head).values, other.state(heads[thread_id]).values
+            assert reader.saver.count(thread_id) == other.saver.count(thread_id)
+            values, theirs = reader.state(head).values, other.state(others[thread_id]).values
             assert set(values) == set(theirs)
             for channel, value in theirs.items():
                 if not thread_id.startswith(("type", "delta")):  # the saver folds parallel writes as they were put
