@@ -83,6 +83,11 @@ def read_only(location: str, said: str = "") -> Refused:
     return Refused(f"{location}: this server takes no writes{_why(said)}; nothing was written", hint=hint)
 
 
+def no_tls_file(location: str, path: str, why: str) -> DatabaseUnreachable:
+    """A certificate or a key that a URL names can't be used."""
+    return DatabaseUnreachable(f"{location}: can't use the TLS file {path}{_why(why)}")
+
+
 def busy(location: str) -> Refused:
     """Somebody else holds what is to be written, or was quicker."""
     return Refused(f"{location}: somebody else is writing there; nothing was written", hint="try again")

@@ -39,9 +39,15 @@ _CAUSES = (
 )
 
 
+_TLS_FILE = re.compile(r"(?:certificate|private key) file \"([^\"]+)\"")
+"""A file that the URL names, in libpq's words (Postgres 17, ``fe-secure-openssl.c: initialize_SSL``)."""
+
+
 def no_connection(location: str, error: Error) -> DatabaseUnreachable:
     """Why nobody answers, or won't."""
     said = one_line(error)
+    if file := _TLS_FILE.search(said):
+        return faults.no_tls_file(location, file[1], said[file.end() :].partition(" Either")[0].strip(" :,"))
     if "no pg_hba.conf entry" not in said:  # which mentions SSL
         for pattern, fault in _KINDS:
             if re.search(pattern, said):

@@ -1,6 +1,7 @@
 """The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar, cast
 
@@ -9,6 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from ckpt_cli.errors import CkptError
+from ckpt_cli.savers.faults import no_tls_file
 from ckpt_cli.savers.redis.address import Address
 from ckpt_cli.savers.redis.telling import explained, is_lost, is_moving, is_other_type
 
@@ -17,6 +19,7 @@ Command = tuple[Any, ...]
 
 _PAGE = 1000  # commands in one round trip
 _SCANNED = 2000  # keys that one step of a scan looks at
+_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds in which a cluster should have moved a few keys
 
 
@@ -156,6 +159,8 @@ def _client(address: Address) -> Redis:
 
 
 def _options(address: Address) -> dict[str, Any]:
+    if address.tls is not None:
+        _must_be_readable(address.location, [str(address.tls[name]) for name in _FILES if name in address.tls])
     told: dict[str, Any] = {
         "db": address.database,
         "username": address.username,
@@ -167,3 +172,12 @@ def _options(address: Address) -> dict[str, Any]:
         "encoding_errors": "surrogateescape",
     }
     return told if address.tls is None else {**told, "ssl": True, **address.tls}
+
+
+def _must_be_readable(location: str, files: Iterable[str]) -> None:
+    """Say which of the files is missing, which the driver takes for a connection that was lost."""
+    for file in files:
+        try:
+            Path(file).open("rb").close()
+        except OSError as error:
+            raise no_tls_file(location, file, error.strerror or "") from error
