@@ -41,8 +41,8 @@ class Expansion:
         self._plan, self._images, self._keys, self._ids = plan, images, keys, ids
         self._expires: dict[Ref, Any] = {}
         self._seen: set[Name] = set()
+        self._written = {record.ref for record in plan.add if isinstance(record, Write)}
         self._waiting: set[Ref] = set()
-        self._places: dict[str, dict[str, float]] = {}
 
     def rows(self) -> Iterator[RowChange]:
         """The rows of it, removals first.
@@ -81,7 +81,8 @@ class Expansion:
         old, expires = document(before), before["expires"] if before is not None else self._expiry(part.record)
         if isinstance(part.record, Write):
             return image("ReJSON-RL", canonical(write_document(part.record, old)), expires)
-        flag = bool(old and old.get("has_writes")) or part.record.row.ref in self._written() | self._waiting
+        ref = part.record.row.ref
+        flag = bool(old and old.get("has_writes")) or ref in self._written or ref in self._waiting
         return image("ReJSON-RL", canonical(checkpoint_document(part.record, old, has_writes=flag)), expires)
 
     def _learn_expiries(self, parts: Iterable[_Part]) -> None:
@@ -103,12 +104,9 @@ class Expansion:
             self._expires[record.row.ref] = expires
         return expires
 
-    def _written(self) -> set[Ref]:
-        return {record.ref for record in self._plan.add if isinstance(record, Write)}
-
     def _flags(self) -> Iterator[RowChange]:
         """Checkpoints that stand already and get writes must say so."""
-        refs = sorted(self._written() - self._seen)
+        refs = sorted(self._written - self._seen)
         for ref, (_, before) in zip(refs, self._images.of(map(self._keys.checkpoint, refs)), strict=True):
             told = document(before)
             if before is not None and told.get("has_writes") is not True:
@@ -141,19 +139,18 @@ class Expansion:
 
     def _pointers(self) -> Iterator[RowChange]:
         """What came last: a new checkpoint with a higher id, or the highest that stays where the last one goes."""
-        removed = {name for name in self._plan.remove if isinstance(name, Ref)}
-        new = {record.row.ref for record in self._plan.add if isinstance(record, Checkpoint)}
-        spaces = sorted({ref[:2] for ref in (*removed, *new)})
+        removed = by_space(name for name in self._plan.remove if isinstance(name, Ref))
+        new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
+        spaces = sorted(removed.keys() | new.keys())
         now = self._images.of(self._keys.latest(*space) for space in spaces)
         for space, (key, before) in zip(spaces, now, strict=True):
-            added = [ref for ref in new if ref[:2] == space]
-            last = self._last(before, {ref for ref in removed if ref[:2] == space}, added, space)
+            last = self._last(before, removed.get(space, set()), new.get(space, set()), space)
             if last is None or before is None or before["value"] != self._keys.checkpoint(last):
                 after = last and self._pointer(last, before)
                 if after != before:
                     yield RowChange(LATEST, {"key": key}, before, after)
 
-    def _last(self, before: Row | None, removed: set[Ref], added: list[Ref], space: Space) -> Ref | None:
+    def _last(self, before: Row | None, removed: set[Ref], added: set[Ref], space: Space) -> Ref | None:
         pointed = str(before["value"]) if before is not None else ""
         if before is None or pointed in {self._keys.checkpoint(ref) for ref in removed}:
             kept = (Ref(*space, one) for one in self._ids(space))
@@ -185,6 +182,14 @@ def record_of(relation: str, key: Row) -> Name | None:
     words: Any = key
     ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
     return ref if relation == CHECKPOINTS else WriteKey(ref, words["task_id"], words["idx"])
+
+
+def by_space(refs: Iterable[Ref]) -> dict[Space, set[Ref]]:
+    """Names by the namespace they are in."""
+    found: dict[Space, set[Ref]] = {}
+    for ref in refs:
+        found.setdefault(ref[:2], set()).add(ref)
+    return found
 
 
 def origin(record: Checkpoint | Write) -> Ref | None:

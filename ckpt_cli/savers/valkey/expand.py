@@ -11,7 +11,7 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.paging import pages
-from ckpt_cli.savers.redis.expand import origin
+from ckpt_cli.savers.redis.expand import by_space, origin
 from ckpt_cli.savers.redis.images import Images, image
 from ckpt_cli.savers.valkey import records
 from ckpt_cli.savers.valkey.reading import Space, checkpoint_key, thread_key, writes_key
@@ -90,12 +90,12 @@ class Expansion:
 
     def _lists(self) -> Iterator[RowChange]:
         gone = {name for name in self._plan.remove if isinstance(name, Ref)}
-        new = {record.row.ref for record in self._plan.add if isinstance(record, Checkpoint)}
-        spaces: list[Space] = sorted({ref[:2] for ref in (*gone, *new)})
+        new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
+        spaces: list[Space] = sorted({ref[:2] for ref in gone} | new.keys())
         for space, (key, before) in zip(spaces, self._images.of(map(thread_key, spaces)), strict=True):
             listed = json.loads(str(before["value"])) if before is not None else []
             ids = [one for one in listed if Ref(*space, one) not in gone]
-            added = sorted(ref for ref in new if ref[:2] == space)
+            added = sorted(new.get(space, ()))
             for ref in added:
                 place = next((at for at, one in enumerate(ids) if one < ref.checkpoint_id), len(ids))
                 ids.insert(place, ref.checkpoint_id)
