@@ -126,4 +126,5 @@ def test_whom_to_trust(secured: Secured, certificates: Certificates, capsys: pyt
     assert "TLS failed" in said and "Traceback" not in said
     assert run(["threads", "-d", secured.trusted(certificates.key.parent / "nowhere")]) == 3
     said = capsys.readouterr().err
-    assert ("can't use the TLS file" in said and "/nowhere" in said and "o such file" in said) or "not exist" in said
+    assert "can't use the TLS file" in said
+    assert "nowhere" in said
