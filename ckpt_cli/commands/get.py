@@ -1,5 +1,6 @@
 """``ckpt get``: one value out of the state, for scripts."""
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -65,7 +66,10 @@ def _channel(state: dict[str, Any], name: Any) -> Any:
 
     dotted = [channel for channel in state if channel.startswith(f"{name}.")]
     near = dotted[:1] or get_close_matches(str(name), state, n=3, cutoff=0.5)
-    hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(state) or 'none'}"
+    own = [channel for channel in state if not channel.startswith("__") and ":" not in channel]
+    hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(own) or 'none'}"
+    if not near and re.match(r"@|(step|branch|tag):", str(name)):
+        hint = f"a revision is named with --at: --at {name}"
     raise ChannelNotFound(
         f"no channel {name!r} at this checkpoint", hint=hint, candidates=near if len(near) > 1 else ()
     )

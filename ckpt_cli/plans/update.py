@@ -3,7 +3,7 @@
 As langgraph 1.2 does it, and where a database is older or a person says so, as 0.6 did (`plans.pending`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -29,7 +29,7 @@ from ckpt_cli.plans.saying import abandoned, called, dropped, moved, upcoming
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
 from ckpt_cli.reading import Reader
-from ckpt_cli.values.known import overwrite
+from ckpt_cli.values.known import Send, overwrite
 
 INPUT = "__input__"
 
@@ -115,7 +115,7 @@ class _Writer:
                 free.remove((node, task_id))
             writes = [(c, self._given(c, value)) for c, value in (update.values or {}).items()]
             route, why = branch(self.reducers, node, update.next)
-            self.said.append(f"as {node}: {why}")
+            self.said += [f"as {node}: {why}", *self._doubted(update.next or ())]
             task = Acting(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
             acting.append((task_id or self._task_id(place), task))
         written = {channel for _, task in acting for channel, _ in task.writes}
@@ -140,14 +140,30 @@ class _Writer:
     def _who(self, update: Update, *, alone: bool) -> str:
         if update.as_node is None and not alone:
             raise UsageError("where a superstep has several updates, each needs its node")
-        known = {*self.reducers.past.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
+        known = self._known
         node = update.as_node or inferred(self.at.board.seen, known)
-        if node not in known and node not in {n for kin in self.reducers.kin for n in kin.nodes}:
+        if self._is_new(node):
             near = get_close_matches(node, known, n=3, cutoff=0.5)
             others = sorted(known - {*near}, key=lambda name: (name.startswith("__"), name))
             hint = f"did you mean {near[0]}?" if near else "these have run, or were about to"
             raise UsageError(f"no node {node!r} is known of this thread", hint=hint, candidates=[*near, *others])
         return node
+
+    @property
+    def _known(self) -> set[str]:
+        return {*self.reducers.past.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
+
+    def _is_new(self, node: str) -> bool:
+        """Whether neither this thread nor one of the same graph knows a node."""
+        return node not in self._known and node not in {n for kin in self.reducers.kin for n in kin.nodes}
+
+    def _doubted(self, hops: Sequence[Hop]) -> Iterator[str]:
+        """One line about each node to go on with that nobody has seen: the library passes over a wrong name."""
+        for name in dict.fromkeys(hop.node if isinstance(hop, Send) else hop for hop in hops):
+            if self._is_new(name):
+                near = get_close_matches(name, self._known, n=1, cutoff=0.5)
+                meant = f"; did you mean {near[0]}?" if near else ""
+                yield f"{name} has never run here: a graph without such a node goes on without it{meant}"
 
     def _given(self, channel: str, value: Any) -> Any:
         self._must_know(channel)

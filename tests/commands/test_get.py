@@ -119,3 +119,14 @@ def test_a_namespace_by_its_beginning(database: Database) -> None:
     assert at(path, get, "subgraphs", "n", ns="child:afe").ns == "child:afeff8d5-25fd-4d3e-c929-9e5e8fc15d04"
     with pytest.raises(UsageError, match="begins 2 namespaces"):
         at(path, get, "subgraphs", "n", ns="child")
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"), [("step:1", "--at step:1"), ("@^", "--at @^"), ("zzz", "there are messages")]
+)
+def test_a_wrong_first_word_has_a_way_out(path: str, hint: str, database: Callable[[str], Path]) -> None:
+    """A revision belongs behind --at; else the user's channels are named, not the graph's own."""
+    with pytest.raises(ChannelNotFound) as caught:
+        at(database("real"), get, "chat-linear", path)
+    assert hint in caught.value.hint
+    assert "branch:to" not in caught.value.hint

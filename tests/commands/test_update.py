@@ -28,6 +28,7 @@ LOOKS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
             "then": ["END"],
         },
     ),
+    "doubted": (("commands", "step:2"), {"values": "{}", "as_node": "router", "then": ["lefft", 'x={"y": 1}']}),
     "send": (("commands", "step:0"), {"values": '{"k": 7}', "as_node": "router", "then": ['left={"x": 1}']}),
 }
 
