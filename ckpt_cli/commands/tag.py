@@ -56,7 +56,10 @@ def tag(
         raise UsageError("say which: THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
     row = session.look(lambda reader: reader.resolve(thread, rev, ns))
     given = tags.Tag(name, row.ref, session.clock())
+    had = [tag.ref for tag in tags.tags(session.log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
     tags.add(session.log, given, move=force)
+    if had and had != [row.ref]:
+        session.say(f"tag:{name} was on {had[0].checkpoint_id}")
     return _view("added", session, [given])
 
 

@@ -1,20 +1,15 @@
 """The one question ckpt asks: a plan on stderr, and yes or no from the terminal, so that stdout stays data."""
 
-import os
 import sys
 from collections.abc import Callable
 
 from ckpt_cli.errors import Refused
+from ckpt_cli.output import talk
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.plan import planned
 from ckpt_cli.views.plan import PlanView
 
 _YES = {"y", "yes"}
-
-
-def on_terminal() -> bool:
-    """Whether what is said here reaches a terminal."""
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def confirm(view: PlanView, *, colored: bool) -> bool:
@@ -26,19 +21,11 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
         raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
     paint = _painter(colored)
-    for line in planned(view, Page(_width(), 0.0)):
+    for line in planned(view, Page(talk.width(), 0.0)):
         sys.stderr.write(paint(line) + "\n")
     sys.stderr.write("Apply? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in _YES
-
-
-def _width() -> int | None:
-    """Cells of the terminal that stderr is, whatever stdout is; None where it is none. COLUMNS goes first."""
-    if not on_terminal():
-        return None
-    told = os.environ.get("COLUMNS", "")
-    return max(20, int(told) if told.isdecimal() and int(told) else os.get_terminal_size(sys.stderr.fileno()).columns)
 
 
 def _painter(colored: bool) -> Callable[[Line], str]:

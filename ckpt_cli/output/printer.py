@@ -55,7 +55,7 @@ class Printer:
             raise UsageError("--json shows no plan to say yes to", hint="--dry-run shows it, --yes applies it")
         from ckpt_cli.output import asking
 
-        view.asked = asking.confirm(view, colored=wants_color(self._color, asking.on_terminal()))
+        view.asked = asking.confirm(view, colored=wants_color(self._color, talk.on_terminal()))
         return view.asked
 
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:

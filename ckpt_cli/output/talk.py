@@ -15,11 +15,29 @@ PIPE_CLOSED = 141
 """128 + SIGPIPE: what a shell shows for a program that ``head`` had enough of."""
 
 
+def on_terminal() -> bool:
+    """Whether what is said here reaches a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def width() -> int | None:
+    """Cells of the terminal that stderr is, whatever stdout is; None where it is none. COLUMNS goes first."""
+    if not on_terminal():
+        return None
+    told = os.environ.get("COLUMNS", "")
+    return max(20, int(told) if told.isdecimal() and int(told) else os.get_terminal_size(sys.stderr.fileno()).columns)
+
+
 def say(text: str) -> None:
-    """One line to the person."""
+    """One line to the person; a terminal gets it in lines of its own, which it would break inside ids."""
     if sys.stderr is None:
         return
-    sys.stderr.write(clean(text) + "\n")  # Python's stderr never fails on a character: backslashreplace
+    line, cells = clean(text), width()
+    if cells is not None and len(line) > cells // 2:
+        from ckpt_cli.output.cells import wrap
+
+        line = "\n".join(wrap(line, cells))
+    sys.stderr.write(line + "\n")  # Python's stderr never fails on a character: backslashreplace
     sys.stderr.flush()
 
 

@@ -196,6 +196,20 @@ def test_tags_are_revisions(ckpt: Callable[..., Told], path: Path) -> None:
         ckpt("tag", *words, code=2)
 
 
+def test_a_tag_that_moves_tells_where_it_was(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So that it can be put back, which no undo does."""
+    for rev, words in (("step:1", []), ("step:2", ["--force"]), ("step:2", ["--force"])):
+        capsys.readouterr()
+        assert run(["tag", THREAD, rev, "here", "-d", str(path), *words]) == 0
+        told = capsys.readouterr()
+        if rev == "step:2" and told.err:
+            was = told.err.removeprefix("tag:here was on ").strip()
+            assert run(["tag", THREAD, was, "there", "-d", str(path)]) == 0
+    assert told.err == ""
+    assert run(["show", THREAD, "step:1", "-d", str(path)]) == 0
+    assert "tag:there" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("verb", ["log", "tree", "show"])
 def test_tags_are_shown(ckpt: Callable[..., Told], path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
     """A tagged checkpoint bears its tags wherever it is shown."""

@@ -69,3 +69,14 @@ def test_talk_is_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     """What is said beside the answer never mixes with it."""
     say("reading ./checkpoints.sqlite")
     assert capsys.readouterr() == ("", "reading ./checkpoints.sqlite\n")
+
+
+def test_a_terminal_gets_whole_words(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is longer than the terminal is wide is broken between words, an id is not; a pipe gets one line."""
+    words = "no checkpoint 1f1e5786-50cb-6000-8001-5d20aa77c1e4 in it"
+    say(words)
+    monkeypatch.setattr("ckpt_cli.output.talk.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    say(words)
+    wrapped = "no checkpoint\n1f1e5786-50cb-6000-8001-5d20aa77c1e4 in\nit\n"
+    assert capsys.readouterr().err == f"{words}\n{wrapped}"
