@@ -35,6 +35,13 @@ class SqlReading(Saver):
         self._sql_writes = OfWrites(engine, layout)
         self._sql_blobs = OfBlobs(engine, layout)
         self._blobs = Blobs(engine, self._sql_blobs)
+        self._inside = self._writing = False
+        self._top: tuple[tuple[str, str, int], list[CheckpointRow]] | None = None
+
+    def _forget(self) -> None:
+        """A moment begins, or something was written."""
+        self._blobs.forget()
+        self._top = None
 
     def totals(self) -> Totals:
         """Three counts over the key indexes."""
@@ -100,9 +107,13 @@ class SqlReading(Saver):
             yield from (CheckpointRow(*row) for row in self._engine.query(statement, words, stream=True))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """Walk the key index backwards."""
+        """Walk the key index backwards; whoever asks the same again in one moment is a round trip nearer."""
+        asked = (thread_id, ns, limit)
+        if self._inside and not self._writing and self._top is not None and self._top[0] == asked:
+            return list(self._top[1])
         found = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
-        return [CheckpointRow(thread_id, ns, *row) for row in found]
+        self._top = (asked, [CheckpointRow(thread_id, ns, *row) for row in found])
+        return list(self._top[1])
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""

@@ -28,8 +28,6 @@ class SqlSaver(SqlReading):
         super().__init__(engine, layout)
         self._images = Images(engine, layout)
         self._unwritable = unwritable or ("a shallow saver's database keeps no history" if layout.shallow else "")
-        self._inside = False
-        self._writing = False
         self.abilities = able(
             {
                 Ability.WRITE: not self._unwritable,
@@ -47,7 +45,7 @@ class SqlSaver(SqlReading):
             return look()
 
         def fresh() -> T:
-            self._blobs.forget()
+            self._forget()
             return look()
 
         self._inside = True
@@ -66,13 +64,13 @@ class SqlSaver(SqlReading):
         if self._writing:
             return work()
         self._must_have_places()
-        self._blobs.forget()
+        self._forget()
         self._inside = self._writing = True
         try:
             return self._engine.transaction(work)
         finally:
             self._inside = self._writing = False
-            self._blobs.forget()
+            self._forget()
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """Rows of the three tables."""
@@ -102,7 +100,7 @@ class SqlSaver(SqlReading):
         """Insert, update and delete by key."""
         if not self._writing:
             raise RuntimeError("rows are changed only inside a transaction")
-        self._blobs.forget()
+        self._forget()
         self._images.change(changes)
 
     def close(self) -> None:

@@ -193,3 +193,40 @@ def test_a_look_loads_what_looks(small: str) -> None:
     assert "psycopg" in loaded
     unwanted = {"ckpt_cli.savers.sql.expand", "ckpt_cli.savers.sql.records", "sqlite3", "pymysql", "psycopg_pool"}
     assert not unwanted & set(loaded)
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "get", "diff"])
+def test_the_head_is_asked_for_once(name: str, small: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one moment the newest checkpoint is what it was, and isn't fetched again."""
+    sent: list[tuple[str, str]] = []
+    execute = psycopg.Connection.execute
+
+    def recorded(self: Any, query: str, *words: Any, **more: Any) -> Any:
+        sent.append((query, repr(words)))
+        return execute(self, query, *words, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", recorded)
+    more = {"get": ["get", THREAD, "messages"], "diff": ["diff", THREAD, "@"]}
+    assert run([*(COMMANDS | more)[name], "-d", small]) == 0
+    newest = [one for one in sent if "ORDER BY checkpoint_id DESC LIMIT %s" in one[0]]
+    assert len(newest) == len(set(newest))
+
+
+def test_a_head_is_asked_for_anew(postgres: PostgresServer) -> None:
+    """Between two looks what others write shows, whoever asked for the head before."""
+    url = postgres.url(postgres.fresh())
+    fill(url, 1, 3)
+    with closing(open_url(url)) as opened, psycopg.connect(url, autocommit=True) as other:
+
+        def head() -> str:
+            return opened.newest("thread-000001", "", 1)[0].checkpoint_id
+
+        first = opened.moment(head)
+        assert [head(), opened.moment(head)] == [first] * 2
+        for name in ("z1", "z2"):
+            other.execute(
+                """INSERT INTO checkpoints SELECT thread_id, checkpoint_ns, %s, checkpoint_id, type, checkpoint
+                FROM checkpoints LIMIT 1""",
+                [name],
+            )
+            assert [head(), opened.moment(head), opened.transaction(head)] == [name] * 3
