@@ -35,13 +35,23 @@ class Case:
     memory: int | None = None
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
+    our_cpu: list[float] = field(default_factory=list)
+    their_cpu: list[float] = field(default_factory=list)
     peak: int = 0
 
     @property
     def reached(self) -> float:
         """The measured ratio."""
-        ours, theirs = statistics.median(self.ours), statistics.median(self.theirs)
-        return theirs / ours if self.faster else ours / theirs
+        return self._ratio(self.ours, self.theirs)
+
+    @property
+    def reached_cpu(self) -> float:
+        """The same of processor time, which says little of a server's work, and is steady on a busy machine."""
+        return self._ratio(self.our_cpu, self.their_cpu)
+
+    def _ratio(self, ours: list[float], theirs: list[float]) -> float:
+        quotient = statistics.median(theirs) / statistics.median(ours)
+        return quotient if self.faster else 1 / quotient
 
     @property
     def kept(self) -> bool:
@@ -76,15 +86,15 @@ def cases(folder: Path) -> list[Case]:
     ]
 
 
-def timed(command: list[str], environment: dict[str, str]) -> tuple[float, int]:
-    """Seconds and peak megabytes of one process; its output goes nowhere."""
+def timed(command: list[str], environment: dict[str, str]) -> tuple[float, float, int]:
+    """Seconds, those of the processor, and peak megabytes of one process; its output goes nowhere."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - started
     if status:
         raise SystemExit(f"{' '.join(command)} failed")
-    return elapsed, usage.ru_maxrss // 1024
+    return elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024
 
 
 def surroundings(folder: Path) -> dict[str, str]:
@@ -98,23 +108,26 @@ def measure(measured: list[Case], rounds: int, environment: dict[str, str], say:
     for number in range(rounds + 1):
         say(f"round {number} of {rounds}" if number else "warming up")
         for case in measured:
-            ours, peak = timed([str(_CKPT), *case.ckpt], environment)
-            theirs, _ = timed([sys.executable, *case.peer], environment)
+            ours, our_cpu, peak = timed([str(_CKPT), *case.ckpt], environment)
+            theirs, their_cpu, _ = timed([sys.executable, *case.peer], environment)
             case.peak = max(case.peak, peak)
             if number:
                 case.ours.append(ours)
                 case.theirs.append(theirs)
+                case.our_cpu.append(our_cpu)
+                case.their_cpu.append(their_cpu)
 
 
 def table(measured: list[Case]) -> str:
     """Ratios and targets, one case a line."""
-    lines = [f"{'':12} {'ckpt':>8} {'peer':>8} {'ratio':>14} {'target':>8} {'peak MB':>8}"]
+    lines = [f"{'':12} {'ckpt':>8} {'peer':>8} {'ratio':>14} {'target':>8} {'cpu':>7} {'peak MB':>8}"]
     for case in measured:
         ratio = f"{case.reached:.1f}x faster" if case.faster else f"{case.reached:.2f}x"
         sign = "≥" if case.faster else "≤"
         seconds = f"{statistics.median(case.ours):7.3f}s {statistics.median(case.theirs):7.3f}s"
         mark = "" if case.kept else "   missed"
-        lines.append(f"{case.name:12} {seconds} {ratio:>14} {sign + str(case.ratio) + 'x':>8} {case.peak:>8}{mark}")
+        target, cpu = f"{sign}{case.ratio}x", f"{case.reached_cpu:.1f}x"
+        lines.append(f"{case.name:12} {seconds} {ratio:>14} {target:>8} {cpu:>7} {case.peak:>8}{mark}")
     return "\n".join(lines)
 
 
