@@ -66,8 +66,8 @@ def _counted(view: PlanView) -> Line:
     for place, ((change, table), count) in enumerate(found.items()):
         words, style = _DONE[change]
         noun = "" if place else (" row" if count == 1 else " rows")
-        line += [("", ", ")] if place else []
-        line += [(style, f"{count}{noun} {words} {table}")]
+        line += [("", ",")] if place else []
+        line += [(style, f"{' ' if place else ''}{count}{noun} {words} {table}")]
     if not line:
         return [("muted", "Nothing to change.")]
     kept = sum(row.before for row in view.rows) if view.command != _FORGETTING else 0
