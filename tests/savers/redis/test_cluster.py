@@ -162,6 +162,17 @@ class TestTravel(Travel):
         super().test_goes_on_like_its_twin(name, backend, capsys)
 
 
+def test_every_node_is_searched(kind: Kind, nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a part of the keys, and any of them can be named."""
+    with closing(kind.open_url(nodes[0].url)) as saver:
+        saver.apply(Plan("", tuple(paged.records(kind.samples, 20, kind.body))))
+    for node in nodes:
+        assert slots(node)
+        for words in (["threads", "-n", "0"], ["grep", "7", "--count"]):
+            assert run([*words, "-d", node.url]) == 0, capsys.readouterr().err
+            assert len(capsys.readouterr().out.splitlines()) == 21
+
+
 def test_keys_move_to_another_node(kind: Kind, nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are read and written where they are by now; one that is on its way is waited for, and at last refused."""
     here, there, _ = nodes
