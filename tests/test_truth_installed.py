@@ -20,7 +20,7 @@ from ckpt_cli.serde.codec import Codec
 from tests.databases import DATABASES, KEYS, LEGACY, unpacked
 from tests.truth_deviations import differences
 from tests.truth_objects import rendered_object
-from tests.truth_rendering import canonical, enveloped, rendered
+from tests.truth_rendering import canonical, enveloped, rendered, whole
 
 INSTALLED = ("real", "encrypted", "old/sqlite-v03", "old/sqlite-v06")
 """Those whose tables and values the installed saver reads as they were written."""
@@ -59,7 +59,7 @@ def _differences(reader: Reader, told: CheckpointTuple) -> Found:
         "v": state.v,
         "ts": state.ts,
         "parent": state.parent_id,
-        "metadata": _full(enveloped(dict(state.metadata))),
+        "metadata": whole(enveloped(dict(state.metadata))),
         "channel_versions": dict(state.versions),
         "versions_seen": {node: dict(seen) for node, seen in state.seen.items()},
         "channel_values": {channel: rendered(value) for channel, value in state.values.items()},
@@ -71,7 +71,7 @@ def _differences(reader: Reader, told: CheckpointTuple) -> Found:
     want = {
         **stored,
         "parent": parent,
-        "metadata": _full(told.metadata),
+        "metadata": whole(told.metadata),
         "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
         "pending_sends": rendered_object(kept.get("pending_sends", [])),
         "writes": [[task_id, channel, rendered_object(value)] for task_id, channel, value in told.pending_writes or []],
@@ -90,15 +90,15 @@ def test_as_plain_json(name: str, tmp_path: Path) -> None:
     for ref, parent, body, metadata in rows:
         state = reader.state(ref)
         assert state.parent_id == parent
-        assert canonical(_full(enveloped(dict(state.metadata)))) == canonical(_full(metadata))
+        assert canonical(whole(enveloped(dict(state.metadata)))) == canonical(whole(metadata))
         for key, got in (("v", state.v), ("ts", state.ts), ("channel_versions", dict(state.versions))):
             assert canonical(got) == canonical(body[key])
         assert canonical({n: dict(s) for n, s in state.seen.items()}) == canonical(body["versions_seen"])
         values = {channel: enveloped(value) for channel, value in state.values.items()}
-        assert not list(differences(_full(values), _full(body["channel_values"]))), ref
+        assert not list(differences(whole(values), whole(body["channel_values"]))), ref
     written = {(w.row.ref, w.task_id, w.row.idx): w.value for ref, *_ in rows for w in reader.writes(ref)}
     stored = dict(_json_writes(path))
-    assert {place: canonical(_full(enveloped(written[place]))) for place in stored} == stored
+    assert {place: canonical(whole(enveloped(written[place]))) for place in stored} == stored
     assert len(written) == reader.saver.totals().writes
     reader.saver.close()
 
@@ -110,7 +110,7 @@ def _json_writes(path: Path) -> Iterator[tuple[Any, str]]:
         for row in connection.execute("select * from writes") if "writes" in tables else ():
             if row["type"] == "json":
                 ref = Ref(row["thread_id"], row["checkpoint_ns"], row["checkpoint_id"])
-                yield (ref, row["task_id"], row["idx"]), canonical(_full(json.loads(row["value"])))
+                yield (ref, row["task_id"], row["idx"]), canonical(whole(json.loads(row["value"])))
 
 
 def _json_rows(path: Path) -> Iterator[tuple[Ref, str | None, Any, Any]]:
@@ -122,14 +122,3 @@ def _json_rows(path: Path) -> Iterator[tuple[Ref, str | None, Any, Any]]:
             parent = named.get("parent_checkpoint_id") or named.get("parent_ts")
             ref = Ref(named["thread_id"], named.get("checkpoint_ns") or "", own_id)
             yield ref, parent, json.loads(named["checkpoint"]), json.loads(named["metadata"])
-
-
-def _full(value: Any) -> Any:
-    """Envelopes with the parts that some generations leave out."""
-    if isinstance(value, list):
-        return [_full(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    whole = {key: _full(item) for key, item in value.items()}
-    made = value.get("lc") == 2 and value.get("type") == "constructor"
-    return {"method": None, "args": [], "kwargs": {}, **whole} if made else whole

@@ -155,3 +155,14 @@ def enveloped(value: Any) -> Any:
             **(state if value.method else {"kwargs": state}),
         }
     return {"lc": 2, "type": "constructor", "id": path, "method": value.method or None, **state}
+
+
+def whole(value: Any) -> Any:
+    """Constructors with the parts that some generations leave out."""
+    if isinstance(value, list):
+        return [whole(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    parts = {key: whole(item) for key, item in value.items()}
+    made = value.get("lc") == 2 and value.get("type") == "constructor"
+    return {"method": None, "args": [], "kwargs": {}, **parts} if made else parts

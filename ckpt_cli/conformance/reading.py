@@ -132,8 +132,8 @@ class Reading(Samples):
         assert list(saver.writes("t")) == writes
 
     def test_many_at_once(self, make: Make) -> None:
-        """More names than one statement of any engine takes are found, each once."""
-        ids = [f"{n:04}" for n in range(1203)]
+        """More names than one statement takes are found, each once."""
+        ids = [f"{n:04}" for n in range(self.names_at_once)]
         saver = make([r for i in ids for r in (self.checkpoint("t", i), self.write("t", i))])
         refs = [Ref("t", "", i) for i in ids]
         assert [c.row.ref for c in saver.checkpoints(refs)] == refs

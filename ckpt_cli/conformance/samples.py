@@ -72,6 +72,8 @@ class Samples:
     """The same of checkpoint ids, whose order is by their characters."""
     payloads: ClassVar[list[Payload]] = PAYLOADS
     """Write values that come back as they went in."""
+    names_at_once: ClassVar[int] = 1203
+    """How many checkpoints are asked for together: more than one statement takes."""
     metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\u0000"}'.encode())
 
     def checkpoint(

@@ -1,38 +1,15 @@
 """A table with a little in it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dynamodb import open_url
 from tests.savers.dynamodb.records import DynamoSamples
+from tests.savers.small import opened, two_steps
 from tests.servers.dynamodb import Dynamo
 
 SAMPLES = DynamoSamples()
-
-
-@contextmanager
-def opened(url: str) -> Iterator[Saver]:
-    """A saver, closed afterwards."""
-    saver = open_url(url)
-    try:
-        yield saver
-    finally:
-        saver.close()
-
-
-def two_steps(thread_id: str = "t") -> list[Any]:
-    """A thread of two checkpoints with a write on each."""
-    return [
-        SAMPLES.checkpoint(thread_id, "1"),
-        SAMPLES.write(thread_id, "1"),
-        SAMPLES.checkpoint(thread_id, "2", parent_id="1"),
-        SAMPLES.write(thread_id, "2"),
-    ]
 
 
 @pytest.fixture
@@ -40,5 +17,5 @@ def given(dynamo: Dynamo, table: Callable[[], str]) -> str:
     """The URL of a table with one thread."""
     url = dynamo.url(table())
     with opened(url) as saver:
-        saver.apply(Plan("given", tuple(two_steps())))
+        saver.apply(Plan("given", tuple(two_steps(SAMPLES))))
     return url

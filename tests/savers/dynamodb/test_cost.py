@@ -11,7 +11,8 @@ from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb.items import restored
 from tests.savers import paged
-from tests.savers.dynamodb.conftest import SAMPLES, opened
+from tests.savers.dynamodb.conftest import SAMPLES
+from tests.savers.small import opened
 from tests.servers.dynamodb import Dynamo
 
 

@@ -15,7 +15,8 @@ from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.dynamodb import open_url
 from ckpt_cli.savers.dynamodb.address import parsed
 from ckpt_cli.savers.dynamodb.items import restored
-from tests.savers.dynamodb.conftest import SAMPLES, opened, two_steps
+from tests.savers.dynamodb.conftest import SAMPLES
+from tests.savers.small import opened, two_steps
 from tests.savers.unwritable import refused_before_planning
 from tests.servers.dynamodb import Dynamo, started
 
@@ -172,7 +173,7 @@ def test_cut_off_between_two_transactions(
         plan = Plan("", tuple(SAMPLES.checkpoint("t", f"{n:03}") for n in range(101)))
         stored = [restored(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
-        saver.apply(Plan("", tuple(two_steps("other"))))
+        saver.apply(Plan("", tuple(two_steps(SAMPLES, "other"))))
 
         def kept() -> list[Any]:
             return list(saver.checkpoints([row.ref for thread in ("t", "other") for row in saver.rows(thread)]))
@@ -201,7 +202,7 @@ def test_killed_while_it_is_read(tmp_path: Path, aws_surroundings: None, capsys:
     with started(tmp_path) as server:
         server.create("t")
         with opened(server.url("t", connect_timeout="0.5")) as saver:
-            saver.apply(Plan("", tuple(two_steps())))
+            saver.apply(Plan("", tuple(two_steps(SAMPLES))))
 
             def look() -> Any:
                 found = saver.count("t")

@@ -18,9 +18,10 @@ from ckpt_cli.savers.about import Form
 from ckpt_cli.savers.dynamodb.halves import halves, joined
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph
-from tests.savers.dynamodb.conftest import SAMPLES, opened
+from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.dynamodb.records import packed
 from tests.savers.dynamodb.test_cross import official
+from tests.savers.small import opened
 from tests.servers.dynamodb import Dynamo
 
 KEY = b"0123456789abcdef"

@@ -1,7 +1,6 @@
 """A small database, and what is said to its server."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,9 +8,9 @@ from langgraph.checkpoint.mongodb import MongoDBSaver
 from pymongo import MongoClient, monitoring
 
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.mongodb import connection, open_url
 from tests.savers.mongodb.records import MongoSamples
+from tests.savers.small import two_steps
 from tests.servers.mongodb import Mongo
 
 SAMPLES = MongoSamples()
@@ -56,29 +55,9 @@ def filled(url: str, name: str, *records: Any) -> None:
         saver.close()
 
 
-def two_steps(thread_id: str = "t") -> list[Any]:
-    """A thread of two checkpoints with a write on each."""
-    return [
-        SAMPLES.checkpoint(thread_id, "1"),
-        SAMPLES.write(thread_id, "1"),
-        SAMPLES.checkpoint(thread_id, "2", parent_id="1"),
-        SAMPLES.write(thread_id, "2"),
-    ]
-
-
 @pytest.fixture
 def given(mongo: Mongo, mongo_database: Callable[[], str]) -> str:
     """The URL of a database with one thread."""
     name = mongo_database()
-    filled(mongo.url, name, *two_steps())
+    filled(mongo.url, name, *two_steps(SAMPLES))
     return mongo.database(name)
-
-
-@contextmanager
-def opened(url: str) -> Iterator[Saver]:
-    """A saver, closed afterwards."""
-    saver = open_url(url)
-    try:
-        yield saver
-    finally:
-        saver.close()

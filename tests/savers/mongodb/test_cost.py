@@ -8,7 +8,8 @@ from pymongo import MongoClient
 
 from ckpt_cli.model import Payload, Ref
 from tests.savers import paged
-from tests.savers.mongodb.conftest import SAMPLES, Said, filled, opened
+from tests.savers.mongodb.conftest import SAMPLES, Said, filled
+from tests.savers.small import opened
 from tests.servers.mongodb import Mongo
 
 

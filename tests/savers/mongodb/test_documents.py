@@ -19,7 +19,8 @@ from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.mongodb import open_url
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph
-from tests.savers.mongodb.conftest import SAMPLES, opened
+from tests.savers.mongodb.conftest import SAMPLES
+from tests.savers.small import opened
 from tests.servers.mongodb import Mongo
 
 

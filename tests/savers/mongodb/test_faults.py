@@ -17,13 +17,14 @@ from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Payload, Plan, Ref
 from ckpt_cli.operations.log import default_path
 from ckpt_cli.savers.mongodb import open_url
-from tests.savers.mongodb.conftest import SAMPLES, filled, opened, two_steps
+from tests.savers.mongodb.conftest import SAMPLES, filled
+from tests.savers.small import opened, two_steps
 from tests.savers.unwritable import refused_before_planning
 from tests.servers.mongodb import Mongo, stand_in
 from tests.servers.processes import free_port
 
 NAME = "ckpt_test"
-MANY = [record for n in range(30) for record in two_steps(f"t-{n:02}")]
+MANY = [record for n in range(30) for record in two_steps(SAMPLES, f"t-{n:02}")]
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def test_wrong_password(mongo: Mongo, capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_user_who_may_only_read(options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Reading works; writing is refused before anything is logged, and no log is made for it."""
     with server(tmp_path) as mongo:
-        filled(mongo.url, NAME, *two_steps())
+        filled(mongo.url, NAME, *two_steps(SAMPLES))
     with server(tmp_path, "--read-only", *options) as mongo:
         url = mongo.database(NAME)
         refused_before_planning(url, "t", "may not write it ('reader' lacks the role readWrite)", capsys)
@@ -76,7 +77,7 @@ def test_a_lost_connection_is_taken_up_again(tmp_path: Path) -> None:
     port = free_port()
     looked: list[int] = []
     with server(tmp_path, port=port) as first:
-        filled(first.url, NAME, *two_steps())
+        filled(first.url, NAME, *two_steps(SAMPLES))
         with opened(first.database(NAME)) as saver:
 
             def look() -> int:
@@ -102,7 +103,7 @@ def test_a_lost_connection_is_taken_up_again(tmp_path: Path) -> None:
 def test_killed_while_it_is_written(after: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever it stops, the next change finds the database settled: as before, or with all of the change."""
     with server(tmp_path) as mongo:
-        filled(mongo.url, NAME, *two_steps(), *two_steps("other"))
+        filled(mongo.url, NAME, *two_steps(SAMPLES), *two_steps(SAMPLES, "other"))
         with opened(mongo.database(NAME)) as saver:
             before = everything(saver)
         dies(mongo, after, "writes")
@@ -140,7 +141,7 @@ def test_somebody_else_changes_a_document(given: str) -> None:
 def test_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
     """On a replica set what an application writes meanwhile isn't seen."""
     with server(tmp_path, "--replica-set") as mongo:
-        filled(mongo.url, NAME, *two_steps())
+        filled(mongo.url, NAME, *two_steps(SAMPLES))
         with opened(mongo.database(NAME)) as saver, opened(mongo.database(NAME)) as other:
 
             def look() -> tuple[int, int]:
@@ -155,7 +156,7 @@ def test_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     """On a replica set the server takes back what was made before the error."""
     with server(tmp_path, "--replica-set") as mongo:
-        filled(mongo.url, NAME, *two_steps())
+        filled(mongo.url, NAME, *two_steps(SAMPLES))
         with opened(mongo.database(NAME)) as saver:
             before = everything(saver)
             added = saver.moment(lambda: list(saver.expand(Plan("", (SAMPLES.checkpoint("t", "3"),)))))

@@ -21,7 +21,7 @@ from tests.databases import DATA
 from tests.servers.mongodb import Mongo
 from tests.truth_deviations import differences
 from tests.truth_objects import rendered_object
-from tests.truth_rendering import enveloped, rendered
+from tests.truth_rendering import enveloped, rendered, whole
 
 _SERDE = JsonPlusSerializer()
 Documents = dict[str, list[dict[str, Any]]]
@@ -72,7 +72,7 @@ def _read(loaded: Loaded, ref: Ref) -> dict[str, Any]:
         "v": state.v,
         "ts": state.ts,
         "parent": state.parent_id,
-        "metadata": _full(enveloped(dict(state.metadata))),
+        "metadata": whole(enveloped(dict(state.metadata))),
         "channel_versions": dict(state.versions),
         "versions_seen": {node: dict(seen) for node, seen in state.seen.items()},
         "channel_values": {channel: rendered(value) for channel, value in state.values.items()},
@@ -84,7 +84,7 @@ def _told(one: dict[str, Any]) -> dict[str, Any]:
     return {
         **{key: kept.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},
         "parent": one["parent_checkpoint_id"],
-        "metadata": _full(_metadata(one["metadata"])),
+        "metadata": whole(_metadata(one["metadata"])),
         "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
     }
 
@@ -96,17 +96,6 @@ def _metadata(document: Any) -> Any:
     if isinstance(document, dict):
         return {key: _metadata(value) for key, value in document.items()}
     return loads_metadata(_SERDE, document)
-
-
-def _full(value: Any) -> Any:
-    """Envelopes with the parts that some releases leave out."""
-    if isinstance(value, list):
-        return [_full(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    whole = {key: _full(item) for key, item in value.items()}
-    made = value.get("lc") == 2 and value.get("type") == "constructor"
-    return {"method": None, "args": [], "kwargs": {}, **whole} if made else whole
 
 
 def test_writes(loaded: Loaded) -> None:

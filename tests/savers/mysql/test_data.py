@@ -23,7 +23,7 @@ from tests.graphs.building import on
 from tests.servers.mysql import MySQLServer
 from tests.truth_deviations import differences
 from tests.truth_objects import rendered_object
-from tests.truth_rendering import canonical, enveloped, rendered
+from tests.truth_rendering import canonical, enveloped, rendered, whole
 
 
 class Reading03(PyMySQLSaver):
@@ -97,7 +97,7 @@ def _differences(state: State, written: list[Any], told: CheckpointTuple) -> Ite
         "v": state.v,
         "ts": state.ts,
         "parent": state.parent_id,
-        "metadata": _full(enveloped(dict(state.metadata))),
+        "metadata": whole(enveloped(dict(state.metadata))),
         "channel_versions": {**state.versions, **{c: kept["channel_versions"][c] for c in sends}},
         "versions_seen": {node: dict(seen) for node, seen in state.seen.items()},
         "channel_values": {channel: rendered(value) for channel, value in state.values.items()} | sends,
@@ -106,22 +106,11 @@ def _differences(state: State, written: list[Any], told: CheckpointTuple) -> Ite
     want = {
         **{key: kept.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},
         "parent": (told.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id"),
-        "metadata": _full(dict(told.metadata)),
+        "metadata": whole(dict(told.metadata)),
         "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
         "writes": sorted(([task, c, rendered_object(value)] for task, c, value in told.pending_writes), key=canonical),
     }
     yield from differences(got, want)
-
-
-def _full(value: Any) -> Any:
-    """Constructors with the parts that older generations leave out."""
-    if isinstance(value, list):
-        return [_full(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    whole = {key: _full(item) for key, item in value.items()}
-    made = value.get("lc") == 2 and value.get("type") == "constructor"
-    return {"method": None, "args": [], "kwargs": {}, **whole} if made else whole
 
 
 def test_the_full_set_is_as_in_sqlite(mysql: MySQLServer, tmp_path: Path) -> None:
