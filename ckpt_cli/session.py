@@ -82,7 +82,8 @@ class Session:
     def log(self) -> "OperationLog":
         """The operation log of the database; looking at it makes no file."""
         if self._log is None:
-            from ckpt_cli.operations.log import OperationLog, default_path
+            from ckpt_cli.operations.log import OperationLog
+            from ckpt_cli.operations.place import default_path
 
             self._log = OperationLog(default_path(self.reader.saver.identity))
         return self._log
@@ -176,7 +177,7 @@ class Session:
             self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
-        from ckpt_cli.operations.log import default_path
+        from ckpt_cli.operations.place import default_path
 
         if not os.path.exists(default_path(self.reader.saver.identity)):  # noqa: PTH110 - looking works without a log
             return {}

@@ -14,7 +14,6 @@ from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import KEY_ENV, Session, Will
 from ckpt_cli.startup import prepare
 from ckpt_cli.views.base import View
-from ckpt_cli.views.plan import PlanView
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -114,7 +113,9 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
     for name, (annotation, default) in _COMMON.items():
         if (reads or name not in _READING) and (name != "as_jsonl" or any(view.rows_field for view in views)):
             parameters.append(_option(name, annotation, default))
-    changing = PlanView in views and "yes" not in hints  # who asks for itself changes no database
+    changing = (
+        any(view.changes_database for view in views) and "yes" not in hints
+    )  # who asks for itself changes no database
     if changing:
         parameters += [_option(name, annotation, default) for name, (annotation, default) in _CHANGING.items()]
 

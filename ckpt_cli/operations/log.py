@@ -7,7 +7,6 @@ operation of any size is written and read back row by row.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.model import Row, RowChange
@@ -139,16 +138,6 @@ class OperationLog(LogFile):
         with self.writing() as connection:
             connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
         self.compact()
-
-
-def default_path(identity: str) -> Path:
-    """Where the log of a database is: a folder of its own under ``$XDG_STATE_HOME/ckpt``."""
-    import os
-    from hashlib import blake2b
-
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    name = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-    return Path(state) / "ckpt" / name / "log.sqlite"
 
 
 def _add(connection: "sqlite3.Connection", number: int, position: int, change: RowChange) -> int:

@@ -4,14 +4,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.output import stdout, talk
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import TAB, Line, Page
 from ckpt_cli.views.base import View
-from ckpt_cli.views.plan import PlanView
+
+if TYPE_CHECKING:
+    from ckpt_cli.views.plan import PlanView
 
 Color = Literal["auto", "always", "never"]
 
@@ -44,7 +46,7 @@ class Printer:
         """Tell the person something beside the answer."""
         talk.say(text)
 
-    def confirm(self, view: PlanView) -> bool:
+    def confirm(self, view: "PlanView") -> bool:
         """Show what is planned, and whether the person says yes.
 
         Raises:

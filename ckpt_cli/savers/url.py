@@ -16,6 +16,7 @@ from ckpt_cli.savers.contract import Saver
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _DEV = ".langgraph_api"
+_LINES = 'below [databases] it has lines like NAME = "path or URL"'
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
@@ -140,12 +141,14 @@ def _config() -> tuple[Path, dict[str, object]]:
         text = path.read_text("utf-8")
     except FileNotFoundError:
         return path, {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} can't be read: {error}", hint=_LINES) from error
     import tomllib
 
     try:
         named = tomllib.loads(text).get("databases", {})
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
+        raise UsageError(f"{path} is not valid TOML: {error}", hint=_LINES) from error
     if not isinstance(named, dict):
         raise UsageError(f'{path}: [databases] wants lines like name = "url"')
     return path, named

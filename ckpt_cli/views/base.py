@@ -10,11 +10,13 @@ class View:
         verb: names the text renderer, ``output/text/VERB.py``.
         rows_field: in a list, the field that ``--jsonl`` streams, one JSON object a line; "" where there is no list.
         query_field: what ``--query`` looks into, where that is not the whole view.
+        changes_database: whether a command that may give it changes a database, and so is told how.
     """
 
     verb: ClassVar[str]
     rows_field: ClassVar[str] = ""
     query_field: ClassVar[str] = ""
+    changes_database: ClassVar[bool] = False
 
     @property
     def exit_code(self) -> int:

@@ -49,6 +49,7 @@ class PlanView(View):
     """
 
     verb: ClassVar[str] = "plan"
+    changes_database: ClassVar[bool] = True
     asked = False
     """Whether the person has seen it already, and said yes."""
 

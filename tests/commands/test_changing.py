@@ -15,7 +15,8 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.commands import operations
-from ckpt_cli.operations.log import Heading, OperationLog, default_path
+from ckpt_cli.operations.log import Heading, OperationLog
+from ckpt_cli.operations.place import default_path
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text.plan import render
 from ckpt_cli.savers.sqlite import open_file

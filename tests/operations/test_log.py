@@ -14,7 +14,8 @@ from ckpt_cli.errors import Failed, NotFound, Refused, UsageError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
 from ckpt_cli.operations import tags, undo
 from ckpt_cli.operations.apply import apply, seen
-from ckpt_cli.operations.log import Heading, OperationLog, Phase, default_path
+from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.place import default_path
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.memory import MemorySaver
 

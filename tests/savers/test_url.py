@@ -128,6 +128,18 @@ def test_config_file_with_a_mistake(config: Callable[[str], None], text: str) ->
     assert "config.toml" in error.message
 
 
+@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b"\xff"), lambda path: (path.unlink(), path.mkdir())])
+def test_config_file_that_is_none(
+    tmp_path: Path, config: Callable[[str], None], spoil: Callable[[Path], object]
+) -> None:
+    """Bytes that are no text, or a folder of that name, are a mistake of the config file's, with a hint."""
+    config("")
+    spoil(tmp_path / "config" / "ckpt" / "config.toml")
+    error = refusal("prod")
+    assert isinstance(error, UsageError)
+    assert "config.toml can't be read" in error.message and "NAME =" in error.hint
+
+
 def test_one_bad_entry_of_the_config_file_disables_no_other(here: Path, config: Callable[[str], None]) -> None:
     """Each entry is judged when it is named."""
     made("x.sqlite")
