@@ -69,7 +69,10 @@ def run(
     """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
-    state, lineage, short = reader.state(row.ref), reader.lineage(thread, ns), reader.short(thread)
+    lineage, short = reader.lineage(thread, ns), reader.short(thread)
+    parent_id = lineage.parent(row.checkpoint_id)
+    reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
+    state = reader.state(row.ref)
     snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)
     found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}

@@ -124,7 +124,7 @@ class SqlReading(Saver):
         """The metadata column alone, many at a time."""
         for page in pages(refs, _NAMES):
             wanted = set(page)
-            for *name, metadata in self._named(self._sql.metadata, page, stream=True):
+            for *name, metadata in self._named(self._sql.metadata, page, stream=len(page) > _FEW):
                 ref = Ref(*name)
                 if ref in wanted:
                     yield ref, Payload("json", metadata.encode())
