@@ -174,6 +174,8 @@ def delete(
 
 def run(reader: Reader, chosen: Chosen) -> Plan:
     """The plan for whole threads."""
+    if chosen.named is not None and not chosen.filtered:
+        return plans.threads(reader, dict.fromkeys(chosen.named))
     return plans.threads(reader, [thread.thread_id for thread in chosen.threads(reader)])
 
 

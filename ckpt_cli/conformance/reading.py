@@ -1,9 +1,11 @@
 """What reading through `savers.contract.Saver` means, as tests."""
 
+from itertools import chain, groupby
+
 import pytest
 
 from ckpt_cli.conformance.samples import Make, Samples, everything
-from ckpt_cli.model import Payload, Ref, Thread
+from ckpt_cli.model import Payload, Plan, Ref, Thread
 from ckpt_cli.savers.about import Ability, Totals
 
 
@@ -69,6 +71,18 @@ class Reading(Samples):
             assert self.alike(found, self.checkpoint(odd, "2", ns=odd))
             assert [w.ref for w in saver.writes(odd)] == [Ref(odd, "", "1")]
             assert [ref for ref, _ in saver.metadata([Ref(odd, "", "1")])] == [Ref(odd, "", "1")]
+
+    def test_several_threads_at_once(self, make: Make) -> None:
+        """Rows and writes of several threads come thread by thread, each thread's as they do alone."""
+        saver = make([r for i in self.odd_ids for r in (self.checkpoint(i, "2"), self.checkpoint(i, "1"))])
+        saver.apply(Plan("", tuple(self.write(i, at) for at in ("1", "2") for i in self.odd_ids)))
+        some = self.odd_ids[1:]
+        rows = [list(found) for _, found in groupby(saver.rows_of(some), key=lambda row: row.thread_id)]
+        assert sorted(rows) == sorted(list(saver.rows(i)) for i in some)
+        writes = [list(found) for _, found in groupby(saver.writes_of(some), key=lambda write: write.thread_id)]
+        assert sorted(writes) == sorted(list(saver.writes(i)) for i in some)
+        assert sorted(saver.writes_on([row.ref for found in rows for row in found])) == sorted(chain(*writes))
+        assert [write.payload for write in saver.writes_of(some, values=0)] == [None] * 2 * len(some)
 
     def test_threads_are_apart(self, make: Make) -> None:
         """Equal namespaces, checkpoint and task ids of two threads stay two records everywhere."""

@@ -1,15 +1,17 @@
 """Applies a plan: checked, logged with every before-image, then written, in one transaction of the database."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import groupby
 
 from ckpt_cli.errors import CkptError, Failed, Refused
-from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Seen
+from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen, Write
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.paging import Whole, wholes
 
 ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""
@@ -61,6 +63,8 @@ def _finish(log: OperationLog, number: int) -> None:
 
 def seen(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
     """What is there now under this name, for the basis of a plan."""
+    if writes and _is_whole(ref):
+        return next(seen_wholes(saver, [ref.thread_id]))[1]
     return Seen(ref, _digest(saver, ref, writes), writes)
 
 
@@ -70,26 +74,57 @@ def verify(saver: Saver, basis: Iterable[Seen]) -> None:
     Raises:
         Refused: naming what changed.
     """
-    for was in basis:
-        if _digest(saver, was.ref, was.writes) != was.digest:
+    for was, digest in _now(saver, basis):
+        if digest != was.digest:
             what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
             raise Refused(f"{what} changed while the plan was made; nothing was written", hint="run the command again")
 
 
+def seen_wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[Whole, Seen]]:
+    """Threads with the names of all they hold, read a page of threads at a time, and what a basis needs of each."""
+    for thread in wholes(saver, thread_ids):
+        yield thread, Seen(Ref(thread.thread_id, ANY_NS, ""), _digest_of(thread.rows, thread.writes), writes=True)
+
+
+def _now(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
+    """What is there now; of whole threads a page is read at once."""
+    for is_whole, some in groupby(basis, key=lambda was: was.writes and _is_whole(was.ref)):
+        if is_whole:
+            named = list(some)
+            now = seen_wholes(saver, (was.ref.thread_id for was in named))
+            yield from ((was, found.digest) for was, (_, found) in zip(named, now, strict=True))
+        else:
+            yield from ((was, _digest(saver, was.ref, was.writes)) for was in some)
+
+
+def _is_whole(ref: Ref) -> bool:
+    return ref.ns == ANY_NS and not ref.checkpoint_id
+
+
 def _digest(saver: Saver, ref: Ref, writes: bool) -> bytes:
-    total = hashlib.blake2b(digest_size=16)
     ns = None if ref.ns == ANY_NS else ref.ns
-    ids: list[str] | None = None
-    if ref.checkpoint_id:
-        ids = [ref.checkpoint_id]
-        for checkpoint in saver.checkpoints([ref]):
-            _add_checkpoint(total, checkpoint)
-    else:
-        for row in saver.rows(ref.thread_id, ns):
-            _add(total, row.ns, row.checkpoint_id, row.parent_id or "", str(row.size))
-    for write in saver.writes(ref.thread_id, ns, ids, values=0) if writes else ():
-        _add(total, write.ns, write.checkpoint_id, write.task_id, str(write.idx), write.channel, str(write.size))
+    ids = [ref.checkpoint_id] if ref.checkpoint_id else None
+    written = saver.writes(ref.thread_id, ns, ids, values=0) if writes else ()
+    if ids is None:
+        return _digest_of(saver.rows(ref.thread_id, ns), written)
+    total = hashlib.blake2b(digest_size=16)
+    for checkpoint in saver.checkpoints([ref]):
+        _add_checkpoint(total, checkpoint)
+    _add_writes(total, written)
     return total.digest()
+
+
+def _digest_of(rows: Iterable[CheckpointRow], writes: Iterable[Write]) -> bytes:
+    total = hashlib.blake2b(digest_size=16)
+    for row in rows:
+        _add(total, row.ns, row.checkpoint_id, row.parent_id or "", str(row.size))
+    _add_writes(total, writes)
+    return total.digest()
+
+
+def _add_writes(total: "hashlib.blake2b", writes: Iterable[Write]) -> None:
+    for write in writes:
+        _add(total, write.ns, write.checkpoint_id, write.task_id, str(write.idx), write.channel, str(write.size))
 
 
 def _add_checkpoint(total: "hashlib.blake2b", checkpoint: Checkpoint) -> None:

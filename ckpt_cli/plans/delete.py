@@ -9,7 +9,7 @@ from ckpt_cli.history.delta import COUNTERS
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
-from ckpt_cli.operations.apply import ANY_NS, seen
+from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes
 from ckpt_cli.plans.offspring import origin, recorded
 from ckpt_cli.plans.saying import called, upcoming
 from ckpt_cli.plans.seeds import stored_values
@@ -46,7 +46,7 @@ class _Count:
         self.size = None if self.size is None or size is None else self.size + size
 
 
-def threads(reader: Reader, thread_ids: Sequence[str]) -> Plan:
+def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     """Whole threads: every namespace, every checkpoint, every write, also writes whose checkpoint was never stored.
 
     Raises:
@@ -54,12 +54,14 @@ def threads(reader: Reader, thread_ids: Sequence[str]) -> Plan:
     """
     total, notes = _Count(), []
     remove: list[Ref | WriteKey] = []
-    for thread_id in thread_ids:
-        reader.thread(thread_id)
-        rows, writes = reader.saver.rows(thread_id), reader.saver.writes(thread_id, values=0)
+    basis = []
+    for thread, found in seen_wholes(reader.saver, thread_ids):
+        if not thread.rows:
+            reader.thread(thread.thread_id)
         count = _Count()
-        remove += _removed(rows, writes, count)
-        notes.append(f"{thread_id}: {count}")
+        remove += _removed(thread.rows, thread.writes, count)
+        basis.append(found)
+        notes.append(f"{thread.thread_id}: {count}")
         _add(total, count)
     if not remove:
         raise NotFound("no thread fits; nothing to delete", hint="`ckpt threads` lists what there is")
@@ -67,9 +69,9 @@ def threads(reader: Reader, thread_ids: Sequence[str]) -> Plan:
     return Plan(
         reason="",
         remove=tuple(remove),
-        basis=tuple(seen(reader.saver, Ref(thread_id, ANY_NS, "")) for thread_id in thread_ids),
+        basis=tuple(basis),
         verb="delete",
-        summary=f"of {_some(len(thread_ids), 'thread')}: {total}",
+        summary=f"of {_some(len(basis), 'thread')}: {total}",
         notes=(*notes[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])),
     )
 

@@ -173,6 +173,10 @@ class Ahead(Saver):
         """See `Saver.writes_on`."""
         return self._saver.writes_on(refs, values=values)
 
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """See `Saver.writes_of`."""
+        return self._saver.writes_of(thread_ids, values=values)
+
     @property
     def identity(self) -> str:
         """See `Saver.identity`."""

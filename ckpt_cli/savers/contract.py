@@ -129,6 +129,11 @@ class Saver(ABC):
         for (thread_id, ns), some in ids.items():
             yield from self.writes(thread_id, ns, some, values=values)
 
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """The writes of several threads, each thread's together and as `writes` gives them."""
+        for thread_id in thread_ids:
+            yield from self.writes(thread_id, values=values)
+
     @property
     @abstractmethod
     def identity(self) -> str:

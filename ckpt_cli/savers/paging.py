@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from ckpt_cli.model import Checkpoint, Ref
+from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write
 from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
@@ -33,6 +33,25 @@ def weighed(
         weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
         yield from (known[ref] for ref in page if ref in known)
         size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+
+
+class Whole(NamedTuple):
+    """A thread with the names of all it holds; nothing of what is in them."""
+
+    thread_id: str
+    rows: list[CheckpointRow]
+    writes: list[Write]
+
+
+def wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[Whole]:
+    """Threads in the order given, a page of them at a time."""
+    for page in pages(thread_ids, saver.page):
+        found = {thread_id: Whole(thread_id, [], []) for thread_id in page}
+        for row in saver.rows_of(list(found)):
+            found[row.thread_id].rows.append(row)
+        for write in saver.writes_of(list(found), values=0):
+            found[write.thread_id].writes.append(write)
+        yield from (found[thread_id] for thread_id in page)
 
 
 def ahead(saver: Saver) -> Saver:

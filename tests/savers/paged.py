@@ -15,6 +15,7 @@ COMMANDS = {
     "info": ["info"],
     "grep": ["grep", "7"],
     "tree": ["tree", "tips", "--full"],
+    "delete": ["delete", "--match", "t-*", "--dry-run"],
 }
 
 

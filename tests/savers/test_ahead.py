@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands import grep, info, threads
+from ckpt_cli.commands import delete, grep, info, threads
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.history.needle import Needle
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write
+from ckpt_cli.operations.apply import verify
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Saver
@@ -30,6 +31,10 @@ class Far(MemorySaver):
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         self.asked["rows_of"] += 1
         yield from [row for thread_id in thread_ids for row in MemorySaver.rows(self, thread_id)]
+
+    def writes_of(self, thread_ids: Collection[str], **how: Any) -> Iterator[Write]:
+        self.asked["writes_of"] += 1
+        yield from [w for thread_id in thread_ids for w in MemorySaver.writes(self, thread_id, **how)]
 
     def writes_on(self, refs: Collection[Ref], **how: Any) -> Iterator[Write]:
         self.asked["writes_on"] += 1
@@ -72,11 +77,18 @@ LOOKS: dict[str, Callable[[Reader], Any]] = {
     "threads": lambda reader: threads.run(reader, threads.Wanted(limit=0)),
     "threads by size": lambda reader: threads.run(reader, threads.Wanted(limit=0, order=threads.Order.SIZE)),
     "info": info.run,
+    "delete": lambda reader: delete.run(reader, delete.Chosen(match="t*")),
+    "delete of named ones": lambda reader: delete.run(reader, delete.Chosen(tuple(_ids(reader)))),
+    "delete verified": lambda reader: verify(reader.saver, delete.run(reader, delete.Chosen(match="t*")).basis),
     "grep": lambda reader: [
         grep._searched(reader, [t.thread_id for t in page], Needle("7"), grep.Scope())
         for page in _pages(list(reader.saver.threads()))
     ],
 }
+
+
+def _ids(reader: Reader) -> list[str]:
+    return [thread.thread_id for thread in reader.saver.threads()]
 
 
 def _pages(found: list[Any]) -> list[list[Any]]:

@@ -188,7 +188,15 @@ class KeepsWhatFailed(MemorySaver):
         return work()
 
 
+class MixesThreads(MemorySaver):
+    """Writes of several threads come by checkpoint id."""
+
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        yield from sorted(super().writes_of(thread_ids, values=values), key=lambda write: write.checkpoint_id)
+
+
 CAUGHT_BY = {
+    MixesThreads: "test_several_threads_at_once",
     ReplacesWhatIsNotThere: "test_a_plan_replaces_and_removes",
     ForgetsBeforeImages: "test_rows_of_a_plan",
     KeepsWhatFailed: "test_a_transaction_is_kept_only_if_it_returns",

@@ -151,6 +151,10 @@ class DynamoSaver(Saver):
                 read = self._table.payloads(item for _, item in page)
                 yield from (items.write(ref, stored, values) for (ref, _), stored in zip(page, read, strict=True))
 
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """Those of the checkpoints that there are, as writes are found by these alone."""
+        return self.writes_on([row.ref for row in self.rows_of(thread_ids)], values=values)
+
     @property
     def identity(self) -> str:
         """The table's ARN, or its region and name."""

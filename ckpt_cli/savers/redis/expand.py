@@ -4,7 +4,7 @@ So that the official saver finds what is there: it reads writes only where the d
 sorted set names them, and what came last only by the pointer (checkpoint-redis 0.5.2, ``__init__.py: get_tuple``).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, name_of
@@ -34,11 +34,13 @@ class Expansion:
     """One plan.
 
     Args:
-        ids: gives the ids of the checkpoints of a namespace that are there now.
+        standing: gives the checkpoints of some threads that are there now.
     """
 
-    def __init__(self, plan: Plan, images: Images, keys: Keys, ids: Callable[[Space], Iterable[str]]) -> None:
-        self._plan, self._images, self._keys, self._ids = plan, images, keys, ids
+    def __init__(
+        self, plan: Plan, images: Images, keys: Keys, standing: Callable[[Collection[str]], Iterable[Ref]]
+    ) -> None:
+        self._plan, self._images, self._keys, self._standing = plan, images, keys, standing
         self._expires: dict[Ref, Any] = {}
         self._seen: set[Name] = set()
         self._written = {record.ref for record in plan.add if isinstance(record, Write)}
@@ -142,22 +144,26 @@ class Expansion:
         removed = by_space(name for name in self._plan.remove if isinstance(name, Ref))
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
         spaces = sorted(removed.keys() | new.keys())
-        now = self._images.of(self._keys.latest(*space) for space in spaces)
-        for space, (key, before) in zip(spaces, now, strict=True):
-            last = self._last(before, removed.get(space, set()), new.get(space, set()), space)
-            if last is None or before is None or before["value"] != self._keys.checkpoint(last):
-                after = last and self._pointer(last, before)
-                if after != before:
-                    yield RowChange(LATEST, {"key": key}, before, after)
+        for page in pages(spaces, _PAGE):
+            now = [*self._images.of(self._keys.latest(*space) for space in page)]
+            pointed = [self._pointed(space, row, removed) for space, (_, row) in zip(page, now, strict=True)]
+            lost = {space[0]: None for space, ref in zip(page, pointed, strict=True) if ref is None}
+            kept = by_space(self._standing(lost)) if lost else {}
+            for space, ref, (key, before) in zip(page, pointed, now, strict=True):
+                old = {ref} if ref else kept.get(space, set()) - removed.get(space, set())
+                last = max(old | new.get(space, set()), default=None)
+                if last is None or before is None or before["value"] != self._keys.checkpoint(last):
+                    after = last and self._pointer(last, before)
+                    if after != before:
+                        yield RowChange(LATEST, {"key": key}, before, after)
 
-    def _last(self, before: Row | None, removed: set[Ref], added: set[Ref], space: Space) -> Ref | None:
-        pointed = str(before["value"]) if before is not None else ""
-        if before is None or pointed in {self._keys.checkpoint(ref) for ref in removed}:
-            kept = (Ref(*space, one) for one in self._ids(space))
-            return max([*(ref for ref in kept if ref not in removed), *added], default=None)
+    def _pointed(self, space: Space, row: Row | None, removed: Mapping[Space, set[Ref]]) -> Ref | None:
+        """The checkpoint that a pointer names; None where there is no pointer or that checkpoint goes."""
+        if row is None:
+            return None
         start = self._keys.checkpoint(Ref(*space, "x"))[:-1]
-        standing = Ref(*space, pointed.removeprefix(start))
-        return max([standing, *added])
+        ref = Ref(*space, str(row["value"]).removeprefix(start))
+        return None if ref in removed.get(space, ()) else ref
 
     def _pointer(self, last: Ref, before: Row | None) -> Row:
         expires = self._expires.get(last, before["expires"] if before is not None else None)

@@ -154,6 +154,11 @@ class RedisSaver(KeySaver):
         of_these = (one for one in found if records.write(one, None, 0).ref in wanted)
         yield from sorted(self._documents.writes(of_these, values), key=_canonical)
 
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """Those of several threads at once."""
+        found = self._finder(thread_ids).writes(thread_ids, None) if thread_ids else ()
+        yield from sorted(self._documents.writes(found, values), key=_canonical)
+
     def must_be_writable(self, *, trying: bool) -> None:
         """Look at the generation, then ask the server."""
         if Ability.WRITE not in self.abilities:
@@ -164,7 +169,7 @@ class RedisSaver(KeySaver):
         """A document a record, and the keys that lead to them."""
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
-        return Expansion(plan, self._images, self._keys, self._ids).rows()
+        return Expansion(plan, self._images, self._keys, self._standing).rows()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Documents are records; pointers and sorted sets are none."""
@@ -180,8 +185,8 @@ class RedisSaver(KeySaver):
         scanned = self._scan.checkpoints(odd) if odd else []
         return scanned + (self._finder(rest).checkpoints(rest) if rest else [])
 
-    def _ids(self, space: tuple[str, str]) -> list[str]:
-        return [row.checkpoint_id for row in self.rows(*space)]
+    def _standing(self, thread_ids: Collection[str]) -> list[Ref]:
+        return [found.ref for found in self._found(thread_ids)]
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """Of the root graph what the pointer says, else the highest id; of the highest namespace without a root."""

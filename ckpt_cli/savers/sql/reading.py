@@ -174,6 +174,14 @@ class SqlReading(Saver):
             statement = self._sql_writes.named + condition + self._sql_writes.end
             yield from (_write(*row) for row in self._engine.query(statement, words, stream=len(page) > _FEW))
 
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """Those of many threads by one statement."""
+        for page in pages(thread_ids, _NAMES):
+            condition, more = self._engine.among(WRITES, ("thread_id",), [(thread_id,) for thread_id in page])
+            words = [_EVERYTHING if values is None else values, *more]
+            statement = self._sql_writes.named + condition + self._sql_writes.end_of
+            yield from (_write(*row) for row in self._engine.query(statement, words, stream=True))
+
     def _writes(
         self, thread_id: str, only: str, words: Sequence[Scalar | list[Scalar]], *, stream: bool
     ) -> Iterator[Write]:

@@ -93,6 +93,7 @@ class OfWrites:
         self.some = f"SELECT {columns} FROM {engine.table(WRITES)} WHERE {engine.same(WRITES, 'thread_id')}"
         self.in_ns = f" AND {engine.same(WRITES, 'checkpoint_ns')}"
         self.end = f" ORDER BY {', '.join(order)}, idx"
+        self.end_of = f" ORDER BY {', '.join([engine.ordered(shown('thread_id')), *order])}, idx"
         self.total = f"SELECT count(*) FROM {engine.table(WRITES)}"
 
 

@@ -146,6 +146,10 @@ class ValkeySaver(KeySaver):
         """Those of several checkpoints at once."""
         return self._sorted(sorted(set(refs)), values)
 
+    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
+        """Those of the checkpoints that the threads' lists name."""
+        return self._sorted(refs_of(self._keys.spaces(thread_ids)) if thread_ids else (), values)
+
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A key a checkpoint, one for the writes of each, and one a namespace."""
         return Expansion(plan, self._images).rows()
