@@ -48,18 +48,24 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     """The row changes that take an operation back.
 
     Raises:
-        Refused: a row is not as the operation left it, or something was added since to what would go.
+        Refused: a row is not as the operation left it, something was added since to what would go, or an answer that
+            would go was used.
     """
     gone: set[Ref | WriteKey] = set()
+    answered: set[Ref] = set()
     left = log.changes(operation.number, backwards=True)
     while page := list(islice(left, saver.page)):
         rows = saver.currents([(change.relation, change.key) for change in page])
         for change, now in zip(page, rows, strict=True):
+            name = saver.record_of(change.relation, change.key)
             if digest(now) != digest(change.after):
-                raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
+                raise _changed_since(log, operation, name)
+            if operation.verb == "resume" and isinstance(name, WriteKey):
+                answered.add(name.ref)
             gone.update(saver.added(change))
             yield change.inverse
     _must_bear_nothing(saver, log, gone, operation)
+    _must_wait_still(saver, log, answered, operation)
 
 
 def _must_stand(log: OperationLog, operation: Operation) -> None:
@@ -96,14 +102,43 @@ def _must_bear_nothing(saver: Saver, log: OperationLog, gone: set[Ref | WriteKey
             w.checkpoint_id for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in gone
         ]
         if continued:
-            what = f"operation {operation.number} can't be taken back: thread {thread_id!r} went on from what it added"
             by = _standing_on(saver, log, operation, thread_id, set(continued))
             hint = "delete what came after first" if by is None else f"`ckpt undo {by}` first"
-            raise Refused(f"{what} ({continued[0]}); nothing was written", hint=hint)
+            raise _went_on(operation, thread_id, continued[0], hint)
 
 
-def _standing_on(saver: Saver, log: OperationLog, operation: Operation, thread_id: str, ids: set[str]) -> int | None:
-    """The newest operation that still stands and wrote one of these checkpoints, or a write on one."""
+def _must_wait_still(saver: Saver, log: OperationLog, answered: set[Ref], operation: Operation) -> None:
+    """What has a child has taken its answer: without it the history would tell of a question that nobody answered."""
+    for ref in sorted(answered):
+        for place in _enclosing(saver, ref):
+            later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
+            ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
+            if ids:
+                by = _standing_on(saver, log, operation, ref.thread_id, ids, made=True)
+                hint = f"`ckpt rollback {ref.thread_id} REV`, or `fork`, goes back to before the answer"
+                hint = hint if by is None else f"`ckpt undo {by}` first"
+                raise _went_on(operation, ref.thread_id, min(ids), hint)
+
+
+def _enclosing(saver: Saver, ref: Ref) -> Iterator[Ref]:
+    """A checkpoint, and those of the graphs around it that were their heads when it was written, the root's last."""
+    yield ref
+    names = ref.ns.split("|") if ref.ns else []
+    for ns in ("|".join(names[:depth]) for depth in range(len(names) - 1, -1, -1)):
+        earlier = (row.checkpoint_id for row in saver.rows(ref.thread_id, ns))
+        if head := max((one for one in earlier if one < ref.checkpoint_id), default=None):
+            yield Ref(ref.thread_id, ns, head)
+
+
+def _went_on(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
+    what = f"operation {operation.number} can't be taken back: thread {thread_id!r} went on from what it added"
+    return Refused(f"{what} ({to}); nothing was written", hint=hint)
+
+
+def _standing_on(
+    saver: Saver, log: OperationLog, operation: Operation, thread_id: str, ids: set[str], *, made: bool = False
+) -> int | None:
+    """The newest operation that still stands and wrote one of these checkpoints, or a write on one unless `made`."""
     for later in log.operations():
         if later.number <= operation.number:
             return None
@@ -112,6 +147,8 @@ def _standing_on(saver: Saver, log: OperationLog, operation: Operation, thread_i
         for change in log.changes(later.number):
             name = saver.record_of(change.relation, change.key)
             ref = name.ref if isinstance(name, WriteKey) else name
+            if made and isinstance(name, WriteKey):
+                continue
             if ref is not None and ref.thread_id == thread_id and ref.checkpoint_id in ids:
                 return later.number
     return None

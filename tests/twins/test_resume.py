@@ -262,6 +262,29 @@ def test_undo_takes_the_answer_back(case: str, tmp_path: Path, capsys: pytest.Ca
     assert listed(path, capsys) == questions
 
 
+@pytest.mark.parametrize("case", ["single", "two levels down", "memory"])
+def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the graph went on with it, undo refuses, writes nothing, and says how to be asked again."""
+    build, [answers] = CASES[case]
+    path = tmp_path / "ckpt.sqlite"
+    with opened(path, build) as graph:
+        graph.invoke({"log": []}, on(THREAD))
+        asked = graph.get_state(on(THREAD)).config["configurable"]["checkpoint_id"]
+        questions = waiting(graph).keys()
+    config = resumed(path, *words(path, build, answers), capsys=capsys)
+    with opened(path, build) as graph:
+        graph.invoke(None, config)
+    before = images(path)
+    assert run(["undo", "-d", str(path), "--yes"]) == 7
+    assert "went on from what it added" in (told := capsys.readouterr().err)
+    assert f"`ckpt rollback {THREAD} REV`, or `fork`," in told
+    assert images(path) == before
+    assert run(["rollback", THREAD, asked, "-d", str(path), "--yes"]) == 0
+    with opened(path, build) as graph:
+        graph.invoke(None, on(THREAD))
+        assert (waiting(graph).keys() == questions) is (case != "memory")  # which remembers the answer
+
+
 def test_an_earlier_answer_is_not_taken_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What ``Command(resume=…)`` left behind answers no later question of the node."""
     path = tmp_path / "ckpt.sqlite"
