@@ -100,12 +100,30 @@ def answered(found: Asked, asked_id: str) -> bool:
     """
     if found.given is None or found.given.row.payload is None:
         return False
-    row = found.write.row
     if not any(one.id for one in interrupts(found.write.value)):
         return False
-    own = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
-    counted = (interrupt_id(f"{own}|{count}") for count in range(1, len(found.answers)))
+    counted = (_own_id(found, count) for count in range(1, len(found.answers)))
     return is_untaken(found.given.row.payload) or asked_id in counted
+
+
+def taken(found: Asked, asked_id: str, called: bool) -> bool:
+    """Whether a task that has failed did so with the answer to this question, rather than before it was asked.
+
+    A question that comes after all answers is a later one, which the library tells since 1.2.20; where it doesn't, an
+    error beside an answer came after it. One that a subgraph asked which bears it no more was answered there: `called`
+    is whether the task has called any.
+    """
+    if found.given is None:
+        return called and asked_id != _own_id(found, 0)
+    payload = found.given.row.payload
+    return payload is not None and not is_untaken(payload) and asked_id != _own_id(found, len(found.answers))
+
+
+def _own_id(found: Asked, count: int) -> str:
+    """The id of the question that its task asks after so many answers."""
+    row = found.write.row
+    own = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
+    return interrupt_id(f"{own}|{count}" if count else own)
 
 
 def untaken(payload: Payload) -> Payload:

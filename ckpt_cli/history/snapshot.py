@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.answers import Below, answered, asked
+from ckpt_cli.history.answers import Below, answered, asked, taken
 from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
 from ckpt_cli.history.due import History, Wiring, due, settled, start_settled
 from ckpt_cli.history.naming import Names
@@ -30,7 +30,7 @@ class Status(StrEnum):
     WAITING = "waiting"
     """For the answer to an interrupt."""
     FAILED = "failed"
-    """With an error, to be run again."""
+    """With an error, to be run again; with the answers that it has taken, if it asked before."""
     ANSWERED = "answered"
     """Its questions have answers that it hasn't taken yet: it goes on with them when the thread is resumed."""
     DUE = "due"
@@ -157,10 +157,15 @@ def snapshot(
 def _weighed(
     task: Task, writes: Sequence[TaskWrite], namespaces: Callable[[], Iterable[str]], below: Below | None
 ) -> Task:
-    """A task whose questions are all answered waits no more."""
+    """A task whose questions are all answered waits no more; one that failed with its answers has failed."""
     ids = {i.id for i in task.interrupts if i.id} if task.status is Status.WAITING else set()
-    found = {i: asked(writes, i, namespaces, below) for i in sorted(ids)}
-    told = {i: one.answers[-1:] for i, one in found.items() if one is not None and answered(one, i)}
+    if not ids:
+        return task
+    found = {i: one for i in sorted(ids) if (one := asked(writes, i, namespaces, below)) is not None}
+    called = any(ns.rpartition("|")[2].partition(":")[2] == task.id for ns in namespaces()) if below else False
+    if task.error is not None and all(i in found and taken(found[i], i, called) for i in ids):
+        return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in found.items()})
+    told = {i: one.answers[-1:] for i, one in found.items() if answered(one, i)}
     status = Status.ANSWERED if told and told.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=told) if told else task
 

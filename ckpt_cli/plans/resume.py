@@ -95,6 +95,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     """
     head = reader.head(thread_id).ref
     waiting = questions(reader, thread_id, ns)
+    if not waiting:
+        raise NotFound("nothing waits for an answer there", hint=_why_not(reader, head))
     chosen = [(_chosen(waiting, answer.to), answer.value) for answer in answers]
     _must_differ(chosen)
     change = _Change()
@@ -118,6 +120,16 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     )
 
 
+def _why_not(reader: Reader, head: Ref) -> str:
+    failed = next(
+        (task for task in reader.snapshot(head).tasks if task.status is Status.FAILED and task.answered), None
+    )
+    if failed is None:
+        return "`ckpt show` tells what runs next"
+    fork = f"`ckpt fork {head.thread_id} @`"
+    return f"{failed.node or 'a task'} failed with its answer, and keeps it: after {fork} it asks anew"
+
+
 def said(question: Question) -> str:
     """``child › review (793baa26…)``: who asks, below the nodes that called its graph."""
     callers = graph_of(question.ns).split("|") if question.ns else []
@@ -133,8 +145,6 @@ def _basis(head: Ref, chosen: Iterable[tuple[Question, Any]]) -> list[Ref]:
 
 def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
     shown = [said(question) for question in waiting]
-    if not waiting:
-        raise NotFound("nothing waits for an answer there", hint="`ckpt show` tells what runs next")
     if name is None:
         fitting = list(waiting)
     else:

@@ -26,6 +26,8 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  "), STATUS[task.status]]
     if task.answers and task.status == "answered":
         line += answers(task.answers, page)
+    if task.answers and task.status == "failed":
+        line += [("muted", " with the answer "), ("value", _brief(task.answers, page))]
     if task.error is None and task.id is not None:
         line += [("muted", f"  {task.id}")]
     yield from problem(task.error, line, page) if task.error is not None else [line]
@@ -36,10 +38,11 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
 
 def answers(given: Sequence[Any], page: Page) -> Line:
     """What a task has been answered, and when it takes it."""
-    return [
-        ("value", f": {', '.join(brief(one, _ANSWER, reveal=page.reveal) for one in given)}"),
-        ("muted", ", goes on when resumed"),
-    ]
+    return [("value", f": {_brief(given, page)}"), ("muted", ", goes on when resumed")]
+
+
+def _brief(given: Sequence[Any], page: Page) -> str:
+    return ", ".join(brief(one, _ANSWER, reveal=page.reveal) for one in given)
 
 
 def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:

@@ -1,0 +1,149 @@
+"""A task that took its answer and failed has failed; one that failed and then asked waits."""
+
+import operator
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from ckpt_cli.app import run
+from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.sqlite import open_file
+from ckpt_cli.serde.codec import Codec
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+class Log(TypedDict, total=False):
+    """What the nodes leave."""
+
+    log: Annotated[list[str], operator.add]
+    word: str
+
+
+def asks(_: Log) -> Log:
+    """Two questions; "bad" is an answer that it fails with."""
+    answers = []
+    for question in ("first?", "second?"):
+        answers.append(interrupt(question))
+        if answers[-1] == "bad":
+            raise RuntimeError("bad answer")
+    return {"log": answers}
+
+
+def asks_once(_: Log) -> Log:
+    """One question, whose answer is looked at by `check`."""
+    return {"word": interrupt("first?")}
+
+
+def check(state: Log) -> Log:
+    """Fails with "bad"."""
+    if state["word"] == "bad":
+        raise RuntimeError("bad answer")
+    return {"log": [state["word"]]}
+
+
+class Late:
+    """Fails at first, then asks."""
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def __call__(self, _: Log) -> Log:
+        if not self.failed:
+            self.failed = True
+            raise RuntimeError("not yet")
+        return {"log": [interrupt("first?")]}
+
+
+def graph(*nodes: Any, saver: Any = None) -> Any:
+    """Nodes in a row."""
+    built = StateGraph(Log)
+    names = [f"node{number}" for number in range(len(nodes))]
+    for name, before, node in zip(names, [START, *names], nodes, strict=False):
+        built.add_node(name, node)
+        built.add_edge(before, name)
+    return built.compile(checkpointer=saver)
+
+
+KINDS: dict[str, Any] = {
+    "node": lambda: asks,
+    "subgraph": lambda: graph(asks),
+    "next node of a subgraph": lambda: graph(asks_once, check),
+    "late": Late,
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database to be."""
+    return tmp_path / "x.sqlite"
+
+
+@pytest.fixture
+def saver(path: Path) -> Iterator[SqliteSaver]:
+    """LangGraph's own."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        yield saver
+
+
+def ran(kind: str, saver: SqliteSaver, *answers: Any) -> Any:
+    """A graph that was started and answered, whether it failed with that or not; None goes on without an answer."""
+    app = graph(lambda _: {"log": ["before"]}, KINDS[kind](), saver=saver)
+    for given in ({"word": ""}, *(answer and Command(resume=answer) for answer in answers)):
+        with suppress(RuntimeError):
+            app.invoke(given, CONFIG)
+    return app
+
+
+def head(path: Path) -> Snapshot:
+    """Where the thread stands."""
+    reader = Reader(open_file(path), Codec())
+    try:
+        return reader.snapshot(reader.head("t").ref)
+    finally:
+        reader.saver.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "status", "questions"),
+    [
+        ("node", ["bad"], Status.FAILED, []),
+        ("node", ["ok", "bad"], Status.FAILED, []),
+        ("node", ["ok"], Status.WAITING, ["second?"]),
+        ("subgraph", ["bad"], Status.FAILED, []),
+        ("subgraph", ["ok", "bad"], Status.FAILED, []),
+        ("subgraph", ["ok"], Status.WAITING, ["second?"]),
+        ("next node of a subgraph", ["bad"], Status.FAILED, []),
+        ("late", [None], Status.WAITING, ["first?"]),
+    ],
+)
+def test_what_failed_is_told_from_what_waits(
+    kind: str, answers: list[Any], status: Status, questions: list[str], saver: SqliteSaver, path: Path
+) -> None:
+    """A question waits until its answer was taken, also where its task had failed before."""
+    app = ran(kind, saver, *answers)
+    found = head(path)
+    assert (found.status, [one.value for one in found.interrupts]) == (status, questions)
+    (task,) = app.get_state(CONFIG).tasks
+    assert (task.error is not None) is (status is Status.FAILED or kind == "late")
+
+
+@pytest.mark.parametrize("kind", ["node", "subgraph", "next node of a subgraph"])
+def test_a_fork_has_it_ask_anew(kind: str, saver: SqliteSaver, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No answer is taken for what failed with one; the fork that the hint names asks again, and goes on to the end."""
+    app = ran(kind, saver, "bad")
+    assert run(["resume", "t", "--value", '"good"', "--yes", "-d", str(path)]) == 4
+    assert "`ckpt fork t @`" in capsys.readouterr().err
+    assert run(["fork", "t", "@", "--yes", "-d", str(path)]) == 0
+    app.invoke(None, CONFIG)
+    assert [one.value for one in head(path).interrupts] == ["first?"]
+    while app.get_state(CONFIG).next:
+        last = app.invoke(Command(resume="good"), CONFIG)
+    assert last["log"][-1] == "good"
