@@ -30,6 +30,7 @@ _CHUNK = 8  # checkpoints of a line that are read at first in search of what was
 _SENDS = 200  # steps that Sends made, of which values are read at once for the names of their nodes
 _LONG_SENDS = 8  # of those whose Sends are long
 _EDITS = 12  # updates that are compared with their parents
+_LEARNED = 3  # states on a tip's line of which habits are learned: its own, and what the newest edits were made on
 _EDIT_BYTES = 2_000_000
 _TIP_BYTES = 16_000_000  # a larger one is only read if it is the head
 
@@ -73,17 +74,28 @@ class Describer:
     def read_around(self, checkpoint_ids: Sequence[str]) -> None:
         """Read what it takes to tell of these what they would be told of whatever else is told of.
 
-        That is what the head and their own tips prove of how channels treat writes, and as much of the lines above
-        them as tells what they replaced.
+        That is what the head and their own tips prove of how channels treat writes, and what edits of those were made
+        on, and as much of the lines above them as tells what they replaced.
         """
         telling = {self.lineage.carrier(i) for i in checkpoint_ids} & self._worth_reading | {self.lineage.head or ""}
         tips = [i for i in telling if i in self.lineage and not self.steps.has_learned(i)]
         self._read_making({i for tip in tips for i in islice(self.lineage.line(tip), PROVEN)})
         self.reader.saver.expect([self.ref(tip) for tip in tips])
         for tip in tips:
-            with suppress(PayloadCorrupt):
-                self.steps.learn(self._state(tip))
+            self._learn(tip)
         self._read_above(checkpoint_ids)
+
+    def _learn(self, tip: str) -> None:
+        """Learn of a tip, and of what was edited on its line: an edit that no writes explain hides what was above."""
+        at: str | None = tip
+        for _ in range(_LEARNED):
+            if at is None or (at != tip and (self.lineage.rows[at].size or 0) > _EDIT_BYTES):
+                return
+            with suppress(PayloadCorrupt):
+                self.steps.learn(self._state(at), tip)
+            at = self.steps.below_edits(at)
+            if at is not None:
+                self._read_making(islice(self.lineage.line(at), PROVEN))
 
     def _read_above(self, checkpoint_ids: Sequence[str]) -> None:
         """Read up their lines what their values replaced; an update on the way that no writes explain is compared."""

@@ -213,6 +213,19 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
     return Habit.REPLACES if len(last) == 1 and same(value, last[0]) else Habit.REDUCES
 
 
+def agreed(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
+    """What two states of one graph prove together: the nearer one counts.
+
+    Yet one write that is the value may be so by chance, and one that isn't disproves that the last is kept.
+    """
+    found = {**far, **near}
+    for channel, habit in far.items():
+        disproved = found[channel] is Habit.REPLACES and habit is Habit.REDUCES
+        if disproved or (found[channel] is Habit.REDUCES and habit is not Habit.REPLACES):
+            found[channel] = habit
+    return found
+
+
 def between(channel: str, before: Any, after: Any) -> Change:
     """What became of a channel whose values before and after a step are known."""
     if isinstance(before, list) and isinstance(after, list) and (found := _edited(channel, before, after)):

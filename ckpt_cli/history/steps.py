@@ -14,6 +14,7 @@ from ckpt_cli.history.changes import (
     Change,
     Habit,
     Kind,
+    agreed,
     between,
     changed,
     changes,
@@ -66,7 +67,7 @@ class Steps(Makers):
         """What its branch's tip proved of how channels treat writes, and else the head."""
         tip, head = self.lineage.carrier(checkpoint_id), self.lineage.head
         found = self._habits.get(head or "", _NO_HABITS)
-        return found if tip == head else {**found, **self._habits.get(tip, _NO_HABITS)}
+        return found if tip == head else agreed(self._habits.get(tip, _NO_HABITS), found)
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
         """What a step changed; None where nothing that was read tells, and for a fork, which is a copy."""
@@ -118,8 +119,20 @@ class Steps(Makers):
         """Whether the state of this checkpoint was taken in."""
         return checkpoint_id in self._habits
 
-    def learn(self, state: State) -> None:
-        """Take in what a decoded tip proves of how its channels treat writes.
+    def below_edits(self, checkpoint_id: str) -> str | None:
+        """The checkpoint that the nearest updates were made on that no writes explain: its own line proves more."""
+        edited = False
+        for at in islice(self.lineage.line(checkpoint_id), PROVEN):
+            explained = self._written(at) is not None
+            if explained and edited:
+                return at
+            if not explained and self.note(at).source != "update":
+                return None
+            edited = edited or not explained
+        return None
+
+    def learn(self, state: State, tip: str) -> None:
+        """Take in what a decoded checkpoint on a tip's line proves of how channels treat writes, the tip itself first.
 
         A delta channel holds nothing that could prove it, and gathers what is written (langgraph 1.2).
         """
@@ -132,7 +145,8 @@ class Steps(Makers):
                 if values is None or len(written.get(channel, ())) == _PROOF:
                     closed.add(channel)
         gathering = dict.fromkeys(deltas(state), Habit.APPENDS)
-        self._habits[state.ref.checkpoint_id] = {**gathering, **habits(state.values, written)}
+        found = {**gathering, **habits(state.values, written)}
+        self._habits[tip] = agreed(self._habits.get(tip, _NO_HABITS), found)
 
     def stop_above(self, checkpoint_id: str) -> str | None:
         """The nearest ancestor of which isn't known how it was made, to tell what this step's values replaced."""

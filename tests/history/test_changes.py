@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.commands.describing import change_view
-from ckpt_cli.history.changes import NOTHING, UNKNOWN, Change, Habit, Kind, between, changes, habits
+from ckpt_cli.history.changes import NOTHING, UNKNOWN, Change, Habit, Kind, agreed, between, changes, habits
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.values.node import Form, Node, Opened, broken
 from ckpt_cli.values.state import TaskWrite
@@ -165,3 +165,16 @@ def test_a_conversation_is_told_by_its_state() -> None:
     told = [said("human", "hello"), said("ai", "hi")]
     assert habits({"talk": told}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.TALKS}
     assert habits({"talk": told}, {"talk": [[told], [told[:1]]]}) == {"talk": Habit.REPLACES}
+
+
+def test_what_two_states_prove_together_holds_for_both() -> None:
+    """The nearer one counts, unless its write was the value by chance, or it knows no more than that it isn't."""
+    near = {"sum": Habit.REPLACES, "log": Habit.REDUCES, "max": Habit.REDUCES, "plan": Habit.REPLACES}
+    far = {"sum": Habit.REDUCES, "log": Habit.APPENDS, "max": Habit.REPLACES, "plan": Habit.APPENDS, "n": Habit.TALKS}
+    assert agreed(near, far) == {
+        "sum": Habit.REDUCES,
+        "log": Habit.APPENDS,
+        "max": Habit.REDUCES,
+        "plan": Habit.REPLACES,
+        "n": Habit.TALKS,
+    }

@@ -1,0 +1,84 @@
+"""What ``ckpt log`` and ``ckpt tree`` tell of channels that make something of their own of what is written to them."""
+
+import operator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.log import log
+from ckpt_cli.commands.tree import tree
+from ckpt_cli.views.steps import StepView
+from tests.commands.asking import look
+
+
+def best(old: int, new: int) -> int:
+    """The larger one."""
+    return max(old, new)
+
+
+def loud(old: str, new: str) -> str:
+    """All that was said, in capitals."""
+    return f"{old}|{new.upper()}"
+
+
+class Counted(TypedDict, total=False):
+    """Channels with reducers, and one that keeps the last value."""
+
+    cost: Annotated[int, operator.add]
+    best: Annotated[int, best]
+    notes: Annotated[list[str], operator.add]
+    trace: Annotated[str, loud]
+    n: int
+
+
+def work(state: Counted) -> Counted:
+    """One round."""
+    return {"cost": 5, "best": 3, "n": state["n"] + 1, "notes": ["x"], "trace": "approve" if state["n"] % 2 else "done"}
+
+
+def counted(path: Path, **given: Any) -> None:
+    """Rounds until n is 5, on the thread ``count``."""
+    graph = StateGraph(Counted)
+    graph.add_node("work", work)
+    graph.add_edge(START, "work")
+    graph.add_conditional_edges("work", lambda state: END if state["n"] >= 5 else "work", ["work", END])
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        graph.compile(checkpointer=saver).invoke(given, {"configurable": {"thread_id": "count"}})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database with four rounds."""
+    counted(tmp_path / "count.sqlite", best=9, n=1, trace="plan")
+    return tmp_path / "count.sqlite"
+
+
+def texts(steps: list[StepView]) -> dict[str, list[str]]:
+    """What is told of each step."""
+    return {step.checkpoint_id: [change.text for change in step.changes or ()] for step in steps}
+
+
+def listed(path: Path) -> dict[str, list[str]]:
+    """What a log tells, and that a tree tells the same."""
+    told = texts(look(path, lambda session: log(session, "count"))[0].steps)
+    drawn = look(path, lambda session: tree(session, "count", full=True))[0]
+    assert texts([row.step for row in drawn.rows]) == told
+    return told
+
+
+@pytest.mark.parametrize("edits", [["n=9"], ["cost=0", "n=1"], ["notes=[]", "best=1", 'trace="gone"']])
+@pytest.mark.parametrize("on", [False, True])
+def test_an_edit_leaves_what_is_told_of_the_steps_before_it(edits: list[str], on: bool, path: Path) -> None:
+    """What their writes did is still told, whatever was edited since, and where the thread went on from there."""
+    before = listed(path)
+    for edit in edits:
+        assert run(["edit", "count", "--set", edit, "-d", str(path), "--yes"]) == 0
+    if on:
+        counted(path, n=4)
+    after = listed(path)
+    assert len(after) == len(before) + len(edits) + (3 if on else 0)
+    assert {i: after[i] for i in before} == before
