@@ -178,7 +178,7 @@ def log(
     """List the checkpoints of a thread, newest first: which node made each, what it changed.
 
     It follows the head's own line of ancestors; --all takes in the other branches. "as before": written again, and the
-    same; "maybe as before": what stood there was not read.
+    same; "maybe as before": what stood there was not read; "wrote": a reducer, or what may be one, was given that.
 
     Examples:
       ckpt log support-42

@@ -2,11 +2,12 @@
 
 A write says what a task gave to a channel, not what the channel made of it: whether a list was appended or replaced is
 for the channel's reducer, which is not recorded. `Habit` holds what one decoded state proved of it; where nothing is
-proved, what was written is told and no more.
+proved, that it was written is told and no more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from math import isclose
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ Before = Callable[[str], Any]
 """What stood in a channel before a step."""
 
 _REMOVE_ALL = "__remove_all__"
+_PROOF = 3  # steps that wrote to a channel, of which it is proved what it does with lists
+_SEVERAL = 2
 _NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
@@ -37,7 +40,11 @@ class Kind(StrEnum):
     EDITED = "edited"
     """`Change.edited` items of a list became others in their places; items may have gone in and out, too."""
     SET = "set"
-    """A value was written; what stood there before isn't known."""
+    """A value was written and stands there; what did before isn't known."""
+    WROTE = "wrote"
+    """A value was given to a reducer, or to what may be one: what the channel made of it isn't known."""
+    SUMMED = "summed"
+    """A number was added to what stood there."""
     SAME = "same"
     """A value was written that stood there already."""
     CHANGED = "changed"
@@ -58,7 +65,8 @@ class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
-        after: what was written; for ADDED the new items, for EDITED those and the edited, for SEVERAL each task's.
+        after: what was written; for SUMMED the sum of that, for ADDED the new items, for EDITED those and the edited,
+            for SEVERAL each task's.
         before: what it replaced, for CHANGED.
         to: node to number of Sends, for SENT.
         size: bytes written.
@@ -81,6 +89,9 @@ class Habit(StrEnum):
     """What a channel does with what is written to it, as far as a decoded state proved."""
 
     APPENDS = "appends"
+    FIRST = "first"
+    """It holds the one list that was written: it may append or keep the last."""
+    SUMS = "sums"
     REPLACES = "replaces"
     REDUCES = "reduces"
     TALKS = "talks"
@@ -135,23 +146,26 @@ def changed(
     if habit is not Habit.REPLACES and (spoken := _messages(values, habit)) is not None:
         return _spoken(channel, spoken, size)
     lists = [value for value in values if isinstance(value, list)]
-    if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit is None)):
+    if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit in (None, Habit.FIRST))):
         items = [item for value in lists for item in value]
         return [Change(channel, Kind.ADDED, items, added=len(items), size=size)] if items else []
+    if habit is Habit.SUMS and numeric(values):
+        return [Change(channel, Kind.SUMMED, sum(values), size=size)]
     if len(values) > 1:
         return [Change(channel, Kind.SEVERAL, values, added=len(values), size=size)]
-    old = before(channel) if comparable(values[0], habit) else NOTHING
+    if not lasting(habit):
+        return [Change(channel, Kind.SET if habit is Habit.FIRST else Kind.WROTE, values[0], size=size)]
+    old = before(channel)
     if old is NOTHING or old is UNKNOWN:
         return [Change(channel, Kind.SET, values[0], size=size, unsure=old is UNKNOWN)]
     if not same(old, values[0]):
         return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
-    again = habit is Habit.REPLACES
-    return [Change(channel, Kind.SAME if again else Kind.SET, values[0], size=size, unsure=not again)]
+    return [Change(channel, Kind.SAME, values[0], size=size)]
 
 
-def comparable(value: Any, habit: Habit | None) -> bool:
-    """Whether what was written to a channel last is what stood there: a reducer makes something else of it."""
-    return habit is Habit.REPLACES or (habit is None and not isinstance(value, list))
+def lasting(habit: Habit | None) -> bool:
+    """Whether what was written to a channel last is what stands there: a reducer makes something else of it."""
+    return habit is Habit.REPLACES
 
 
 def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
@@ -188,16 +202,39 @@ def is_broken(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
 
 
-def habits(values: Mapping[str, Any], written: Mapping[str, list[list[Any]]]) -> dict[str, Habit]:
-    """What channels do with writes, proved by a state and what each step on its line wrote, newest first."""
-    found = {channel: _habit(values[channel], some) for channel, some in written.items() if some and channel in values}
+def numeric(values: Iterable[Any]) -> bool:
+    """Whether all are numbers: true and false are none here."""
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def habits(
+    values: Mapping[str, Any], written: Mapping[str, list[list[Any]]], whole: Collection[str] = ()
+) -> dict[str, Habit]:
+    """What channels do with writes, proved by a state and what each step on its line wrote, newest first.
+
+    Of those that are `whole`, it is all that was ever written.
+    """
+    known = [channel for channel, some in written.items() if some and channel in values]
+    found = {channel: _habit(values[channel], written[channel], channel in whole) for channel in known}
     return {channel: habit for channel, habit in found.items() if habit is not None}
 
 
-def _habit(value: Any, written: list[list[Any]]) -> Habit | None:
+def _habit(value: Any, written: list[list[Any]], whole: bool) -> Habit | None:
     value = unwrapped(value)
     proved = _proved(value, written)
-    return Habit.TALKS if proved is not Habit.REPLACES and messages(value) is not None else proved
+    if proved is not Habit.REPLACES and messages(value) is not None:
+        return Habit.TALKS
+    if not whole or not _summed(value, written):
+        return proved
+    return None if proved is Habit.REPLACES else Habit.SUMS
+
+
+def _summed(value: Any, written: list[list[Any]]) -> bool:
+    """Whether a number is the sum of several: of one alone, any reducer may have left it."""
+    some = [part for step in reversed(written) for part in step]
+    if not numeric([value, *some]) or sum(1 for part in some if part) < _SEVERAL:
+        return False
+    return isclose(value, sum(some), rel_tol=1e-9) if isinstance(value, float) else bool(value == sum(some))
 
 
 def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
@@ -207,8 +244,8 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
     if isinstance(value, list) and all(isinstance(part, list) for part in last):
         items = [item for part in last for item in part]
         if same(value, items):
-            before = any(part not in ([], None) for step in written[1:] for part in step)
-            return Habit.REPLACES if before and len(last) == 1 else None
+            before = any(part not in ([], None) for step in written[1:_PROOF] for part in step)
+            return (Habit.REPLACES if before else Habit.FIRST) if len(last) == 1 else None
         return Habit.APPENDS if not items or same(value[-len(items) :], items) else Habit.REDUCES
     return Habit.REPLACES if len(last) == 1 and same(value, last[0]) else Habit.REDUCES
 
@@ -220,8 +257,10 @@ def agreed(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Hab
     """
     found = {**far, **near}
     for channel, habit in far.items():
-        disproved = found[channel] is Habit.REPLACES and habit is Habit.REDUCES
-        if disproved or (found[channel] is Habit.REDUCES and habit is not Habit.REPLACES):
+        known = found[channel]
+        disproved = known is Habit.REPLACES and habit in (Habit.REDUCES, Habit.SUMS)
+        more = known is Habit.REDUCES and habit not in (Habit.REPLACES, Habit.FIRST)
+        if disproved or more or known is Habit.FIRST:
             found[channel] = habit
     return found
 

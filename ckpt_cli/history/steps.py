@@ -18,10 +18,10 @@ from ckpt_cli.history.changes import (
     between,
     changed,
     changes,
-    comparable,
     habits,
     is_broken,
     is_output,
+    lasting,
 )
 from ckpt_cli.history.channels import START, TASKS, deltas
 from ckpt_cli.history.credit import Note, path
@@ -37,7 +37,6 @@ BACK = 100
 """Steps up a line that are searched for what was written before."""
 PROVEN = 60
 """Steps up from a tip of which habits are learned."""
-_PROOF = 3  # steps that wrote to a channel, of which its habit is learned
 _NO_HABITS: Mapping[str, Habit] = MappingProxyType({})
 
 
@@ -138,21 +137,29 @@ class Steps(Makers):
         """
         written: dict[str, list[list[Any]]] = {}
         closed: set[str] = set()
-        for some in islice(self._written_above(state.ref.checkpoint_id), PROVEN):
+        steps = list(islice(self._written_above(state.ref.checkpoint_id), PROVEN))
+        for some in steps:
             for channel, values in some.items():
-                if values is not None and channel not in closed:
-                    written.setdefault(channel, []).append(values)
-                if values is None or len(written.get(channel, ())) == _PROOF:
+                if values is None:
                     closed.add(channel)
+                elif channel not in closed:
+                    written.setdefault(channel, []).append(values)
+        whole = written.keys() - closed if self._is_all(state.ref.checkpoint_id, len(steps)) else ()
         gathering = dict.fromkeys(deltas(state), Habit.APPENDS)
-        found = {**gathering, **habits(state.values, written)}
+        found = {**gathering, **habits(state.values, written, whole)}
         self._habits[tip] = agreed(self._habits.get(tip, _NO_HABITS), found)
+
+    def _is_all(self, checkpoint_id: str, steps: int) -> bool:
+        """Whether so many steps are a whole line, from the first input on."""
+        line = list(islice(self.lineage.line(checkpoint_id), steps + 1))
+        first = line[-1]
+        return len(line) == steps and self.lineage.rows[first].parent_id is None and self.note(first).source == "input"
 
     def stop_above(self, checkpoint_id: str) -> str | None:
         """The nearest ancestor of which isn't known how it was made, to tell what this step's values replaced."""
         habits = self.habits(checkpoint_id)
         found = self.changes(checkpoint_id) or ()
-        left = {c.channel for c in found if c.kind is Kind.SET and comparable(c.after, habits.get(c.channel))}
+        left = {c.channel for c in found if c.kind is Kind.SET and lasting(habits.get(c.channel))}
         parent = self.lineage.parent(checkpoint_id)
         for at in islice(self.lineage.line(parent), BACK) if parent is not None and left else ():
             wrote = self._left(at)

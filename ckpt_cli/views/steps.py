@@ -12,12 +12,16 @@ class ChangeView:
     """What one step did to one channel.
 
     Attributes:
-        kind: ``added`` (items of a list, messages), ``edited`` (items in their places), ``set``, ``same`` (written, as
-            it was before), ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (so many tasks wrote),
-            ``sent`` (nodes called), ``unread`` (too long to be read for this), ``unreadable`` (it can't be decoded).
+        kind: ``added`` (items of a list, messages), ``edited`` (items in their places), ``set`` (it is `after` now),
+            ``summed`` (a number was added), ``wrote`` (`after` was given to the channel's reducer, or to a channel of
+            which it isn't known whether it keeps the last value: what stands there now isn't told), ``same`` (written,
+            as it was before), ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (so many tasks
+            wrote), ``sent`` (nodes called), ``unread`` (too long to be read for this), ``unreadable`` (it can't be
+            decoded).
         added: items or messages added, tasks that wrote, Sends.
         removed: messages taken out.
-        after: what was written; for ``added`` the new items, for ``edited`` those and the edited.
+        after: what was written; for ``summed`` the sum of that, for ``added`` the new items, for ``edited`` those and
+            the edited.
         to: node to number of Sends.
         size: bytes written.
         text: the same in words.

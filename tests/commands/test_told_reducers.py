@@ -82,3 +82,17 @@ def test_an_edit_leaves_what_is_told_of_the_steps_before_it(edits: list[str], on
     after = listed(path)
     assert len(after) == len(before) + len(edits) + (3 if on else 0)
     assert {i: after[i] for i in before} == before
+
+
+def test_what_reducers_are_given_is_not_told_as_what_stands_there(path: Path) -> None:
+    """Sums and lists are told to grow where that is proved; of another reducer, that it was given something."""
+    newest, older, *_ = listed(path).values()
+    assert newest == ["cost +5", "best wrote 3", "n 4→5", "notes +1 “x”", "trace wrote “done”"]
+    assert older == ["cost +5", "best wrote 3", "n 3→4", "notes +1 “x”", "trace wrote “approve”"]
+
+
+def test_a_sum_is_known_from_its_beginning_only(tmp_path: Path) -> None:
+    """Where more was written than is read to learn, it is told as any reducer."""
+    counted(tmp_path / "count.sqlite", best=9, n=-60, trace="plan")
+    newest, *_ = listed(tmp_path / "count.sqlite").values()
+    assert newest[0] == "cost wrote 5"

@@ -51,27 +51,44 @@ def test_removing_all_messages_replaces_the_conversation() -> None:
 
 
 def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() -> None:
-    """``count 3→4``; no arrow where nothing was read before, or where a reducer makes something else of it."""
-    assert only(changes(wrote("count", 4), {}, lambda _: 3)).before == 3
-    assert only(changes(wrote("count", 4), {}, lambda _: UNKNOWN)).kind is Kind.SET
-    assert only(changes(wrote("count", 4), {"count": Habit.REDUCES}, lambda _: 3)).kind is Kind.SET
-    assert only(changes(wrote("count", 4), {}, lambda _: 4)).kind is Kind.SET
-    assert only(changes(wrote("count", 4), {"count": Habit.REPLACES}, lambda _: 4)).kind is Kind.SAME
-    assert only(changes(wrote("count", 1), {}, lambda _: True)).kind is Kind.CHANGED
+    """``count 3→4``; no arrow where nothing was read before."""
+    last = {"count": Habit.REPLACES}
+    assert only(changes(wrote("count", 4), last, lambda _: 3)).before == 3
+    assert only(changes(wrote("count", 4), last, lambda _: 4)).kind is Kind.SAME
+    assert only(changes(wrote("count", 1), last, lambda _: True)).kind is Kind.CHANGED
+    for before, unsure in ((UNKNOWN, True), (NOTHING, False)):
+        change = only(changes(wrote("count", 4), last, lambda _, before=before: before))
+        assert (change.kind, change.unsure) == (Kind.SET, unsure)
+        assert change_view(change).text == f"count 4{', maybe as before' if unsure else ''}"
+
+
+@pytest.mark.parametrize("before", [UNKNOWN, NOTHING, 3, 4])
+@pytest.mark.parametrize("habit", [None, Habit.REDUCES, Habit.APPENDS, Habit.TALKS])
+def test_what_a_reducer_is_given_is_not_told_as_the_value(before: object, habit: Habit | None) -> None:
+    """Nor what is given to a channel of which nothing is known: it was written, and that is all."""
+    change = only(changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
+    assert (change.kind, change.after, change.unsure) == (Kind.WROTE, 4, False)
+    assert change_view(change).text == "count wrote 4"
 
 
 @pytest.mark.parametrize(
-    ("before", "habit", "unsure"),
-    [(UNKNOWN, None, True), (4, None, True), (NOTHING, None, False), (UNKNOWN, Habit.REDUCES, False)],
+    ("written", "text"), [([5], "cost +5"), ([-2], "cost −2"), ([5, 1.5], "cost +6.5"), (["5"], "cost wrote “5”")]
 )
-def test_what_may_have_stood_there_already_is_told_so(before: object, habit: Habit | None, unsure: bool) -> None:
-    """Where it wasn't read what stood there, or what the channel makes of an equal write; not of what is gathered."""
-    change = only(changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
-    assert (change.kind, change.unsure) == (Kind.SET, unsure)
-    assert change_view(change).text == f"count 4{', maybe as before' if unsure else ''}"
+def test_a_sum_is_told_what_was_added_to_it(written: list[Any], text: str) -> None:
+    """By all tasks together; what is no number is just written."""
+    assert change_view(only(changes(wrote("cost", *written), {"cost": Habit.SUMS}))).text == text
 
 
-@pytest.mark.parametrize(("habit", "kind"), [(None, Kind.SET), (Habit.APPENDS, Kind.ADDED), (Habit.REPLACES, Kind.SET)])
+@pytest.mark.parametrize(
+    ("habit", "kind"),
+    [
+        (None, Kind.WROTE),
+        (Habit.REDUCES, Kind.WROTE),
+        (Habit.FIRST, Kind.SET),
+        (Habit.APPENDS, Kind.ADDED),
+        (Habit.REPLACES, Kind.SET),
+    ],
+)
 def test_list_counts_as_appended_only_where_that_is_proved(habit: Habit | None, kind: Kind) -> None:
     """One write of a list may be appended or put in the place of the old one."""
     known = {"log": habit} if habit else {}
@@ -110,7 +127,7 @@ def test_what_cannot_be_decoded_is_told_as_such() -> None:
 
 
 def test_habits_are_proved_by_the_state() -> None:
-    """Last values, appended lists and reducers show in what became of the last write; a first list proves nothing."""
+    """Last values, appended lists and reducers show in what became of the last write; a first list may be either."""
     values = {"last": 4, "sum": 9, "log": [1, 2, 3], "plan": ["b"], "first": ["a"], "both": [1, 2]}
     written = {
         "last": [[4], [3]],
@@ -125,6 +142,7 @@ def test_habits_are_proved_by_the_state() -> None:
         "sum": Habit.REDUCES,
         "log": Habit.APPENDS,
         "plan": Habit.REPLACES,
+        "first": Habit.FIRST,
         "both": Habit.APPENDS,
     }
 
@@ -157,7 +175,7 @@ def test_shorter_forms_of_messages_are_messages_where_a_conversation_is_held(wri
     change = only(changes(wrote("talk", written), {"talk": Habit.TALKS}))
     assert (change.kind, change.added) == (Kind.ADDED, 1)
     if not isinstance(written, list) or not isinstance(written[0], dict):
-        assert only(changes(wrote("talk", written), {})).kind is Kind.SET
+        assert only(changes(wrote("talk", written), {})).kind is Kind.WROTE
 
 
 def test_a_conversation_is_told_by_its_state() -> None:
@@ -167,12 +185,34 @@ def test_a_conversation_is_told_by_its_state() -> None:
     assert habits({"talk": told}, {"talk": [[told], [told[:1]]]}) == {"talk": Habit.REPLACES}
 
 
+@pytest.mark.parametrize(
+    ("value", "written", "habit"),
+    [
+        (15, [[5], [5, 5]], Habit.SUMS),
+        (0.3, [[0.1], [0.2]], Habit.SUMS),
+        (15, [[5], [10], [0]], Habit.SUMS),
+        (9, [[0], [9]], Habit.REDUCES),
+        (9, [[3], [9]], Habit.REDUCES),
+        (9, [[9], [3]], Habit.REPLACES),
+        (5, [[5], [-5], [5]], None),
+        (2, [[True], [True]], Habit.REDUCES),
+    ],
+)
+def test_a_sum_is_proved_by_all_that_was_ever_written(value: Any, written: list[list[Any]], habit: Habit) -> None:
+    """Several numbers that make up the value; where the last one is the value, too, nothing is proved."""
+    assert habits({"cost": value}, {"cost": written}, ["cost"]).get("cost") is habit
+    assert habits({"cost": value}, {"cost": written}).get("cost") is not Habit.SUMS
+
+
 def test_what_two_states_prove_together_holds_for_both() -> None:
     """The nearer one counts, unless its write was the value by chance, or it knows no more than that it isn't."""
     near = {"sum": Habit.REPLACES, "log": Habit.REDUCES, "max": Habit.REDUCES, "plan": Habit.REPLACES}
-    far = {"sum": Habit.REDUCES, "log": Habit.APPENDS, "max": Habit.REPLACES, "plan": Habit.APPENDS, "n": Habit.TALKS}
+    far = {"sum": Habit.SUMS, "log": Habit.APPENDS, "max": Habit.REPLACES, "plan": Habit.APPENDS, "n": Habit.TALKS}
+    near, far = {**near, "one": Habit.FIRST, "both": Habit.APPENDS}, {**far, "one": Habit.APPENDS, "both": Habit.FIRST}
     assert agreed(near, far) == {
-        "sum": Habit.REDUCES,
+        "sum": Habit.SUMS,
+        "one": Habit.APPENDS,
+        "both": Habit.APPENDS,
         "log": Habit.APPENDS,
         "max": Habit.REDUCES,
         "plan": Habit.REPLACES,

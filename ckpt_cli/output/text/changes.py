@@ -14,6 +14,7 @@ from ckpt_cli.views.steps import ChangeView
 _HALF = 10  # cells below which the old value is left out
 _SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
 _LEAST = 28  # cells below which the first change stands alone
+_WROTE = "wrote "
 _AGAIN = " as before"
 _PERHAPS = ", maybe as before"
 UNCUT = 160
@@ -80,6 +81,11 @@ def one(change: ChangeView, cells: int) -> Line:
         return [*name, *_changed(change, room)]
     if change.kind == "same":
         return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
+    if change.kind == "summed":
+        told = brief(change.after, room)
+        return [*name, ("added", f"−{told[1:]}" if told.startswith("-") else f"+{told}")]
+    if change.kind == "wrote":
+        return [*name, ("muted", _WROTE), ("value", brief(change.after, max(room - len(_WROTE), 8)))]
     if change.kind == "replaced":
         return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
     if change.unsure:
