@@ -5,7 +5,7 @@ from itertools import chain, groupby
 import pytest
 
 from ckpt_cli.conformance.samples import Make, Samples, everything
-from ckpt_cli.model import Payload, Plan, Ref, Thread
+from ckpt_cli.model import Payload, Ref, Thread
 from ckpt_cli.savers.about import Ability, Totals
 
 
@@ -74,8 +74,8 @@ class Reading(Samples):
 
     def test_several_threads_at_once(self, make: Make) -> None:
         """Rows and writes of several threads come thread by thread, each thread's as they do alone."""
-        saver = make([r for i in self.odd_ids for r in (self.checkpoint(i, "2"), self.checkpoint(i, "1"))])
-        saver.apply(Plan("", tuple(self.write(i, at) for at in ("1", "2") for i in self.odd_ids)))
+        places = [(i, at) for at in ("2", "1") for i in self.odd_ids]
+        saver = make([r for place in places for r in (self.checkpoint(*place), self.write(*place))])
         some = self.odd_ids[1:]
         rows = [list(found) for _, found in groupby(saver.rows_of(some), key=lambda row: row.thread_id)]
         assert sorted(rows) == sorted(list(saver.rows(i)) for i in some)
