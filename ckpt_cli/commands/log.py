@@ -131,7 +131,7 @@ def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> It
         for checkpoint_id in some:
             step = describer.step(checkpoint_id)
             if _fits(step, wanted):
-                yield step
+                yield _narrowed(step, wanted)
 
 
 def _fits(step: StepView, wanted: Wanted) -> bool:
@@ -139,6 +139,13 @@ def _fits(step: StepView, wanted: Wanted) -> bool:
         return False
     touched = {change.channel for change in step.changes or () if change.kind != Kind.SAME}
     return not wanted.channels or not touched.isdisjoint(wanted.channels)
+
+
+def _narrowed(step: StepView, wanted: Wanted) -> StepView:
+    """The step with what it did to the wanted channels alone: where that is asked, the rest hides it."""
+    if wanted.channels and step.changes is not None:
+        step.changes = [change for change in step.changes if change.channel in wanted.channels]
+    return step
 
 
 _Source = Annotated[

@@ -151,6 +151,17 @@ def test_what_is_written_anew_and_stays_the_same_is_no_change(database: Database
     assert len(view.steps) == len(kinds) - 16
 
 
+def test_only_the_channels_that_are_asked_for_are_told_of(database: Database) -> None:
+    """Not what else changed in the same step; more than one may be asked for."""
+    every: LogView = look(database("real"), lambda session: log(session, "commands"))[0]
+    for names in (["k"], ["seen"], ["k", "seen"]):
+        view: LogView = look(database("real"), lambda session, names=names: log(session, "commands", channel=names))[0]
+        told = {step.checkpoint_id: [c.text for c in step.changes or () if c.channel in names] for step in every.steps}
+        assert {s.checkpoint_id: [c.text for c in s.changes or ()] for s in view.steps} == {
+            checkpoint_id: texts for checkpoint_id, texts in told.items() if texts
+        }
+
+
 def test_what_goes_into_a_delta_channel_is_added(database: Database) -> None:
     """The channel's own value stands nowhere in the checkpoint; its writes are items all the same."""
     view: LogView = look(database("real"), lambda session: log(session, "delta", limit=3))[0]
