@@ -1,4 +1,4 @@
-"""Valkey databases of LangGraph's own saver (langgraph-checkpoint-aws), read and changed by plans."""
+"""Valkey databases of LangGraph's own savers (langgraph-checkpoint-aws); those of AgentCore's are only read."""
 
 from ckpt_cli.savers.contract import Saver
 
@@ -9,7 +9,6 @@ def open_url(url: str) -> Saver:
     Raises:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
-        NotSupported: it is of AgentCore's saver.
     """
     from ckpt_cli.savers.valkey.saver import open_saver
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
-from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis.address import parsed
@@ -20,34 +20,33 @@ T = TypeVar("T")
 _FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
 
-def open_saver(url: str) -> "ValkeySaver":
+def open_saver(url: str) -> Saver:
     """Open an existing database for reading.
 
     Raises:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
-        NotSupported: it is of AgentCore's saver.
     """
     connection = Connection(parsed(url))
     try:
-        _must_be_langgraph(connection)
-        return ValkeySaver(connection)
+        return _recognized(connection)
     except BaseException:
         connection.close()
         raise
 
 
-def _must_be_langgraph(connection: Connection) -> None:
+def _recognized(connection: Connection) -> Saver:
     """The saver makes nothing before its first checkpoint, so a database without any key may be one."""
-    location = connection.address.location
     if any(True for _ in connection.keys("thread:{*")) or not connection.one("DBSIZE"):
-        return
-    if any(True for _ in connection.keys("agentcore:*")):
-        raise NotSupported(f"{location}: checkpoints of AgentCoreValkeySaver, which ckpt doesn't read")
+        return ValkeySaver(connection)
+    if any(True for _ in connection.keys("agentcore:session:*")):
+        from ckpt_cli.savers.valkey.agentcore import AgentCoreSaver
+
+        return AgentCoreSaver(connection)
     hint = "the URL's path is the number of the database"
     if any(True for _ in connection.keys("checkpoint:*")):
         hint = "redis:// reads what LangGraph's RedisSaver wrote"
-    raise no_checkpoints(location, hint)
+    raise no_checkpoints(connection.address.location, hint)
 
 
 class ValkeySaver(KeySaver):
