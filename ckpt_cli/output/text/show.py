@@ -156,7 +156,7 @@ def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Itera
 
 def _next(view: ShowView, page: Page) -> Iterator[Line]:
     if view.next is None:
-        why = "the checkpoint is damaged" if view.problem else "this generation doesn't record it"
+        why = "the checkpoint is damaged" if view.problem else "what is stored doesn't tell it"
         yield [("key", "ran next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
     elif view.consumed:
         yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]
