@@ -7,6 +7,8 @@ import pytest
 from ckpt_cli.commands.describing import change_view
 from ckpt_cli.history.changes import NOTHING, UNKNOWN, Change, Habit, Kind, agreed, between, changes, habits
 from ckpt_cli.model import Payload, Write
+from ckpt_cli.output.line import plain
+from ckpt_cli.output.text.changes import UNCUT, one, words
 from ckpt_cli.values.node import Form, Node, Opened, broken
 from ckpt_cli.values.state import TaskWrite
 from tests.history.recorded import message
@@ -111,6 +113,21 @@ def test_sends_are_counted_by_node() -> None:
     """Twelve Sends to one node are ``→ work ×12``."""
     change = only(changes(wrote("__pregel_tasks", *({"node": "work", "args": n} for n in range(12))), {}))
     assert (change.kind, change.to) == (Kind.SENT, {"work": 12})
+
+
+def test_where_little_fits_sends_are_named_by_whom_they_called() -> None:
+    """The channel that they go through is none of the user's."""
+    sends = wrote("__pregel_tasks", {"node": "check", "args": 1}, {"node": "check", "args": 2})
+    found = changes([*wrote("messages", [said("ai", "I will look into it")]), *sends, *wrote("price", 4)], {})
+    assert plain(words([change_view(change) for change in found], 52)).endswith("”  → check ×2, price")
+    assert plain(words([change_view(change) for change in found], None)).endswith("”  → check ×2  price wrote 4")
+
+
+def test_what_differs_only_where_it_is_cut_is_told_as_changed() -> None:
+    """Two sides that look alike would say that nothing changed."""
+    change = change_view(Change("plan", Kind.CHANGED, "x" * 90 + "new", "x" * 90))
+    assert plain(one(change, 40)) == f"plan changed “{'x' * 24}…”"
+    assert "→" in plain(one(change, UNCUT * 2))
 
 
 def test_what_was_not_read_is_told_by_its_size() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ckpt_cli.output.cells import line_len
-from ckpt_cli.output.line import Line
+from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.values.known import Message, message
@@ -15,6 +15,7 @@ _HALF = 10  # cells below which the old value is left out
 _SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
 _LEAST = 28  # cells below which the first change stands alone
 _WROTE = "wrote "
+_CHANGED = "changed "  # where what differs is cut off
 _AGAIN = " as before"
 _PERHAPS = ", maybe as before"
 UNCUT = 160
@@ -31,14 +32,14 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: boo
         return [("muted", "…")]
     changes = [change for change in changes if change.kind != "same"] or changes
     if start:
-        return [("muted", ", ".join(_name(change.channel) for change in changes))] if changes else []
+        return [("muted", ", ".join(_short(change) for change in changes))] if changes else []
     ordered = sorted(changes, key=_rank)
     if not ordered:
         return []
     if cells is None:
         return [*one(ordered[0], UNCUT), *_rest(ordered[1:], UNCUT)]
     enough = min(line_len(one(ordered[0], cells)), _LEAST)
-    names: Line = [("muted", "  " + ", ".join(_name(change.channel) for change in ordered[1:]))]
+    names: Line = [("muted", "  " + ", ".join(_short(change) for change in ordered[1:]))]
     for rest in (_rest(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
@@ -97,6 +98,11 @@ def _name(channel: str) -> str:
     return {"__root__": "state", "__end__": "returns", "__start__": "given"}.get(channel, channel)
 
 
+def _short(change: ChangeView) -> str:
+    """A change by its channel's name, and Sends, whose channel is langgraph's own, by whom they called."""
+    return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
+
+
 def _changed(change: ChangeView, room: int) -> Line:
     if _is_number(change.before) and _is_number(change.after):
         return [("removed", brief(change.before, room)), ("muted", "→"), ("added", brief(change.after, room))]
@@ -104,6 +110,8 @@ def _changed(change: ChangeView, room: int) -> Line:
     if half < _HALF:
         return [("muted", "→ "), ("added", brief(change.after, max(room - 2, 8)))]
     before = brief(change.before, half)
+    if before == brief(change.after, half):
+        return [("changed", _CHANGED), ("value", brief(change.after, max(room - len(_CHANGED), 8)))]
     after = brief(change.after, max(room - 3 - len(before), half))
     return [("removed", before), ("muted", " → "), ("added", after)]
 
