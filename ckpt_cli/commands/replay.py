@@ -44,7 +44,11 @@ _To = Annotated[
 ]
 _Reducer = Annotated[
     list[str] | None,
-    typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
+    typer.Option(
+        "--reducer",
+        metavar="CHANNEL=NAME",
+        help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
+    ),
 ]
 
 
@@ -105,6 +109,7 @@ def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> Repl
         [_task(task, state) for task in found.tasks.tasks],
         differences(found.before, found.after),
         list(found.evidence),
+        dict(found.unknown),
         None if found.next is None else list(found.next),
     )
 

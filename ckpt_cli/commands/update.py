@@ -54,7 +54,11 @@ def update(
     ] = None,
     reducer: Annotated[
         list[str] | None,
-        typer.Option("--reducer", metavar="CHANNEL=NAME", help="What a channel does with writes; may be repeated."),
+        typer.Option(
+            "--reducer",
+            metavar="CHANNEL=NAME",
+            help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
+        ),
     ] = None,
     finished: FinishedOption = None,
     ns: Ns = "",

@@ -28,6 +28,8 @@ _SHORT = {
     "messages": "message merge",
     "add_messages": "message merge",
     "add": "append",
+    "operator.add": "append",
+    "+": "append",
     "dict": "dict union",
     "set": "set union",
     "any": "any value",

@@ -94,9 +94,14 @@ def _append(before: Any, writes: Sequence[Any]) -> Any:
     for kind in (list, str):
         if all(isinstance(part, kind) for part in parts):
             return list(chain.from_iterable(parts)) if kind is list else "".join(parts)
-    if all(isinstance(part, int | float) for part in parts):
-        return sum(parts)
-    raise Unfit("not all lists, texts or numbers")
+    return _sum(before, writes)
+
+
+def _sum(before: Any, writes: Sequence[Any]) -> Any:
+    parts = [part for part in (before, *writes) if part is not ABSENT]
+    if not parts or not all(isinstance(part, int | float) for part in parts):
+        raise Unfit("not all lists, texts or numbers")
+    return sum(parts)
 
 
 def _collect(before: Any, writes: Sequence[Any]) -> Any:
@@ -192,6 +197,8 @@ _LIST = frozenset({list})
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
 APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))
+"""What ``+`` does, so that one who says it of a channel needn't say of what."""
+SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
 SETS = Reducer("set union", _join_sets, makes=frozenset({Node}))
@@ -200,7 +207,7 @@ ANY = Reducer("any value", lambda _before, writes: writes[-1], fades=True)
 EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
-REDUCERS = (LAST, MESSAGES, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
+REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
 """All that are tried, the most telling first: what explains a history before another also does."""
 
 

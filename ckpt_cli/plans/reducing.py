@@ -145,8 +145,10 @@ class Reducers:
         hint = f"--reducer {channel}=NAME says it: {', '.join(learning.names())}"
         if not found:
             tally = self.past.tallies.get(channel)
-            steps = tally.steps if tally else 0
-            return Refused(f"no reducer explains the {steps} recorded steps of channel {channel!r}", hint=hint)
+            if tally is None or not tally.steps:
+                return Refused(f"no recorded step tells what channel {channel!r} does with writes", hint=hint)
+            what = "the recorded step" if tally.steps == 1 else f"the {tally.steps:,} recorded steps"
+            return Refused(f"no reducer explains {what} of channel {channel!r}", hint=hint)
         if not made:
             kinds = ", ".join(one.reducer.name for one in found)
             return UsageError(f"channel {channel!r} doesn't take that: its reducer is {kinds}")

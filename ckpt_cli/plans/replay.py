@@ -4,11 +4,12 @@
 and failed tasks are abandoned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.around import Around
+from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.channels import is_control
 from ckpt_cli.history.reducers import Reducer
 from ckpt_cli.history.snapshot import Snapshot, snapshot
@@ -19,6 +20,7 @@ from ckpt_cli.plans.offspring import origin
 from ckpt_cli.plans.pending import acting, given
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.successor import Step, must_be_known, successor
+from ckpt_cli.plans.superstep import Fold
 from ckpt_cli.reading import Reader
 
 
@@ -49,6 +51,7 @@ class Outcome:
         before: the user's channels as they are.
         after: as they would be.
         evidence: reducer by reducer, what it rests on.
+        unknown: channels whose value after the writes can't be told, and why; they are in neither `before` nor `after`.
         next: who would run then; None where that can't be known.
     """
 
@@ -56,6 +59,7 @@ class Outcome:
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     evidence: Sequence[str]
+    unknown: Mapping[str, str]
     next: Sequence[str] | None
 
 
@@ -63,23 +67,41 @@ def outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> 
     """Apply the pending writes of a checkpoint to its state.
 
     Raises:
-        Refused: a reducer isn't proven, or a delta channel's value isn't known.
+        Refused: a delta channel's value isn't known.
         NotSupported: threads of other kinds of graphs.
     """
     mint, of = Mint(), origin(reader, row.ref)
     learned = Reducers(reader, row.ref, said, lambda: "(new id)")
     must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
     at = standing(reader, of, learned)
-    before = dict(at.board.values)
+    before, unknown = dict(at.board.values), dict[str, str]()
+    at.board.fold = _as_far_as_known(learned.fold, said, unknown)
     _, step = ended(reader, at, mint)
     made = successor(reader, mint, of, at.board, step, learned.past.deltas, row.checkpoint_id)
     state = reader.decode(made)
     then = snapshot(state, (), history=Around(reader, row.ref).others)
-    own = [channel for channel in {**before, **at.board.values} if not is_control(channel, state)]
+    held = (channel for channel in {**before, **at.board.values} if channel not in unknown)
+    own = [channel for channel in held if not is_control(channel, state)]
     return Outcome(
         at.tasks,
         {c: before[c] for c in own if c in before},
         {c: at.board.values[c] for c in own if c in at.board.values},
         [f"{channel} {words}" for channel, words in learned.used.items()],
+        unknown,
         then.next,
     )
+
+
+def _as_far_as_known(fold: Fold, said: Collection[str], unknown: dict[str, str]) -> Fold:
+    """A fold that leaves a channel as it is where no reducer is proven, and keeps why."""
+
+    def folded(channel: str, before: Any, writes: Sequence[Any]) -> Any:
+        try:
+            return fold(channel, before, writes)
+        except (Refused, UsageError) as error:
+            if channel in said:
+                raise
+            unknown[channel] = error.message
+            return before
+
+    return folded

@@ -46,6 +46,8 @@ class ReplayView(View):
         consumed: a child has done so already, and nothing of it is pending.
         changes: what the writes make of the state.
         reducers: channel and reducer, with the evidence for it.
+        unknown: channels that are written to and whose value then can't be told, each with why; `changes` has none of
+            them, and ``--commit`` wants their reducers.
         next: who would run after ``--commit``; null where that can't be known.
     """
 
@@ -60,6 +62,7 @@ class ReplayView(View):
     tasks: list[ReplayedTask]
     changes: list[Difference]
     reducers: list[str]
+    unknown: dict[str, str]
     next: list[str] | None
 
 

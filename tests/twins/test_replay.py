@@ -1,18 +1,21 @@
 """``ckpt replay`` tells what the real END makes of pending writes, and says in words what would run again."""
 
 import json
+import operator
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END
+from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run as ckpt
 from ckpt_cli.commands import replay
 from ckpt_cli.history.reducers import APPEND, LAST
+from ckpt_cli.output.line import Page
+from ckpt_cli.output.text.replay import render
 from ckpt_cli.plans.replay import outcome
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
@@ -56,6 +59,64 @@ def test_the_tasks_told(waiting: Path) -> None:
         ("review", "waiting", True),
     ]
     assert [(write.channel, write.value) for write in view.tasks[0].writes] == [("log", ["fine"])]
+
+
+def stuck(path: Path) -> None:
+    """A thread whose first fan-out failed beside a task that finished, with a reducer that nobody knows."""
+
+    class State(TypedDict, total=False):
+        n: Annotated[int, operator.add]
+        trace: Annotated[list[str], lambda a, b: ["|", *(a or []), *b]]
+        first: Annotated[int, lambda a, b: b]
+
+    def fails(_: State) -> State:
+        raise RuntimeError("crm")
+
+    builder = StateGraph(State)
+    builder.add_node("a", lambda _: {"n": 1, "trace": ["a"]})
+    builder.add_node("b", lambda _: {"n": 2, "trace": ["b"], "first": 3})
+    builder.add_node("fails", fails)
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "b")
+    builder.add_edge("a", "fails")
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        with pytest.raises(RuntimeError, match="crm"):
+            builder.compile(checkpointer=SqliteSaver(connection)).invoke({"n": 1, "trace": ["in"]}, on("t"))
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who only looks is told the rest, and which channels can't be told and why; --commit wants their reducers."""
+    path = tmp_path / "agent.sqlite"
+    stuck(path)
+    view: dict[str, Any] = json.loads(asked(capsys, "replay", "t", "--db", str(path), "--json"))
+    assert [(one["path"], one["after"]) for one in view["changes"]] == [("n", 4)]
+    assert view["reducers"] == ["n sum (2 of 2 steps)"]
+    assert view["unknown"] == {
+        "trace": "no reducer explains the 2 recorded steps of channel 'trace'",
+        "first": "no recorded step tells what channel 'first' does with writes",
+    }
+    with closing(open_file(path)) as saver:
+        reader = Reader(saver, Codec())
+        found = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
+    told = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
+    assert "  ~ n  2 → 4\n  ? trace  can't be told: no reducer explains" in told
+    assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in told
+    assert ckpt(["replay", "t", "--db", str(path), "--commit", "--yes"]) == 7
+    assert ckpt(["replay", "t", "--db", str(path), "--reducer", "first=dict"]) == 2
+    asked(
+        capsys,
+        "replay",
+        "t",
+        "--db",
+        str(path),
+        "--commit",
+        "--dry-run",
+        "--reducer",
+        "trace=+",
+        "--reducer",
+        "first=last",
+    )
 
 
 def asked(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -59,9 +59,12 @@ def _said(task: ReplayedTask, room: int | None, page: Page) -> str:
 
 
 def _state(view: ReplayView, page: Page) -> Iterator[Line]:
-    if view.changes:
+    if view.changes or view.unknown:
         yield [("muted", "the state would be")]
         yield from changed(view.changes, page, 2)
+    for channel, why in view.unknown.items():
+        told = wrap(f"{channel}  can't be told: {why}", max((page.width or 0) - 4, 20))
+        yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(told))
     if view.reducers:
         yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
@@ -72,7 +75,8 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     yield from _wrapped("", runs, page)
     after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
     gone = f" and abandons {', '.join(again)}" if again else ""
-    kept = f"Nothing written. --commit keeps what has finished{gone}: next {after}."
+    wanted = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)
+    kept = f"Nothing written. --commit{wanted} keeps what has finished{gone}: next {after}."
     yield from _wrapped("muted", kept, page)
 
 
