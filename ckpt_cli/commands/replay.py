@@ -7,7 +7,7 @@ import typer
 
 from ckpt_cli.commands.completing import complete_revision
 from ckpt_cli.commands.options import Ns, Thread
-from ckpt_cli.commands.update import reducer_of
+from ckpt_cli.commands.update import ReducerOption, reducer_of
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.diff import differences
@@ -42,14 +42,6 @@ _To = Annotated[
         show_default=False,
     ),
 ]
-_Reducer = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reducer",
-        metavar="CHANNEL=NAME",
-        help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
-    ),
-]
 
 
 def replay(
@@ -60,7 +52,7 @@ def replay(
     commit: Annotated[
         bool, typer.Option("--commit", help="Keep what finished tasks wrote, and abandon the others.")
     ] = False,
-    reducer: _Reducer = None,
+    reducer: ReducerOption = None,
     ns: Ns = "",
 ) -> PlanView | ReplayView | PlayedView:
     """Apply a checkpoint's pending writes to its state, and tell what would run again.

@@ -27,6 +27,15 @@ FinishedOption = Annotated[
     typer.Option("--finished", help="What other tasks had finished there: keep it (langgraph up to 1.0.2) or drop it."),
 ]
 
+ReducerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reducer",
+        metavar="CHANNEL=NAME",
+        help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
+    ),
+]
+
 
 def update(
     session: Session,
@@ -52,14 +61,7 @@ def update(
         str | None,
         typer.Option("--bulk", metavar="FILE", help="JSON Lines, a superstep each: {values, as_node, next} or a list."),
     ] = None,
-    reducer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--reducer",
-            metavar="CHANNEL=NAME",
-            help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
-        ),
-    ] = None,
+    reducer: ReducerOption = None,
     finished: FinishedOption = None,
     ns: Ns = "",
 ) -> PlanView:
