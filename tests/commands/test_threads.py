@@ -173,6 +173,15 @@ def test_an_empty_list_says_why(database: Database) -> None:
         assert [plain(line) for line in render(view, Page(80, golden.NOW))] == [said]
 
 
+def test_a_cut_list_counts_what_it_lists(database: Database) -> None:
+    """The first line says that it is of those shown, where more wait than are listed."""
+    for limit, said in ((1, "the first thread that waits for"), (2, "the first 2 threads that wait for"), (0, None)):
+        ask = {"status": [Asked.WAITING], "limit": limit}
+        view, _ = look(database("real"), lambda session, ask=ask: threads(session, **ask))  # type: ignore[misc]
+        first = plain(next(iter(render(view, Page(80, golden.NOW)))))
+        assert first == f"{said or f'{len(view.threads)} threads wait for'} an answer"
+
+
 @pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"]])
 def test_a_cut_list_is_told_where_nobody_sees_its_end(
     form: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]

@@ -165,10 +165,8 @@ def _ago(time: str | None, page: Page) -> str:
 
 def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
     """Who waits for an answer, or what failed: the question or error in full, its id, for how long, how to look."""
-    count = len(view.threads)
-    one_word, many, style = ("waits", "wait", "waiting") if view.asked == ["waiting"] else ("has", "have", "bad")
-    end = "for an answer" if style == "waiting" else "failed"
-    yield [("title", f"{count:,} thread{'s' if count > 1 else ''} {many if count > 1 else one_word} {end}")]
+    style = "waiting" if view.asked == ["waiting"] else "bad"
+    yield [("title", _headline(view))]
     for one in view.threads:
         yield []
         head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", visible(one.thread_id))]]
@@ -186,6 +184,16 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
     if view.more:
         yield []
         yield [("muted", "… and more: --limit 0 shows all")]
+
+
+def _headline(view: ThreadsView) -> str:
+    """How many there are; where not all are shown, that so many are."""
+    count = len(view.threads)
+    one, many, end = ("waits", "wait", "for an answer") if view.asked == ["waiting"] else ("has", "have", "failed")
+    verb = many if count > 1 else one
+    if view.more:
+        return f"the first {f'{count:,} threads' if count > 1 else 'thread'} that {verb} {end}"
+    return f"{count:,} thread{'s' if count > 1 else ''} {verb} {end}"
 
 
 def _asking(one: ThreadView) -> list[str | None]:
