@@ -122,7 +122,7 @@ class Reader:
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
         """The checkpoint that a revision names in a namespace of a thread; see `history.revisions`."""
         self.thread(thread_id)
-        return Finder(_Namespace(self, thread_id, ns), self.clock).find(text)
+        return Finder(_Namespace(self, thread_id, self.namespace(thread_id, ns)), self.clock).find(text)
 
     def resolve_anywhere(self, thread_id: str, text: str, ns: str = "") -> CheckpointRow:
         """Like `resolve`, where ``THREAD:REV`` may name a checkpoint of another thread.

@@ -62,7 +62,7 @@ class _Change:
 def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     """What waits for an answer at the head of a thread, in a subgraph and those inside it or in all."""
     reader.thread(thread_id)
-    head = reader.head(thread_id).ref
+    head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = reader.snapshot(head)
     waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
     found: dict[tuple[str | int, str], Question] = {}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -370,3 +371,18 @@ def test_once_asked_the_plan_is_not_told_again() -> None:
     view = PlanView("fork", SUMMARY, rows=[ROW], applied=True, operation=7)
     view.asked = True
     assert [plain(line) for line in render(view, Page(80, 0))] == ["done, operation 7.  ckpt undo takes it back."]
+
+
+CUT = [["fork", "@"], ["rollback", "@"], ["delete", "--after", "step:-1"]]
+
+
+@pytest.mark.parametrize("words", CUT, ids=lambda words: words[0])
+def test_a_namespace_may_be_cut_short(words: list[str], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What changes a subgraph takes its namespace as what looks at it does, and plans the same."""
+    thread, told = "subgraph-interrupted", []
+    with closing(open_file(path)) as saver:
+        whole = saver.namespaces(thread)[-1]
+    for ns in (whole, whole[:-3]):
+        assert run([words[0], thread, *words[1:], "--ns", ns, "--dry-run", "-d", str(path)]) == 0
+        told.append([line for line in capsys.readouterr().out.splitlines() if " row" in line])
+    assert told[0] == told[1] and told[0]
