@@ -75,7 +75,7 @@ class Reader:
             from difflib import get_close_matches
 
             known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
-            near = get_close_matches(thread_id, known, n=3, cutoff=0.5)
+            near = get_close_matches(thread_id, known, n=3, cutoff=0.6)
             hint = f"did you mean {_visible(near[0])}?" if near else "`ckpt threads` lists what there is"
             raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
         return found
