@@ -105,7 +105,9 @@ _Where = Annotated[
 ]
 _Status = Annotated[
     list[Asked] | None,
-    _which("--status", "-s", metavar="STATUS", text="Only done, waiting, failed or unfinished; may be repeated."),
+    _which(
+        "--status", "-s", metavar="STATUS", text="Only done, waiting, failed, unfinished or unknown; may be repeated."
+    ),
 ]
 _Idle = Annotated[str | None, _which("--idle", metavar="TIME", text="Nothing since: 30d, 12h.")]
 _Branch = Annotated[

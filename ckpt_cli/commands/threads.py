@@ -27,6 +27,7 @@ class Asked(StrEnum):
     WAITING = "waiting"
     FAILED = "failed"
     UNFINISHED = "unfinished"
+    UNKNOWN = "unknown"
 
 
 class Order(StrEnum):
@@ -121,7 +122,7 @@ _Status = Annotated[
         "--status",
         "-s",
         metavar="STATUS",
-        help="Only done, waiting, failed or unfinished; may be repeated.",
+        help="Only done, waiting, failed, unfinished or unknown; may be repeated.",
         show_default=False,
     ),
 ]
@@ -152,7 +153,8 @@ def threads(
 ) -> ThreadsView:
     """List threads, the most recently active first: what each was about and where it stands.
 
-    done, waiting for an answer, failed, or unfinished: its next nodes have not run.
+    done, waiting for an answer, failed, or unfinished: its next nodes have not run; unknown where an old or damaged
+    thread doesn't tell what comes next.
 
     Examples:
       ckpt threads

@@ -68,6 +68,22 @@ def test_filters_choose_threads(found: Callable[..., list[str]]) -> None:
     assert found(where='thread_id == "forks" and values.turn == 0 and metadata.step == 1') == ["forks"]
 
 
+def test_every_status_that_threads_have_can_be_asked_for(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that an old thread has as well, of those listed and of those deleted."""
+    where = ["-d", str(database("legacy/py-0.2.60"))]
+    assert run(["threads", *where, "--json"]) == 0
+    statuses = {one["thread_id"]: one["status"] for one in json.loads(capsys.readouterr().out)["threads"]}
+    assert set(statuses.values()) - {None} <= {status.value for status in Asked}
+    unknown = [thread_id for thread_id, status in statuses.items() if status == "unknown"]
+    assert unknown
+    assert run(["threads", *where, "--status", "unknown"]) == 0
+    assert [row.split("\t")[0] for row in capsys.readouterr().out.splitlines()] == unknown
+    assert run(["delete", *where, "--status", "unknown", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(f"delete of {len(unknown)} thread")
+
+
 def test_order_and_limit(found: Callable[..., list[str]]) -> None:
     """Newest first unless asked otherwise; 0 is no limit."""
     assert found(limit=2) == ["long-1000", "small-199"]
