@@ -5,15 +5,15 @@ for the channel's reducer, which is not recorded. `Habit` holds what one decoded
 proved, that it was written is told and no more.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from math import isclose
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ckpt_cli.history import channels
-from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS, unwrapped
-from ckpt_cli.values.known import js_send, message, messages, overwrite, spelled_out
+from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.habits import Habit, lasting, numeric
+from ckpt_cli.values.known import js_send, message, overwrite, spelled_out
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
@@ -27,8 +27,6 @@ Before = Callable[[str], Any]
 """What stood in a channel before a step."""
 
 _REMOVE_ALL = "__remove_all__"
-_PROOF = 3  # steps that wrote to a channel, of which it is proved what it does with lists
-_SEVERAL = 2
 _NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
@@ -83,19 +81,6 @@ class Change(NamedTuple):
     size: int = 0
     edited: int = 0
     unsure: bool = False
-
-
-class Habit(StrEnum):
-    """What a channel does with what is written to it, as far as a decoded state proved."""
-
-    APPENDS = "appends"
-    FIRST = "first"
-    """It holds the one list that was written: it may append or keep the last."""
-    SUMS = "sums"
-    REPLACES = "replaces"
-    REDUCES = "reduces"
-    TALKS = "talks"
-    """It holds messages, for which texts and pairs of role and text stand when they are written."""
 
 
 def is_output(write: TaskWrite) -> bool:
@@ -163,11 +148,6 @@ def changed(
     return [Change(channel, Kind.SAME, values[0], size=size)]
 
 
-def lasting(habit: Habit | None) -> bool:
-    """Whether what was written to a channel last is what stands there: a reducer makes something else of it."""
-    return habit is Habit.REPLACES
-
-
 def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
     """All of the values as one list of messages, None if anything in them is none."""
     if habit is Habit.TALKS:
@@ -200,69 +180,6 @@ def _sent(values: list[Any], size: int) -> Change:
 def is_broken(value: Any) -> bool:
     """Whether a value could not be decoded."""
     return isinstance(value, Node) and value.form is Form.BROKEN
-
-
-def numeric(values: Iterable[Any]) -> bool:
-    """Whether all are numbers: true and false are none here."""
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-
-
-def habits(
-    values: Mapping[str, Any], written: Mapping[str, list[list[Any]]], whole: Collection[str] = ()
-) -> dict[str, Habit]:
-    """What channels do with writes, proved by a state and what each step on its line wrote, newest first.
-
-    Of those that are `whole`, it is all that was ever written.
-    """
-    known = [channel for channel, some in written.items() if some and channel in values]
-    found = {channel: _habit(values[channel], written[channel], channel in whole) for channel in known}
-    return {channel: habit for channel, habit in found.items() if habit is not None}
-
-
-def _habit(value: Any, written: list[list[Any]], whole: bool) -> Habit | None:
-    value = unwrapped(value)
-    proved = _proved(value, written)
-    if proved is not Habit.REPLACES and messages(value) is not None:
-        return Habit.TALKS
-    if not whole or not _summed(value, written):
-        return proved
-    return None if proved is Habit.REPLACES else Habit.SUMS
-
-
-def _summed(value: Any, written: list[list[Any]]) -> bool:
-    """Whether a number is the sum of several: of one alone, any reducer may have left it."""
-    some = [part for step in reversed(written) for part in step]
-    if not numeric([value, *some]) or sum(1 for part in some if part) < _SEVERAL:
-        return False
-    return isclose(value, sum(some), rel_tol=1e-9) if isinstance(value, float) else bool(value == sum(some))
-
-
-def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
-    last = written[0]
-    if any(overwrite(part) is not None for part in last):
-        return None
-    if isinstance(value, list) and all(isinstance(part, list) for part in last):
-        items = [item for part in last for item in part]
-        if same(value, items):
-            before = any(part not in ([], None) for step in written[1:_PROOF] for part in step)
-            return (Habit.REPLACES if before else Habit.FIRST) if len(last) == 1 else None
-        return Habit.APPENDS if not items or same(value[-len(items) :], items) else Habit.REDUCES
-    return Habit.REPLACES if len(last) == 1 and same(value, last[0]) else Habit.REDUCES
-
-
-def agreed(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
-    """What two states of one graph prove together: the nearer one counts.
-
-    Yet one write that is the value may be so by chance, and one that isn't disproves that the last is kept.
-    """
-    found = {**far, **near}
-    for channel, habit in far.items():
-        known = found[channel]
-        disproved = known is Habit.REPLACES and habit in (Habit.REDUCES, Habit.SUMS)
-        more = known is Habit.REDUCES and habit not in (Habit.REPLACES, Habit.FIRST)
-        if disproved or more or known is Habit.FIRST:
-            found[channel] = habit
-    return found
 
 
 def between(channel: str, before: Any, after: Any) -> Change:

@@ -12,19 +12,16 @@ from ckpt_cli.history.changes import (
     NOTHING,
     UNKNOWN,
     Change,
-    Habit,
     Kind,
-    agreed,
     between,
     changed,
     changes,
-    habits,
     is_broken,
     is_output,
-    lasting,
 )
 from ckpt_cli.history.channels import START, TASKS, deltas
 from ckpt_cli.history.credit import Note, path
+from ckpt_cli.history.habits import Habit, agreed, habits, lasting
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.makers import Makers
 from ckpt_cli.history.recorded import values_by_channel

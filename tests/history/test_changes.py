@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from ckpt_cli.commands.describing import change_view
-from ckpt_cli.history.changes import NOTHING, UNKNOWN, Change, Habit, Kind, agreed, between, changes, habits
+from ckpt_cli.history.changes import NOTHING, UNKNOWN, Change, Kind, between, changes
+from ckpt_cli.history.habits import Habit, agreed, habits
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.text.changes import UNCUT, one, words
@@ -213,6 +214,7 @@ def test_a_conversation_is_told_by_its_state() -> None:
         (9, [[9], [3]], Habit.REPLACES),
         (5, [[5], [-5], [5]], None),
         (2, [[True], [True]], Habit.REDUCES),
+        (1.0, [[10**400], [0.5]], Habit.REDUCES),
     ],
 )
 def test_a_sum_is_proved_by_all_that_was_ever_written(value: Any, written: list[list[Any]], habit: Habit) -> None:
