@@ -122,7 +122,17 @@ def _open_known(name: str) -> Saver | None:
 
 
 def _open_attribute(name: str) -> Saver | None:
-    """What ``module:attribute`` or ``file.py:attribute`` gives: naming it is the person's word that it may run."""
+    """What ``module:attribute`` or ``file.py:attribute`` gives: naming it is the person's word that it may run.
+
+    Raises:
+        UsageError: it is a URL without its slashes rather than a module of the person's.
+    """
+    scheme, colon, rest = name.partition(":")
+    kind = scheme.partition("+")[0].lower()
+    if colon and kind in ("sqlite", *kinds.SCHEMES) and not (_there(Path(scheme)) or _there(Path(f"{scheme}.py"))):
+        if kind == "sqlite":
+            raise UsageError(f"{name} is no URL", hint=f"a path as it is, {rest}, or sqlite:///{rest}")
+        raise UsageError(f"{scheme}:… is no URL: two slashes follow the colon", hint=f"{scheme}://…")
     return kinds.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
 
 

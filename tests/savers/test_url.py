@@ -1,5 +1,8 @@
 """What a person types after ``--db`` finds its database, or a clear no."""
 
+import bz2
+import gzip
+import lzma
 import shutil
 import subprocess
 import sys
@@ -72,6 +75,39 @@ def test_sqlite_url(here: Path) -> None:
 def test_sqlite_url_without_a_path(url: str) -> None:
     """A URL without a path is a mistake in the words."""
     assert isinstance(refusal(url), UsageError)
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("sqlite:x.sqlite", "a path as it is, x.sqlite, or sqlite:///x.sqlite"),
+        ("sqlite:/tmp/x.sqlite", "sqlite:////tmp/x.sqlite"),
+        ("postgresql:user:hush@host/x", "postgresql://"),
+        ("redis:6379", "redis://"),
+    ],
+)
+def test_a_url_without_its_slashes(typed: str, hint: str) -> None:
+    """It is told how it is written, without a password that stands in it; it isn't taken for a module's attribute."""
+    error = refusal(typed)
+    assert isinstance(error, UsageError)
+    assert hint in (error.hint or "")
+    assert "hush" not in f"{error.message} {error.hint}"
+
+
+def test_a_module_may_be_called_as_a_kind_of_database(here: Path) -> None:
+    """What a file here defines is the person's own."""
+    (here / "dynamodb.py").write_text("raise ValueError('mine')\n")
+    assert "mine" in refusal("dynamodb:saver").message
+
+
+@pytest.mark.parametrize(("kind", "pack"), [("gzip", gzip.compress), ("xz", lzma.compress), ("bzip2", bz2.compress)])
+def test_a_packed_file(kind: str, pack: Callable[[bytes], bytes], here: Path) -> None:
+    """It says what it is packed with, also where it is short."""
+    packed = here / "x.sqlite.packed"
+    packed.write_bytes(pack(made("x.sqlite").read_bytes()))
+    assert f"is packed with {kind}" in refusal(str(packed)).message
+    packed.write_bytes(pack(b""))
+    assert f"is packed with {kind}" in refusal(str(packed)).message
 
 
 def test_sqlite_url_that_leads_nowhere(here: Path) -> None:

@@ -10,6 +10,13 @@ from ckpt_cli.savers.sqlite.locks import held
 from ckpt_cli.savers.sqlite.wal import committed
 
 _MAGIC = b"SQLite format 3\x00"
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+}
 
 
 class Way(Enum):
@@ -84,6 +91,8 @@ def _header(path: Path) -> bytes:
         header = file.read(100)
     if not header:
         raise DatabaseUnreachable(f"{path} is empty (0 bytes): nothing was ever saved in it")
+    if packed := next((name for magic, name in _PACKED.items() if header.startswith(magic)), None):
+        raise DatabaseUnreachable(f"{path} is packed with {packed}", hint="unpack it, and name what was in it")
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise DatabaseUnreachable(f"{path} is not an SQLite database", hint="an encrypted file looks like this too")
     return header
