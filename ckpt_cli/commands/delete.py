@@ -178,7 +178,10 @@ def run(reader: Reader, chosen: Chosen) -> Plan:
     """The plan for whole threads."""
     if chosen.named is not None and not chosen.filtered:
         return plans.threads(reader, dict.fromkeys(chosen.named))
-    return plans.threads(reader, [thread.thread_id for thread in chosen.threads(reader)])
+    found = [thread.thread_id for thread in chosen.threads(reader)]
+    if chosen.where is not None:
+        chosen.where.must_have_worked()
+    return plans.threads(reader, found)
 
 
 def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:

@@ -175,8 +175,10 @@ def threads(
         session.say(f"sorting by {sort.value} looks at every thread")
     view = session.look(lambda reader: run(reader, wanted, wide=wide))
     view.narrowed = not (since is match is where is None)
-    if wanted.where is not None and wanted.where.complaint and not view.unreadable:
-        session.say(wanted.where.complaint)
+    if wanted.where is not None and not view.unreadable:
+        wanted.where.must_have_worked()
+        if wanted.where.complaint:
+            session.say(wanted.where.complaint)
     if view.unreadable:
         session.say(_unread(view, wanted))
     return view

@@ -103,13 +103,20 @@ class Filter:
         self.decided += 1
         return found
 
+    def must_have_worked(self) -> None:
+        """Hold that it came to an answer somewhere, if it went wrong anywhere.
+
+        Raises:
+            UsageError: it failed on every record that has what it names.
+        """
+        if self.failed and not self.decided:
+            raise UsageError(f"--where fails on every thread: {self.failed.most_common(1)[0][0]}")
+
     @property
     def complaint(self) -> str | None:
-        """Why nothing fits, where it never came to an answer: most likely a slip of the pen."""
+        """Why nothing fits, where no record has what it names: most likely a slip of the pen."""
         if self.decided:
             return None
-        if self.failed:
-            return f"--where: {self.failed.most_common(1)[0][0]}"
         names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
         return f"--where: no thread has {names}" if names else None
 

@@ -101,12 +101,15 @@ def test_only_as_many_as_there_are(database: Database) -> None:
 
 
 def test_a_slip_in_a_filter_is_told(database: Database) -> None:
-    """An expression that can't be read is a usage error; a name that no thread has is said beside the empty list."""
+    """An expression that can't be read, or fails on every thread, is a usage error; a name that none has is said."""
     path = database("real")
     view, said = look(path, lambda session: threads(session, where="stpe > 1"))
     assert (view.threads, said) == ([], ["--where: no thread has 'stpe'"])
     with pytest.raises(UsageError, match="column 6"):
         look(path, lambda session: threads(session, where="step = 1"))
+    with pytest.raises(UsageError, match="fails on every thread: '>' not supported"):
+        look(path, lambda session: threads(session, where="step > 'a'"))
+    assert run(["delete", "-d", str(path), "--where", "step > 'a'", "--dry-run"]) == 2
 
 
 def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:

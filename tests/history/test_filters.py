@@ -87,16 +87,19 @@ def test_tricks_reach_nothing(expression: str) -> None:
 
 
 def test_a_name_that_no_record_has_is_complained_about() -> None:
-    """A filter that never came to an answer says why; one that did is silent."""
+    """A filter that never came to an answer says why; one that did is silent, though it failed on some."""
     slip = Filter("stpe > 1")
     assert not slip.matches(STATE.__getitem__)
     assert slip.complaint == "--where: no thread has 'stpe'"
     mixed = Filter("source > 1")
     assert not mixed.matches(STATE.__getitem__)
     assert not mixed.matches({}.__getitem__)
-    assert "not supported between" in (mixed.complaint or "")
+    with pytest.raises(UsageError, match=r"fails on every thread: .* not supported between"):
+        mixed.must_have_worked()
     fine = Filter("step > 99")
     assert not fine.matches(STATE.__getitem__)
+    assert not fine.matches({"step": "x"}.__getitem__)
+    fine.must_have_worked()
     assert fine.complaint is None
 
 
