@@ -57,15 +57,19 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     while page := list(islice(left, saver.page)):
         rows = saver.currents([(change.relation, change.key) for change in page])
         for change, now in zip(page, rows, strict=True):
-            name = saver.record_of(change.relation, change.key)
             if digest(now) != digest(change.after):
-                raise _changed_since(log, operation, name)
-            if operation.verb == "resume" and isinstance(name, WriteKey):
-                answered.add(name.ref)
+                raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
+            if operation.verb == "resume":
+                answered.update(_bearing(saver, change))
             gone.update(saver.added(change))
             yield change.inverse
     _must_bear_nothing(saver, log, gone, operation)
     _must_wait_still(saver, log, answered, operation)
+
+
+def _bearing(saver: Saver, change: RowChange) -> set[Ref]:
+    """The checkpoints whose writes a row holds, whether they were in it before or not."""
+    return {name.ref for name in saver.added(change._replace(before=None)) if isinstance(name, WriteKey)}
 
 
 def _must_stand(log: OperationLog, operation: Operation) -> None:

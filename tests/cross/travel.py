@@ -155,7 +155,7 @@ class Travel:
 
     @pytest.mark.parametrize("name", CASES)
     def test_goes_on_like_its_twin(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """Undone, nothing of a change is left; done, the thread is shown as its twin is and runs to the same end."""
+        """Undone, nothing of a change is left; done, the thread is as its twin and runs to the same end, and stays."""
         case = CASES[name]
         with backend.official() as official:
             graph = case.build(official)
@@ -178,6 +178,7 @@ class Travel:
                 assert ends[0] == ends[1]
             assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
             assert told(graph, MINE)[-1][2] == told(graph, THEIRS)[-1][2]
+            assert run(["undo", "-d", backend.url, "--yes"]) == (0 if name == "end" else 7)  # where nothing came after
 
     def test_one_moment_or_not(self, backend: Backend) -> None:
         """What is read together is of one moment where the saver says so; elsewhere a checkpoint comes in between."""
