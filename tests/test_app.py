@@ -145,7 +145,13 @@ def test_a_full_disk_is_said(database: Database) -> None:
 def test_an_interrupt_ends_with_130(database: Database) -> None:
     """Ctrl-C while ckpt writes to somebody who doesn't read is neither a traceback nor success."""
     command = [sys.executable, "-m", "ckpt_cli", "threads", "-n", "0", "--json", "-d", str(database("real"))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pipesize=4096,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a job in the background ignores
+    )
     assert process.stdout is not None
     assert os.read(process.stdout.fileno(), 1) == b"{"
     process.send_signal(signal.SIGINT)
