@@ -162,9 +162,10 @@ def _weighed(
     if not ids:
         return task
     found = {i: one for i in sorted(ids) if (one := asked(writes, i, namespaces, below)) is not None}
-    called = any(ns.rpartition("|")[2].partition(":")[2] == task.id for ns in namespaces()) if below else False
-    if task.error is not None and all(i in found and taken(found[i], i, called) for i in ids):
-        return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in found.items()})
+    if task.error is not None:
+        called = below is not None and any(ns.rpartition("|")[2].partition(":")[2] == task.id for ns in namespaces())
+        if all(i in found and taken(found[i], i, called) for i in ids):
+            return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in found.items()})
     told = {i: one.answers[-1:] for i, one in found.items() if answered(one, i)}
     status = Status.ANSWERED if told and told.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=told) if told else task

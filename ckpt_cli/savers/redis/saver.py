@@ -1,7 +1,7 @@
 """`RedisSaver`: LangGraph's documents behind the contract."""
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
@@ -18,8 +18,6 @@ from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
 from ckpt_cli.savers.redis.scan import Scan
 from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
-
-T = TypeVar("T")
 
 _FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 

@@ -4,18 +4,17 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import ClassVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
+from ckpt_cli.model import CheckpointRow, Ref, Thread
 from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.held import ReadOnlySaver
-from ckpt_cli.savers.paging import pages, weighed
+from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.server import KeySaver, headed
+from ckpt_cli.savers.redis.server import headed
 from ckpt_cli.savers.valkey.agentcore_keys import Keys
+from ckpt_cli.savers.valkey.scanned import ScannedSaver
 
-_FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
-
-class AgentCoreSaver(ReadOnlySaver, KeySaver):
+class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
     """A database of sessions, each of one actor."""
 
     name: ClassVar[str] = "valkey"
@@ -24,11 +23,11 @@ class AgentCoreSaver(ReadOnlySaver, KeySaver):
     why_not = "its writes have no places of their own, so that none could be replaced or taken back"
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(connection, "")
         self._keys = Keys(connection)
+        super().__init__(connection, "", self._keys)
 
-    def _forget(self) -> None:
-        self._keys.forget()
+    def _refs(self, thread_ids: Collection[str], ns: str | None = None) -> Iterator[Ref]:
+        return self._keys.refs(thread_ids, ns)
 
     def about(self) -> About:
         """The server, that it is scanned, and how threads are called."""
@@ -64,55 +63,12 @@ class AgentCoreSaver(ReadOnlySaver, KeySaver):
 
     def count(self, thread_id: str) -> int:
         """How many keys hold its checkpoints."""
-        return sum(1 for _ in self._keys.refs([thread_id]))
-
-    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The beginnings of a thread's checkpoints."""
-        return self._keys.rows(self._keys.refs([thread_id], ns))
-
-    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """The beginnings of several threads' checkpoints."""
-        return self._keys.rows(self._keys.refs(thread_ids))
+        return sum(1 for _ in self._refs([thread_id]))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The beginnings of those with the highest ids."""
-        refs = [*self._keys.refs([thread_id], ns)][::-1]
+        refs = [*self._refs([thread_id], ns)][::-1]
         return [*islice(chain.from_iterable(map(self._keys.rows, pages(refs, limit))), limit)]
-
-    def row(self, ref: Ref) -> CheckpointRow | None:
-        """One beginning."""
-        return next(self._keys.rows([ref]), None)
-
-    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The ends of checkpoints."""
-        return self._keys.metadata(dict.fromkeys(refs))
-
-    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """As many at once as keep it to a few megabytes."""
-        return weighed(refs, self._keys.checkpoints, first=_FIRST)
-
-    def writes(
-        self,
-        thread_id: str,
-        ns: str | None = None,
-        checkpoint_ids: Collection[str] | None = None,
-        *,
-        values: int | None = None,
-    ) -> Iterator[Write]:
-        """By namespace and checkpoint, then in canonical order."""
-        if ns is not None and checkpoint_ids is not None:
-            return self.writes_on([Ref(thread_id, ns, one) for one in checkpoint_ids], values=values)
-        refs = self._keys.refs([thread_id], ns)
-        wanted = (ref for ref in refs if checkpoint_ids is None or ref.checkpoint_id in checkpoint_ids)
-        return self._keys.writes(wanted, values)
-
-    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """Those of several checkpoints at once."""
-        return self._keys.writes(sorted(set(refs)), values)
-
-    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """Those of several threads' checkpoints."""
-        return self._keys.writes(self._keys.refs(thread_ids), values)
 
     def _heads(self, thread_ids: Iterable[str]) -> Collection[Thread]:
         known = self._keys.threads

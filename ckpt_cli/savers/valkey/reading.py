@@ -134,12 +134,12 @@ class Keys:
         return {ref: records.checkpoint(ref, data) for ref, data in zip(refs, answers, strict=True) if data}
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, as they were put."""
+        """The writes of checkpoints, each one's in canonical order."""
         for page in pages(refs, _PAGE):
             answers = self._whole(page) if values is None or not self._scripts else self._short(page, values)
             for ref, data in zip(page, answers, strict=True):
-                found = [records.write(ref, told) for told in (json.loads(data) if data else ())]
-                for one in found:
+                found = (records.write(ref, told) for told in (json.loads(data) if data else ()))
+                for one in sorted(found, key=lambda write: write.order):
                     yield one if values is None or one.size <= values else one._replace(payload=None)
 
     def _whole(self, refs: Sequence[Ref]) -> list[Any]:

@@ -1,23 +1,19 @@
 """`ValkeySaver`: the keys of langgraph-checkpoint-aws behind the contract."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
+from ckpt_cli.model import CheckpointRow, Plan, Ref, Row, RowChange, Thread, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import no_checkpoints
-from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
+from ckpt_cli.savers.redis.server import NOBODY, headed
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, Expansion, held
 from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of
-
-T = TypeVar("T")
-
-_FIRST = 25  # checkpoints that are read while nothing is known of their sizes
+from ckpt_cli.savers.valkey.scanned import ScannedSaver
 
 
 def open_saver(url: str) -> Saver:
@@ -49,20 +45,21 @@ def _recognized(connection: Connection) -> Saver:
     raise no_checkpoints(connection.address.location, hint)
 
 
-class ValkeySaver(KeySaver):
+class ValkeySaver(ScannedSaver):
     """A database of the official saver."""
 
     name: ClassVar[str] = "valkey"
     form = Form()
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(connection, checkpoint_key(NOBODY))
         self._keys = Keys(connection)
+        super().__init__(connection, checkpoint_key(NOBODY), self._keys)
         able = {Ability.WRITE, Ability.BRANCHES}
         self.abilities = frozenset(able if connection.is_cluster else {*able, Ability.ATOMIC})
 
-    def _forget(self) -> None:
-        self._keys.forget()
+    def _refs(self, thread_ids: Collection[str], ns: str | None = None) -> Iterator[Ref]:
+        spaces = self._keys.spaces(thread_ids) if thread_ids else {}
+        return refs_of({space: ids for space, ids in spaces.items() if ns is None or space[1] == ns})
 
     def about(self) -> About:
         """The server, and that it is scanned."""
@@ -96,58 +93,10 @@ class ValkeySaver(KeySaver):
         """Those of the lists that are there."""
         return sum(1 for _ in self.rows(thread_id))
 
-    def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The beginnings of a thread's checkpoints."""
-        spaces = self._keys.spaces([thread_id])
-        return self._keys.rows(refs_of({space: ids for space, ids in spaces.items() if ns is None or space[1] == ns}))
-
-    def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """The beginnings of several threads' checkpoints."""
-        return self._keys.rows(refs_of(self._keys.spaces(thread_ids) if thread_ids else {}))
-
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The highest ids of the list."""
         ids = sorted(set(self._keys.spaces([thread_id]).get((thread_id, ns), ())), reverse=True)
         return [*islice(self._keys.rows(Ref(thread_id, ns, one) for one in ids), limit)]
-
-    def row(self, ref: Ref) -> CheckpointRow | None:
-        """One beginning."""
-        return next(self._keys.rows([ref]), None)
-
-    def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The ends of checkpoints."""
-        return self._keys.metadata(dict.fromkeys(refs))
-
-    def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """As many at once as keep it to a few megabytes."""
-        return weighed(refs, self._keys.checkpoints, first=_FIRST)
-
-    def writes(
-        self,
-        thread_id: str,
-        ns: str | None = None,
-        checkpoint_ids: Collection[str] | None = None,
-        *,
-        values: int | None = None,
-    ) -> Iterator[Write]:
-        """The writes of one checkpoint are one value, and sorted here."""
-        if ns is not None and checkpoint_ids is not None:
-            return self.writes_on([Ref(thread_id, ns, one) for one in checkpoint_ids], values=values)
-        refs = refs_of(self._keys.spaces([thread_id]))
-        wanted = (
-            ref
-            for ref in refs
-            if (ns is None or ref.ns == ns) and (checkpoint_ids is None or ref.checkpoint_id in checkpoint_ids)
-        )
-        return self._sorted(wanted, values)
-
-    def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """Those of several checkpoints at once."""
-        return self._sorted(sorted(set(refs)), values)
-
-    def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """Those of the checkpoints that the threads' lists name."""
-        return self._sorted(refs_of(self._keys.spaces(thread_ids)) if thread_ids else (), values)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A key a checkpoint, one for the writes of each, and one a namespace."""
@@ -162,15 +111,6 @@ class ValkeySaver(KeySaver):
         """What a key holds afterwards and didn't before."""
         before, after = (held(change.relation, change.key, row) for row in (change.before, change.after))
         return after - before
-
-    def _sorted(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        group: list[Write] = []
-        for write in self._keys.writes(refs, values):
-            if group and write.ref != group[0].ref:
-                yield from sorted(group, key=lambda one: one.order)
-                group = []
-            group.append(write)
-        yield from sorted(group, key=lambda one: one.order)
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """The first of the root graph's list that is there; without a root the highest of the other lists' firsts."""

@@ -4,7 +4,7 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from ckpt_cli.app import run as app
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Plan, Ref
@@ -20,6 +19,7 @@ from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.postgres import PostgresSaver, connect, open_url
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.sql.images import Images
+from tests.savers.postgres.conftest import Say
 from tests.savers.postgres.large import fill
 from tests.savers.unwritable import refused_before_planning
 from tests.servers.postgres import OwnServer, PostgresServer, own_server
@@ -27,7 +27,6 @@ from tests.servers.processes import free_port, listens
 
 THREAD = "thread-000001"
 SECRET = "s3cr3t:/@"
-Say = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
@@ -36,19 +35,6 @@ def url(postgres: PostgresServer) -> str:
     made = postgres.url(postgres.fresh())
     fill(made, 2, 3)
     return made
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Runs a command: its exit code, and all it said."""
-
-    def run(*words: str) -> tuple[int, str]:
-        capsys.readouterr()
-        code = app(list(words))
-        seen = capsys.readouterr()
-        return code, seen.out + seen.err
-
-    return run
 
 
 def test_nobody_listens(say: Say) -> None:

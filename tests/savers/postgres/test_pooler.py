@@ -1,23 +1,22 @@
 """Behind a pooler in transaction mode all works as without it, and the next one gets the session as it was."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import psycopg
 import pytest
 
-from ckpt_cli.app import run as app
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.postgres import PostgresSaver, open_url
+from tests.savers.postgres.conftest import Say
 from tests.savers.postgres.large import fill
 from tests.servers.pgbouncer import Pooler
 from tests.servers.postgres import PostgresServer
 
 THREAD = "thread-000001"
-Say = Callable[..., tuple[int, str]]
 READING = [
     ["threads"],
     ["log", THREAD],
@@ -43,19 +42,6 @@ def name(postgres: PostgresServer) -> str:
     made = postgres.fresh()
     fill(postgres.url(made), 30, 40)
     return made
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Runs a command: its exit code, and all it said."""
-
-    def run(*words: str) -> tuple[int, str]:
-        capsys.readouterr()
-        code = app(list(words))
-        seen = capsys.readouterr()
-        return code, seen.out + seen.err
-
-    return run
 
 
 def left(url: str) -> tuple[Any, ...]:
