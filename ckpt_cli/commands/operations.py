@@ -1,5 +1,6 @@
 """``ckpt operations``: what was done to this database, newest first; and forgetting old ones."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -48,36 +49,33 @@ def operations(
     session.reader  # noqa: B018 - a database that can't be opened is said first
     if settle or (prune and not dry_run):
         session.settle()
+    gone = old(session.log.operations(), session.clock(), keep, older) if prune else []
     if prune:
-        plan = planned(session.log, session.clock(), keep, older)
+        plan = planned(gone)
         if dry_run:
             return plan
-        if plan.rows and not yes and not session.ask(plan):
+        if gone and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
-    return run(session.log, session.clock(), keep, older, prune=prune)
+    return run(session.log, gone)
 
 
-def planned(log: OperationLog, now: float, keep: int | None, older: float | None) -> PlanView:
+def planned(gone: Sequence[Operation]) -> PlanView:
     """What pruning would forget, operation by operation."""
-    gone = _old(log.operations(), now, keep, older)
     rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in gone]
     numbers = spans(one.number for one in gone)
     summary = f"--prune forgets operation{'' if len(gone) == 1 else 's'} {numbers}, for which there is no undo then"
     return PlanView("operations", summary if gone else "--prune finds nothing to forget", rows=rows)
 
 
-def run(
-    log: OperationLog, now: float, keep: int | None = None, older: float | None = None, *, prune: bool = False
-) -> OperationsView:
-    """The log as it stands, after forgetting what `keep` and `older` (days) allow."""
-    found = log.operations()
-    gone = [one.number for one in _old(found, now, keep, older)] if prune else []
-    if gone:
-        log.prune(gone)
-    return OperationsView(str(log.path), [_line(o) for o in found if o.number not in gone], len(gone))
+def run(log: OperationLog, gone: Sequence[Operation] = ()) -> OperationsView:
+    """The log as it stands, after forgetting some."""
+    numbers = [one.number for one in gone]
+    if numbers:
+        log.prune(numbers)
+    return OperationsView(str(log.path), [_line(one) for one in log.operations()], len(numbers))
 
 
-def _old(found: list[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:
+def old(found: Sequence[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:
     """Those that pruning forgets; never one that was interrupted."""
     return [
         operation

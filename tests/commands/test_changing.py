@@ -290,7 +290,7 @@ def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
 
     fork(session, THREAD, "step:1")
     assert said == ["operation 1 (fork) was interrupted: see `ckpt operations`"]
-    assert [o.state for o in operations.run(session.log, 0.0).operations] == ["done", "abandoned"]
+    assert [o.state for o in operations.run(session.log).operations] == ["done", "abandoned"]
     session.close()
 
 
@@ -358,7 +358,7 @@ def test_the_log_looks(tmp_path: Path) -> None:
     log.begin(Heading(golden.NOW - 60, "undo", "", "of operation 1 (fork)", 1), [])
     log.finish(2)
     log.begin(Heading(golden.NOW - 5, "edit", "", "cut off"), [])
-    view = operations.run(log, golden.NOW)
+    view = operations.run(log)
     view.log = "log.sqlite"
     golden.check("operations/listed", view)
     view.operations, view.pruned = [], 3

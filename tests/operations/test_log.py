@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.commands.operations import run
+from ckpt_cli.commands.operations import old, run
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Failed, NotFound, Refused, UsageError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
@@ -185,7 +185,7 @@ def test_prune(log: OperationLog, saver: MemorySaver, keep: int | None, older: f
     """Old operations go with their images and their room on disk; numbers go on."""
     for day in range(1, 6):
         apply(saver, log, replacing("1", bytes([day]) * 100_000), at=float(day * DAY))
-    view = run(log, 5.5 * DAY, keep, older, prune=True)
+    view = run(log, old(log.operations(), 5.5 * DAY, keep, older))
     assert [line.number for line in view.operations] == left == list(phases(log))
     assert view.pruned == 5 - len(left)
     with closing(sqlite3.connect(log.path)) as connection:
