@@ -11,7 +11,7 @@ from ckpt_cli.errors import CkptError, Failed, Refused
 if TYPE_CHECKING:
     import sqlite3
 
-_SCHEMA = """
+_FIRST = """
 CREATE TABLE IF NOT EXISTS operations (
   number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, verb TEXT NOT NULL, reason TEXT NOT NULL,
   summary TEXT NOT NULL, state TEXT NOT NULL, undoes INTEGER, rows INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -23,10 +23,24 @@ CREATE INDEX IF NOT EXISTS changes_by_row ON changes (relation, key, operation);
 CREATE TABLE IF NOT EXISTS tags (
   thread_id TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL, checkpoint_id TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (thread_id, ns, name)) WITHOUT ROWID;
-PRAGMA user_version = 1;
 """
 
-_VERSION = 1
+_SECOND = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO settings SELECT 'unwitnessed', max(number) FROM operations HAVING max(number) IS NOT NULL;
+CREATE TABLE witnesses (
+  relation TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, operation INTEGER NOT NULL,
+  PRIMARY KEY (relation, key)) WITHOUT ROWID;
+CREATE INDEX witnesses_by_age ON witnesses (operation);
+CREATE TABLE places (
+  address TEXT PRIMARY KEY, engine TEXT NOT NULL, instance TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+"""
+"""`unwitnessed` is the last operation that a ckpt logged which kept no witnesses."""
+
+_MIGRATIONS = (_FIRST, _SECOND)
+"""What makes each version of the schema from the one before."""
+
+_VERSION = len(_MIGRATIONS)
 
 
 class LogFile:
@@ -48,13 +62,13 @@ class LogFile:
         with self._explained("read"):
             return self.path.exists()
 
-    def rows(self, statement: str, words: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What a statement finds; nothing where there is no file."""
+    def rows(self, statement: str, words: Sequence[object] = (), *, since: int = 1) -> list[tuple[Any, ...]]:
+        """What a statement finds; nothing where there is no file, or one older than the schema version `since`."""
         if not self.exists:
             return []
         with self._explained("read"):
             connection = self.reading()
-            return connection.execute(statement, words).fetchall() if self._version else []
+            return connection.execute(statement, words).fetchall() if self._version >= since else []
 
     def reading(self) -> "sqlite3.Connection":
         """A connection to read with.
@@ -88,6 +102,7 @@ class LogFile:
                 self.close()
                 self._make()
                 self._connect("rw")
+                self._version = _migrated(self._opened)
                 self._writable = True
             self._opened.execute("BEGIN IMMEDIATE")
         try:
@@ -116,6 +131,19 @@ class LogFile:
             self._make()
         with locked(self.path.with_name("lock")):
             yield
+
+    def setting(self, name: str) -> str | None:
+        """What was remembered for this database under a name; None if nothing was."""
+        found = self.rows("SELECT value FROM settings WHERE name = ?", (name,), since=2)
+        return found[0][0] if found else None
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """Remember something for this database; None forgets it."""
+        with self.writing() as connection:
+            if value is None:
+                connection.execute("DELETE FROM settings WHERE name = ?", (name,))
+            else:
+                connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
 
     def compact(self) -> None:
         """Give the room of what was removed back to the disk."""
@@ -149,9 +177,6 @@ class LogFile:
                 raise Failed(f"the operation log {self.path} was written by a newer ckpt")
             if mode == "rw":
                 connection.executescript("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON;")
-                if version < _VERSION:
-                    connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
-                    version = _VERSION
         except BaseException:
             connection.close()
             raise
@@ -171,3 +196,22 @@ class LogFile:
             return Refused("another ckpt is at work on this database; nothing was written", hint="try again")
         said = f"can't {doing} the operation log {self.path}: {error}"
         return Failed(said if doing == "read" else f"{said}; nothing was written")
+
+
+def _migrated(connection: "sqlite3.Connection") -> int:
+    """Bring the schema up to date, and return its version.
+
+    The version is read again once this process alone may write: two processes may migrate at the same time.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        ((version,),) = connection.execute("PRAGMA user_version")
+        for script in _MIGRATIONS[version:]:
+            for statement in filter(str.strip, script.split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    return _VERSION

@@ -208,6 +208,31 @@ def test_a_damaged_log_is_said(log: OperationLog, saver: MemorySaver) -> None:
     assert saver.row(Ref("t", "", "3")) is None
 
 
+def first_version(log: OperationLog) -> None:
+    """Make a log what the first version of ckpt would have made of it."""
+    log.close()
+    with closing(sqlite3.connect(log.path)) as connection:
+        for table in ("settings", "witnesses", "places"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("PRAGMA user_version = 1")
+
+
+def test_settings(log: OperationLog, saver: MemorySaver) -> None:
+    """A log remembers settings of its database; one of the first version has none, and gets them when it is written."""
+    assert (log.setting("x"), log.exists) == (None, False)
+    apply(saver, log, adding("3"), at=1.0)
+    first_version(log)
+    size = log.path.read_bytes()
+    assert (log.setting("x"), len(log.operations())) == (None, 1)
+    log.close()
+    assert log.path.read_bytes() == size
+    for value in ("a", "b"):
+        log.set_setting("x", value)
+        assert log.setting("x") == value
+    log.set_setting("x", None)
+    assert (log.setting("x"), log.setting("unwitnessed")) == (None, "1")
+
+
 def test_tags(log: OperationLog) -> None:
     """Names are given, moved only by force, taken away, and kept apart by thread and namespace."""
     first, second = Ref("t", "", "1"), Ref("t", "", "2")
