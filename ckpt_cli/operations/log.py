@@ -105,6 +105,13 @@ class OperationLog(LogFile):
         for relation, key, before, after in self._walk("before, after", number, backwards):
             yield RowChange(relation, row_of(key), unpack(before), unpack(after))
 
+    def change(self, number: int, position: int) -> RowChange:
+        """One row change of an operation, counted from 1."""
+        columns = "relation, key, before, after"
+        statement = f"SELECT {columns} FROM changes WHERE operation = ? AND position = ?"  # noqa: S608 - constants
+        ((relation, key, before, after),) = self.rows(statement, (number, position))
+        return RowChange(relation, row_of(key), unpack(before), unpack(after))
+
     def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
         """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
         for relation, key, before, after in self._walk("before_hash, after_hash", number):

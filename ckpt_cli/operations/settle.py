@@ -3,8 +3,8 @@
 Where the engine has transactions all rows were written or none. Elsewhere some may have been, and they are taken back.
 """
 
-from ckpt_cli.operations.images import digest
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.rows import inverse, is_image
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 
@@ -46,13 +46,16 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool:
     A row that isn't there tells less than one that is: somebody else may have removed it since.
     """
     likely: bool | None = None
-    for relation, key, before, after in log.hashes(number):
-        now = digest(saver.current(relation, key))
-        if before == after or now not in (before, after):
+    for position, (relation, key, before, after) in enumerate(log.hashes(number), 1):
+        now = saver.current(relation, key)
+        if now is None:
+            if likely is None and (before is None) is not (after is None):
+                likely = after is None
             continue
-        if now is not None:
-            return now == after
-        likely = now == after if likely is None else likely
+        change = log.change(number, position)
+        undone, done = (is_image(saver, relation, now, image) for image in (change.before, change.after))
+        if undone is not done:
+            return done
     return bool(likely)
 
 
@@ -60,13 +63,13 @@ def _completed(saver: Saver, log: OperationLog, number: int) -> bool:
     """Whether the last row was written, as rows are written in order; what was written of the others is taken back."""
     last = True
     for change in log.changes(number, backwards=True):
-        before, after = digest(change.before), digest(change.after)
-        if before == after:
+        if is_image(saver, change.relation, change.before, change.after):
             continue
-        now = digest(saver.current(change.relation, change.key))
-        if last and now == after:
+        now = saver.current(change.relation, change.key)
+        done = is_image(saver, change.relation, now, change.after)
+        if last and done:
             return True
         last = False
-        if now == after:
-            saver.change([change.inverse])
+        if done:
+            saver.change([inverse(saver, change, now)])
     return False

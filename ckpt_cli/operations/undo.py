@@ -5,8 +5,8 @@ from itertools import islice
 
 from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.model import Ref, RowChange, WriteKey
+from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
-from ckpt_cli.operations.images import digest
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
 from ckpt_cli.savers.contract import Saver
 
@@ -55,14 +55,14 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     answered: set[Ref] = set()
     left = log.changes(operation.number, backwards=True)
     while page := list(islice(left, saver.page)):
-        rows = saver.currents([(change.relation, change.key) for change in page])
-        for change, now in zip(page, rows, strict=True):
-            if digest(now) != digest(change.after):
+        found = saver.currents([(change.relation, change.key) for change in page])
+        for change, now in zip(page, found, strict=True):
+            if not rows.is_image(saver, change.relation, now, change.after):
                 raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
             if operation.verb == "resume":
                 answered.update(_bearing(saver, change))
             gone.update(saver.added(change))
-            yield change.inverse
+            yield rows.inverse(saver, change, now)
     _must_bear_nothing(saver, log, gone, operation)
     _must_wait_still(saver, log, answered, operation)
 

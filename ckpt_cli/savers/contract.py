@@ -188,6 +188,26 @@ class Saver(ABC):
         """Physical rows, by relation and key, as they are now."""
         return [self.current(relation, key) for relation, key in names]
 
+    def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002
+        """The columns of a table, or the fields of a document, that ckpt writes; None for all of them.
+
+        Rows are compared with images over these alone: an application adds columns of its own, and a migration of
+        LangGraph's may add one between a change and its undo. So compare over the columns that both sides have.
+        """
+        return None
+
+    def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
+        """A physical row by the names that `written_columns` gives: a document field by field."""
+        return row
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
+        """The row to write so that an image is back, where `now` is what exists under its key.
+
+        A row that is gone gets all columns of the image that still exist; in one that exists only what ckpt writes
+        becomes as in the image, and an application's own columns keep their values.
+        """
+        return image
+
     @abstractmethod
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make every row what its after-image says; only inside `transaction`.

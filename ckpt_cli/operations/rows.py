@@ -1,0 +1,35 @@
+"""Compares rows with the images in the log, and computes what brings an image back."""
+
+from ckpt_cli.model import Row, RowChange, Scalar
+from ckpt_cli.savers.contract import Saver
+
+
+def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) -> bool:
+    """Whether a row is as an image says, in every column that ckpt writes and both have.
+
+    A column whose type was changed since holds the same value if it reads the same.
+    """
+    if row is None or image is None:
+        return row is image
+    written = saver.written_columns(relation)
+    if written is None:
+        return row == image
+    now, then = saver.fields(relation, row), saver.fields(relation, image)
+    return all(_is_equal(now[name], then[name]) for name in written & now.keys() & then.keys())
+
+
+def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
+    """What takes a change back where `now` is the row that exists."""
+    image = change.before
+    after = None if image is None else saver.restored(change.relation, image, now)
+    return RowChange(change.relation, change.key, now, after)
+
+
+def _is_equal(now: Scalar, then: Scalar) -> bool:
+    if now == then or now is None or then is None:
+        return now == then
+    return _text(now) == _text(then)
+
+
+def _text(value: Scalar) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
