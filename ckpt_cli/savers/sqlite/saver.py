@@ -6,30 +6,22 @@ from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import (
     NULL,
     Checkpoint,
     CheckpointRow,
     Payload,
-    Plan,
     Ref,
-    RowChange,
     Scalar,
     Thread,
     Write,
-    WriteKey,
 )
-from ckpt_cli.model import Row as Columns
 from ckpt_cli.savers.about import Ability, About, Totals, able
-from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import statements as sql
+from ckpt_cli.savers.sqlite.changing import Changing
 from ckpt_cli.savers.sqlite.connect import File, ReadOnlyFile, Row
-from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.parameters import bound, chunks, data
-from ckpt_cli.savers.sqlite.records import expand, record_of
 from ckpt_cli.savers.sqlite.schema import Layout, detect
-from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
 
 T = TypeVar("T")
 
@@ -55,7 +47,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
         raise
 
 
-class SqliteSaver(Saver):
+class SqliteSaver(Changing):
     """A database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
@@ -65,8 +57,7 @@ class SqliteSaver(Saver):
         self._layout = layout
         self._location = location
         self._odd_ids: dict[str, Scalar] | None = None
-        self._writing: WritableFile | None = None
-        self._images = Images(lambda sql, words: self._file.query(sql, words))
+        self._images = self._fresh_images()
         self.abilities = able(
             {
                 Ability.WRITE: layout.parents,
@@ -202,50 +193,6 @@ class SqliteSaver(Saver):
     def identity(self) -> str:
         """The file itself, by whatever name it was opened."""
         return f"sqlite:{self._file.path}"
-
-    def transaction(self, work: Callable[[], T]) -> T:
-        """One write transaction on a connection of its own, opened for it and closed after it."""
-        if self._writing is not None:
-            return work()
-        self._must_have_ids()
-        reading = self._file
-        self._file = self._writing = open_writable(reading.path)
-        self._odd_ids = None
-        try:
-            return self._writing.transaction(work)
-        finally:
-            self._writing.close()
-            self._file, self._writing = reading, None
-            reading.renew()
-
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - looking tells it
-        """Look at the generation, and at the permissions of the file and its folder, where the log must stand."""
-        self._must_have_ids()
-        from ckpt_cli.savers.sqlite.writing import must_be_permitted
-
-        must_be_permitted(self._file.path)
-
-    def _must_have_ids(self) -> None:
-        if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
-
-    def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """The rows of this generation's tables."""
-        return expand(plan, self._layout, self._stored, self.current)
-
-    def record_of(self, relation: str, key: Columns) -> Ref | WriteKey | None:
-        """Every row of the two tables is a record."""
-        return record_of(relation, key, self._layout)
-
-    def current(self, relation: str, key: Columns) -> Columns | None:
-        """All columns of a row."""
-        return self._images.current(relation, key)
-
-    def change(self, changes: Iterable[RowChange]) -> None:
-        """Insert, update and delete by key."""
-        if self._writing is None:
-            raise RuntimeError("rows are changed only inside a transaction")
-        self._writing.change(changes)
 
     def close(self) -> None:
         """Let go of the file."""

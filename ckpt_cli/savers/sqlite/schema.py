@@ -13,6 +13,22 @@ from ckpt_cli.savers.sqlite.connect import NotCheckpoints, Row
 _OURS = {"checkpoints", "writes"}
 _FIRST = {"thread_id", "checkpoint"}
 
+WRITTEN = {
+    "checkpoints": frozenset(
+        {
+            *("thread_id", "checkpoint_ns", "checkpoint_id", "thread_ts", "type", "checkpoint", "metadata"),
+            *("parent_checkpoint_id", "parent_ts", "parent_id"),
+        }
+    ),
+    "writes": frozenset(
+        {
+            *("thread_id", "checkpoint_ns", "checkpoint_id", "thread_ts", "task_id", "task_path", "idx"),
+            *("channel", "type", "value"),
+        }
+    ),
+}
+"""LangGraph's own columns, of all generations; any other is an application's."""
+
 _GENERATIONS = {
     "A": "langgraph 0.0.26 or older: one state a thread, no history",
     "B": "langgraph 0.0.30 to 0.0.38",

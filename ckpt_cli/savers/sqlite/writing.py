@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
+from ckpt_cli.savers.columns import assigned
 from ckpt_cli.savers.sqlite.connect import Row, connect, explained
 from ckpt_cli.savers.sqlite.files import survey
 from ckpt_cli.savers.sqlite.images import Images, parameters, place, quoted, where
@@ -77,7 +78,7 @@ class WritableFile:
             try:
                 touched = self._connection.execute(statement, words).rowcount
             except sqlite3.IntegrityError as error:
-                raise Refused(f"a row of {change.relation} exists already; nothing was written") from error
+                raise _constrained(change.relation, error) from error
             except sqlite3.DatabaseError as error:
                 raise Failed(f"can't write {self.path}: {error}; nothing was written") from error
             if touched != 1:
@@ -95,8 +96,9 @@ class WritableFile:
         if change.after is None:
             return f"DELETE FROM {table} WHERE {where(change.key)}", parameters(change.key)  # noqa: S608 - known names
         self._images.columns(change.relation, change.after)
-        names, values = [*map(quoted, change.after)], parameters(change.after)
-        places = [place(value) for value in change.after.values()]
+        row = change.after if change.before is None else assigned(change.before, change.after)
+        names, values = [*map(quoted, row)], parameters(row)
+        places = [place(value) for value in row.values()]
         if change.before is None:
             return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(places)})", values  # noqa: S608
         sets = ", ".join(f"{name} = {spot}" for name, spot in zip(names, places, strict=True))
@@ -124,6 +126,12 @@ def _refused(path: Path, error: sqlite3.DatabaseError) -> CkptError:
     if "full" in str(error) or "I/O" in str(error):
         return Failed(f"can't write {path}: {error}; nothing was written")
     return _not_permitted(path, f": {error}")
+
+
+def _constrained(relation: str, error: sqlite3.IntegrityError) -> Refused:
+    if str(error).startswith("UNIQUE"):
+        return Refused(f"a row of {relation} exists already; nothing was written")
+    return Refused(f"the database takes no such row of {relation}: {error}; nothing was written")
 
 
 def must_be_permitted(path: Path) -> None:

@@ -1,0 +1,33 @@
+"""An application's own columns beside those that ckpt writes: kept in images, put back, never changed."""
+
+from collections.abc import Collection, Mapping
+
+from ckpt_cli.model import Row, Scalar
+
+
+def restored(image: Row, now: Row | None, written: Collection[str], writable: Collection[str]) -> Row:
+    """The row that brings an image back; see `Saver.restored`.
+
+    Args:
+        image: a row as it was.
+        now: the row that exists under the same key.
+        written: the columns that ckpt writes.
+        writable: the columns that the table has now, without generated ones.
+    """
+    kept = {name: value for name, value in image.items() if name in writable}
+    if now is None:
+        return kept
+    return {**now, **{name: value for name, value in kept.items() if name in written}}
+
+
+def assigned(before: Row, after: Row) -> Mapping[str, Scalar]:
+    """The columns that an UPDATE sets: those that differ, or all where none does.
+
+    So a trigger on other columns doesn't fire, and a column that takes no value of ours is left alone.
+    """
+    changed = {name: value for name, value in after.items() if name not in before or _differ(before[name], value)}
+    return changed or after
+
+
+def _differ(before: Scalar, after: Scalar) -> bool:
+    return type(before) is not type(after) or before != after

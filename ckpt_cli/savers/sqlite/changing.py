@@ -1,0 +1,87 @@
+"""The writing half of `SqliteSaver`."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.columns import restored
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.sqlite.connect import File
+from ckpt_cli.savers.sqlite.images import Images
+from ckpt_cli.savers.sqlite.records import expand, record_of
+from ckpt_cli.savers.sqlite.schema import WRITTEN, Layout
+from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
+
+T = TypeVar("T")
+
+
+class Changing(Saver):
+    """Changes the two tables of a file; the reading half opens it."""
+
+    _file: File
+    _images: Images
+    _layout: Layout
+    _writing: WritableFile | None = None
+    _odd_ids: dict[str, Scalar] | None = None
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """One write transaction on a connection of its own, opened for it and closed after it."""
+        if self._writing is not None:
+            return work()
+        self._must_have_ids()
+        reading = self._file
+        self._file = self._writing = open_writable(reading.path)
+        self._odd_ids, self._images = None, self._fresh_images()
+        try:
+            return self._writing.transaction(work)
+        finally:
+            self._writing.close()
+            self._file, self._writing = reading, None
+            reading.renew()
+
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - looking tells it
+        """Look at the generation, and at the permissions of the file and its folder, where the log must stand."""
+        self._must_have_ids()
+        from ckpt_cli.savers.sqlite.writing import must_be_permitted
+
+        must_be_permitted(self._file.path)
+
+    def _must_have_ids(self) -> None:
+        if Ability.WRITE not in self.abilities:
+            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """The rows of this generation's tables."""
+        return expand(plan, self._layout, self._stored, self.current)
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """Every row of the two tables is a record."""
+        return record_of(relation, key, self._layout)
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """All columns of a row."""
+        return self._images.current(relation, key)
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:
+        """LangGraph's own."""
+        return WRITTEN.get(relation)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:
+        """With an application's own columns; SQLite's table_info shows no generated ones."""
+        return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Insert, update and delete by key."""
+        if self._writing is None:
+            raise RuntimeError("rows are changed only inside a transaction")
+        self._writing.change(changes)
+
+    def _stored(self, thread_id: str) -> Scalar:
+        """A thread id as it is stored, which some programs did as a number."""
+        raise NotImplementedError
+
+    def _fresh_images(self) -> Images:
+        """They know the columns of tables, which may have changed before a transaction."""
+        return Images(lambda sql, words: self._file.query(sql, words))
