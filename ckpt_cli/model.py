@@ -139,11 +139,13 @@ class Seen(NamedTuple):
         ref: one checkpoint with its payloads; with an empty `checkpoint_id` all ids of the namespace (of the thread,
             where `ns` is ``*``) and the keys of all their writes.
         writes: whether the writes count too; without them an application may go on meanwhile.
+        head: only which checkpoint is the head of the namespace, and the keys of the head's writes.
     """
 
     ref: Ref
     digest: bytes
     writes: bool = True
+    head: bool = False
 
 
 class Plan(NamedTuple):
@@ -159,6 +161,7 @@ class Plan(NamedTuple):
         replace: records that must exist, and become these.
         remove: what must exist, and goes.
         basis: what must not have changed since the plan was computed.
+        recent: the newest checkpoint of each thread that was written to moments ago.
     """
 
     reason: str
@@ -166,6 +169,7 @@ class Plan(NamedTuple):
     replace: tuple[Record, ...] = ()
     remove: tuple[Ref | WriteKey, ...] = ()
     basis: tuple[Seen, ...] = ()
+    recent: tuple[Ref, ...] = ()
     verb: str = ""
     summary: str = ""
     notes: tuple[str, ...] = ()

@@ -117,9 +117,18 @@ class Session:
 
         plan = plan._replace(reason=self.will.reason or plan.reason)
         config = None if plan.result is None else {"configurable": _configurable(plan.result)}
-        view = PlanView(plan.verb, plan.summary, plan.reason, list(plan.notes), list(changes), config=config)
         saver = self.reader.saver
+        notes = [*plan.notes, *self._recent(plan)]
+        view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
         return self._confirmed(view, lambda: saver.expand(plan), lambda: apply(saver, self.log, plan, at=self.clock()))
+
+    def _recent(self, plan: Plan) -> Iterable[str]:
+        """Words about threads that may be running, which only few plans have."""
+        if not plan.recent:
+            return ()
+        from ckpt_cli.operations.recent import notes
+
+        return notes(self.reader.saver, self.log, plan.recent, self.clock())
 
     def undo(self, number: int | None) -> "PlanView":
         """Show what takes an operation back, the newest unless named, ask, and do it."""
@@ -131,7 +140,8 @@ class Session:
         saver, log = self.reader.saver, self.log
         operation = undo.find(log, number)
         self._must_be_writable()
-        view = PlanView("undo", undo.said(operation), self.will.reason)
+        notes = saver.moment(lambda: undo.notes(saver, log, operation))
+        view = PlanView("undo", undo.said(operation), self.will.reason, notes)
         return self._confirmed(
             view,
             lambda: undo.inverse(saver, log, operation),

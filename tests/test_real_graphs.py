@@ -15,6 +15,7 @@ from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.graphs import SCENARIOS
@@ -65,6 +66,10 @@ class TestLook(Look):
 
 
 class TestTravel(Travel):
+    """SQLite."""
+
+
+class TestSince(Since):
     """SQLite."""
 
 

@@ -68,6 +68,28 @@ def seen(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
     return Seen(ref, _digest(saver, ref, writes), writes)
 
 
+def seen_heads(saver: Saver, thread_id: str, ns: str = "") -> tuple[Seen, ...]:
+    """The heads of a namespace and of the graphs around it, for the basis of a plan that says where a thread goes on.
+
+    A run of the graph around it leaves a subgraph's checkpoints behind, so that one's head counts as well.
+    """
+    parts = ns.split("|") if ns else []
+    spaces = ["|".join(parts[:depth]) for depth in range(len(parts) + 1)]
+    return tuple(_seen_head(saver, Ref(thread_id, space, "")) for space in spaces)
+
+
+def _seen_head(saver: Saver, ref: Ref) -> Seen:
+    return Seen(ref, _digest_of_head(saver, ref), writes=True, head=True)
+
+
+def _digest_of_head(saver: Saver, ref: Ref) -> bytes:
+    ids = [row.checkpoint_id for row in saver.newest(ref.thread_id, ref.ns, 1)]
+    total = hashlib.blake2b(digest_size=16)
+    _add(total, *ids)
+    _add_writes(total, saver.writes(ref.thread_id, ref.ns, ids, values=0) if ids else ())
+    return total.digest()
+
+
 def verify(saver: Saver, basis: Iterable[Seen]) -> None:
     """Hold that everything a plan was computed from is as it was.
 
@@ -76,8 +98,15 @@ def verify(saver: Saver, basis: Iterable[Seen]) -> None:
     """
     for was, digest in _now(saver, basis):
         if digest != was.digest:
-            what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
-            raise Refused(f"{what} changed while the plan was made; nothing was written", hint="run the command again")
+            raise Refused(f"{_changed(was)}; nothing was written", hint="run the command again")
+
+
+def _changed(was: Seen) -> str:
+    if was.head:
+        where = f" (in {was.ref.ns})" if was.ref.ns else ""
+        return f"thread {was.ref.thread_id!r} went on while the plan was made{where}"
+    what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
+    return f"{what} changed while the plan was made"
 
 
 def seen_wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[Whole, Seen]]:
@@ -94,7 +123,11 @@ def _now(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
             now = seen_wholes(saver, (was.ref.thread_id for was in named))
             yield from ((was, found.digest) for was, (_, found) in zip(named, now, strict=True))
         else:
-            yield from ((was, _digest(saver, was.ref, was.writes)) for was in some)
+            yield from ((was, _digest_now(saver, was)) for was in some)
+
+
+def _digest_now(saver: Saver, was: Seen) -> bytes:
+    return _digest_of_head(saver, was.ref) if was.head else _digest(saver, was.ref, was.writes)
 
 
 def _is_whole(ref: Ref) -> bool:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from shlex import quote
 
 from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.model import Ref, RowChange, WriteKey
 from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
+from ckpt_cli.operations.restoring import Restored, clash, head_beside, restored
 from ckpt_cli.savers.contract import Saver
 
 
@@ -48,23 +50,54 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     """The row changes that take an operation back.
 
     Raises:
-        Refused: a row is not as the operation left it, something was added since to what would go, or an answer that
-            would go was used.
+        Refused: a row is not as the operation left it, something was added since to what would go, an answer that
+            would go was used, or a thread that something would come back to was made anew.
     """
     gone: set[Ref | WriteKey] = set()
     answered: set[Ref] = set()
+    back = Restored()
     left = log.changes(operation.number, backwards=True)
     while page := list(islice(left, saver.page)):
         found = saver.currents([(change.relation, change.key) for change in page])
         for change, now in zip(page, found, strict=True):
             if not rows.is_image(saver, change.relation, now, change.after):
+                _must_fit(saver, log, operation, restored(saver, log, operation.number))
                 raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
             if operation.verb == "resume":
                 answered.update(_bearing(saver, change))
             gone.update(saver.added(change))
+            name = saver.record_of(change.relation, change.key)
+            back.take(name, was_there=change.before is not None, is_left=change.after is not None)
             yield rows.inverse(saver, change, now)
     _must_bear_nothing(saver, log, gone, operation)
     _must_wait_still(saver, log, answered, operation)
+    _must_fit(saver, log, operation, back)
+
+
+def _must_fit(saver: Saver, log: OperationLog, operation: Operation, back: Restored) -> None:
+    """Hold that what comes back meets the thread that it was taken from, and not a later one of the same id."""
+    found = clash(saver, log, operation, back)
+    if found is None:
+        return
+    thread = quote(found.thread_id)
+    by = _standing_on(saver, log, operation, found.thread_id, set(found.added), made=True)
+    if found.at is None:
+        what, away = "was made anew since, and two histories would be mixed", f"ckpt delete {thread}"
+    else:
+        what = f"went on since from {found.at.checkpoint_id}, whose tasks' writes would come back"
+        where = f" --ns {quote(found.at.ns)}" if found.at.ns else ""
+        away = f"ckpt delete {thread} --after {found.at.checkpoint_id}{where}"
+    hint = f"`{away}` first, or before that `ckpt fork {thread} @ --to NEW_THREAD`, which keeps what is there now"
+    raise Refused(
+        f"operation {operation.number} can't be taken back: thread {found.thread_id!r} {what}; nothing was written",
+        hint=hint if by is None else f"`ckpt undo {by}` first",
+    )
+
+
+def notes(saver: Saver, log: OperationLog, operation: Operation) -> list[str]:
+    """What else a person should know before an undo: where the head is of a thread that went on since."""
+    head = head_beside(saver, restored(saver, log, operation.number))
+    return [] if head is None else [f"the head stays {head.checkpoint_id}; what comes back is another branch"]
 
 
 def _bearing(saver: Saver, change: RowChange) -> set[Ref]:

@@ -11,7 +11,7 @@ from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes
 from ckpt_cli.plans.offspring import origin, recorded
-from ckpt_cli.plans.saying import called, upcoming
+from ckpt_cli.plans.saying import called, just_written, upcoming
 from ckpt_cli.plans.seeds import stored_values
 from ckpt_cli.plans.victims import Ids, Victims, descendants, victims
 from ckpt_cli.reading import Reader
@@ -54,13 +54,14 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     """
     total, notes = _Count(), []
     remove: list[Ref | WriteKey] = []
-    basis = []
+    basis, recent = [], list[Ref]()
     for thread, found in seen_wholes(reader.saver, thread_ids):
         if not thread.rows:
             reader.thread(thread.thread_id)
         count = _Count()
         remove += _removed(thread.rows, thread.writes, count)
         basis.append(found)
+        recent += just_written(reader, thread.rows)
         notes.append(f"{thread.thread_id}: {count}")
         _add(total, count)
     if not remove:
@@ -70,6 +71,7 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
         reason="",
         remove=tuple(remove),
         basis=tuple(basis),
+        recent=tuple(recent),
         verb="delete",
         summary=f"of {_some(len(basis), 'thread')}: {total}",
         notes=(*notes[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])),
@@ -172,6 +174,7 @@ def _part(reader: Reader, thread_id: str, chosen: Ids, mend: Mend, what: str) ->
             seen(reader.saver, Ref(thread_id, ANY_NS, "")),
             *(seen(reader.saver, row.ref, writes=False) for row in found.orphans),
         ),
+        recent=just_written(reader, reader.rows(thread_id)),
         verb="delete",
         summary=f"{what} in {thread_id}: {count}",
         notes=tuple(_notes(found, chosen, changed)),

@@ -14,11 +14,11 @@ from ckpt_cli.history import delta
 from ckpt_cli.history.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.due import Wiring, due
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, offspring, origin
 from ckpt_cli.plans.reruns import left_behind, must_run_once
-from ckpt_cli.plans.saying import called, moved, repeated, upcoming
+from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
 from ckpt_cli.plans.seeds import seeds
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
@@ -52,7 +52,8 @@ def plan(
     return Plan(
         reason="",
         add=(made,),
-        basis=(seen(reader.saver, row.ref), seen(reader.saver, Ref(row.thread_id, row.ns, ""), writes=False)),
+        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        recent=just_written(reader, reader.rows(row.thread_id)),
         verb="edit",
         summary=f"{', '.join([*names, *gone])} of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(new.checkpoint_id)}, source update, step {of.step + 1}; {upcoming(snapshot)}",

@@ -2,10 +2,10 @@
 
 from ckpt_cli.history.delta import COUNTERS
 from ckpt_cli.model import CheckpointRow, Plan
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import left_out, offspring, origin
-from ckpt_cli.plans.saying import called, moved, repeated, upcoming
+from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
 from ckpt_cli.reading import Reader
 
 
@@ -22,7 +22,8 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
     return Plan(
         reason="",
         add=(made,),
-        basis=(seen(reader.saver, row.ref, writes=False),),
+        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        recent=just_written(reader, reader.rows(row.thread_id)),
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint {short(new.checkpoint_id)}, "
         f"source fork, step {of.step + 1}; {upcoming(snapshot)}",

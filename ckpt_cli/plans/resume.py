@@ -14,8 +14,9 @@ from ckpt_cli.history.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, u
 from ckpt_cli.history.channels import INTERRUPT, RESUME
 from ckpt_cli.history.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks import pulled
-from ckpt_cli.model import NULL_TASK, Plan, Ref, Write, WriteKey
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
+from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.plans.saying import just_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import TaskWrite
 
@@ -112,7 +113,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         add=tuple(change.add),
         replace=tuple(change.replace),
         remove=tuple(change.remove),
-        basis=tuple(seen(reader.saver, ref) for ref in _basis(head, chosen)),
+        basis=_basis(reader, head, chosen),
+        recent=just_written(reader, [reader.head(thread_id)]),
         verb="resume",
         summary=f"{count} recorded for {names}; the next graph.invoke(None, config) goes on with it",
         notes=tuple(change.notes),
@@ -137,10 +139,11 @@ def said(question: Question) -> str:
     return f"{name} ({question.id})" if question.id else name
 
 
-def _basis(head: Ref, chosen: Iterable[tuple[Question, Any]]) -> list[Ref]:
-    """The root's ids as well: an answer is for the head, whichever checkpoint that is."""
-    asking = {q.source.write.row.ref for q, _ in chosen if q.source}
-    return [head._replace(checkpoint_id=""), *sorted(asking - {head})]
+def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
+    """The heads as well as who asked: an answer is for the head, whichever checkpoint that is."""
+    asking = {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}
+    heads = {one.ref: one for ref in asking for one in seen_heads(reader.saver, ref.thread_id, ref.ns)}
+    return (*heads.values(), *(seen(reader.saver, ref) for ref in sorted(asking)))
 
 
 def _chosen(waiting: Sequence[Question], name: str | None) -> Question:

@@ -3,10 +3,10 @@
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Plan
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, left_out, offspring, origin
-from ckpt_cli.plans.saying import called, moved, repeated, upcoming
+from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
 from ckpt_cli.plans.seeds import seeds
 from ckpt_cli.reading import Reader
 
@@ -39,7 +39,8 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
     return Plan(
         reason="",
         add=(made,),
-        basis=(seen(reader.saver, row.ref, writes=bool(own.values or own.counters)),),
+        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        recent=just_written(reader, reader.rows(row.thread_id)),
         verb="rollback",
         summary=f"to {short(row.checkpoint_id)} (step {of.step}): its state is current again in new checkpoint "
         f"{short(new.checkpoint_id)}, source fork, step {of.step + 1}; {upcoming(snapshot)}",

@@ -2,15 +2,27 @@
 
 from collections.abc import Iterable
 
+from ckpt_cli.history import ids
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, Status
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 
+_MOMENTS = 60
+"""Seconds since a thread's last checkpoint in which its application counts as perhaps still running."""
+
 
 def called(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
     """The short ids of a thread with some new ones in it."""
     return ShortIds([*(row.checkpoint_id for row in reader.rows(ref.thread_id)), *new_ids])
+
+
+def just_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
+    """The newest of one thread's checkpoints, where its id was made moments ago: a run may be under way."""
+    newest = max(rows, key=lambda row: row.checkpoint_id, default=None)
+    when = None if newest is None else ids.unix_time(newest.checkpoint_id)
+    fresh = when is not None and abs(reader.clock() - when) < _MOMENTS
+    return (newest.ref,) if newest is not None and fresh else ()
 
 
 def upcoming(snapshot: Snapshot) -> str:

@@ -13,7 +13,7 @@ from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
 from ckpt_cli.plans.offspring import Origin, origin, recorded
-from ckpt_cli.plans.saying import called, repeated, upcoming
+from ckpt_cli.plans.saying import called, just_written, repeated, upcoming
 from ckpt_cli.plans.seeds import stored_values
 from ckpt_cli.reading import Reader
 
@@ -42,8 +42,12 @@ def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False) 
         add=records,
         basis=(
             seen(reader.saver, Ref(to, ANY_NS, "")),
-            *(seen(reader.saver, Ref(row.thread_id, ns, i), writes=False) for ns in kept for i in sorted(kept[ns])),
+            *(
+                seen(reader.saver, ref, writes=ref == row.ref)
+                for ref in (Ref(row.thread_id, ns, i) for ns in kept for i in sorted(kept[ns]))
+            ),
         ),
+        recent=just_written(reader, reader.rows(row.thread_id)),
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {upcoming(snapshot)}",
         notes=(*repeated(snapshot), *(("its subgraphs' own memories stay behind",) if shallow else ())),

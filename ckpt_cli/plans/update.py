@@ -15,8 +15,8 @@ from ckpt_cli.history import learning
 from ckpt_cli.history.channels import END, INTERRUPT, START
 from ckpt_cli.history.reducers import ABSENT, Reducer
 from ckpt_cli.history.snapshot import Snapshot, snapshot
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Ref, Write
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Write
+from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.acting import Hop, branch, inferred
 from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.messages import shaped
@@ -25,7 +25,7 @@ from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.pending import Finished, before_update, is_older
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
-from ckpt_cli.plans.saying import abandoned, called, dropped, moved, upcoming
+from ckpt_cli.plans.saying import abandoned, called, dropped, just_written, moved, upcoming
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
 from ckpt_cli.reading import Reader
@@ -252,7 +252,8 @@ def plan(
     return Plan(
         reason="",
         add=tuple(writer.records),
-        basis=(seen(reader.saver, row.ref), seen(reader.saver, Ref(row.thread_id, row.ns, ""))),
+        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        recent=just_written(reader, reader.rows(row.thread_id)),
         verb=verb,
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "

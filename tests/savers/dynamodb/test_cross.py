@@ -12,6 +12,7 @@ from langgraph_checkpoint_aws import DynamoDBSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.dynamodb import KEYS, REGION, Dynamo
@@ -57,6 +58,10 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSince(Since):
+    """Meanwhile."""
 
 
 class TestSteps(Steps):

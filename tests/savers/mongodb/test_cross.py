@@ -12,6 +12,7 @@ from pymongo import MongoClient
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.mongodb import Mongo
@@ -50,6 +51,10 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSince(Since):
+    """Meanwhile."""
 
 
 class TestSteps(Steps):

@@ -11,6 +11,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.mysql import MySQLServer
@@ -59,6 +60,10 @@ def items(value: Any) -> list[str]:
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSince(Since):
+    """Meanwhile."""
 
 
 class TestSteps(Steps):

@@ -10,6 +10,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.postgres import PostgresServer
@@ -38,6 +39,10 @@ class TestLook(Look):
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSince(Since):
+    """Meanwhile."""
 
 
 class TestSteps(Steps):

@@ -16,6 +16,7 @@ from ckpt_cli.history.channels import ERROR
 from ckpt_cli.history.snapshot import Task
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import Travel
 from tests.servers.redis import Server
@@ -104,6 +105,10 @@ def _theirs(task: PregelTask) -> str:
 
 class TestTravel(Travel):
     """Changing."""
+
+
+class TestSince(Since):
+    """Meanwhile."""
 
 
 class TestSteps(Steps):

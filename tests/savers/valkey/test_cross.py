@@ -12,6 +12,7 @@ from langgraph_checkpoint_aws import ValkeySaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run, mine, theirs
+from tests.cross.since import Since
 from tests.cross.steps import Steps
 from tests.cross.travel import CASES, Travel
 from tests.servers.redis import Server
@@ -67,6 +68,10 @@ class TestTravel(Travel):
         name = "update as a node"
         words = [*CASES[name].words, "--finished", "drop"]
         monkeypatch.setitem(CASES, name, replace(CASES[name], words=words))
+
+
+class TestSince(Since):
+    """Meanwhile."""
 
 
 class TestSteps(Steps):

@@ -1,0 +1,35 @@
+"""Says of threads that were written to moments ago that their application may be running."""
+
+from collections.abc import Iterator, Sequence
+
+from ckpt_cli.history import ids
+from ckpt_cli.model import Ref
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.savers.contract import Saver
+
+_NAMED = 5  # threads that are named one by one
+_ROWS = 1000  # of an operation, which are searched for the checkpoint
+
+
+def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) -> Iterator[str]:
+    """One line about each thread whose newest checkpoint, named here, was made moments ago and not by ckpt itself."""
+    live = [ref for ref in newest if not _is_ours(saver, log, ref)]
+    for ref in live[:_NAMED]:
+        seconds = max(0, round(now - (ids.unix_time(ref.checkpoint_id) or now)))
+        which = "" if len(newest) == 1 else f" {ref.thread_id}"
+        yield f"the thread{which} was last written {seconds}s ago; the application may be running"
+    if len(live) > _NAMED:
+        yield f"and {len(live) - _NAMED:,} more threads were written to as lately"
+
+
+def _is_ours(saver: Saver, log: OperationLog, ref: Ref) -> bool:
+    """Whether an operation made this checkpoint, which it did after the time in its id."""
+    made = ids.unix_time(ref.checkpoint_id) or 0.0
+    for operation in log.operations():
+        if operation.at < made:
+            return False
+        if operation.rows <= _ROWS:
+            keys = ((relation, key) for relation, key, _, _ in log.hashes(operation.number))
+            if any(saver.record_of(relation, key) == ref for relation, key in keys):
+                return True
+    return False

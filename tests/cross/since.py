@@ -1,0 +1,201 @@
+"""The application writes between a plan and the person's yes, or between a delete and its undo: nothing is mixed."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+
+from ckpt_cli.app import run
+from ckpt_cli.commands.delete import delete
+from ckpt_cli.commands.edit import edit
+from ckpt_cli.commands.fork import fork
+from ckpt_cli.commands.replay import replay
+from ckpt_cli.commands.resume import resume
+from ckpt_cli.commands.rollback import rollback
+from ckpt_cli.commands.update import update
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import NULL_TASK
+from ckpt_cli.plans.pending import Finished
+from ckpt_cli.session import Session
+from ckpt_cli.views.plan import PlanView
+from tests.cross.backend import Backend, Fresh
+from tests.cross.travel import MINE, THEIRS, ckpt, contents, start, stopping, told
+from tests.graphs import Graph
+from tests.graphs.building import on
+from tests.graphs.lines import asking, chat_graph, nested
+
+Act = Callable[[Session], Any]
+
+
+def going_on(graph: Graph) -> None:
+    """The application's next run."""
+    graph.invoke(None, on(MINE))
+
+
+def answering(graph: Graph) -> None:
+    """The application's next run, of a thread that waits."""
+    graph.invoke(Command(resume="from the application"), on(MINE))
+
+
+def updating(graph: Graph) -> None:
+    """The root graph goes on; no subgraph of it does."""
+    graph.update_state(on(MINE), {"log": ["from the application"]}, as_node="root")
+
+
+def writing(graph: Graph) -> None:
+    """A task of the head ends, and its step is not over."""
+    head = graph.get_state(on(MINE)).config
+    graph.checkpointer.put_writes(head, [("log", ["from the application"])], NULL_TASK)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A thread, what a person does to it, and what the application does before the person says yes."""
+
+    build: Callable[[Any], Graph]
+    act: Act
+    meanwhile: Callable[[Graph], None] = going_on
+
+
+def deep(act: Callable[[Session, str], Any]) -> Act:
+    """The same in the innermost subgraph."""
+    return lambda s: act(s, max(s.reader.saver.namespaces(MINE), key=len))
+
+
+PLANS = {
+    "rollback": Plan(stopping, lambda s: rollback(s, MINE, "step:0")),
+    "rollback, a write": Plan(stopping, lambda s: rollback(s, MINE, "step:0"), writing),
+    "fork": Plan(stopping, lambda s: fork(s, MINE, "@")),
+    "fork of the past": Plan(stopping, lambda s: fork(s, MINE, "step:1")),
+    "edit": Plan(stopping, lambda s: edit(s, MINE, set_=["n=5"])),
+    "edit of the past": Plan(stopping, lambda s: edit(s, MINE, "step:1", set_=["n=5"], rerun=True), writing),
+    "update": Plan(stopping, lambda s: update(s, MINE, values='{"n": 5}')),
+    "update of the past": Plan(
+        stopping, lambda s: update(s, MINE, "step:1", values='{"n": 5}', as_node="b", finished=Finished.DROP)
+    ),
+    "replay": Plan(asking, lambda s: replay(s, MINE, commit=True), answering),
+    "resume": Plan(asking, lambda s: resume(s, MINE, value='"mine"'), answering),
+    "resume in a subgraph": Plan(lambda s: nested(s, ask=True), lambda s: resume(s, MINE, value='"mine"'), updating),
+    "edit in a subgraph": Plan(
+        lambda s: nested(s, ask=True), deep(lambda s, ns: edit(s, MINE, set_=['log=["x"]'], ns=ns)), updating
+    ),
+    "rollback in a subgraph": Plan(
+        lambda s: nested(s, ask=True), deep(lambda s, ns: rollback(s, MINE, "@", ns=ns)), updating
+    ),
+    "fork in a subgraph": Plan(lambda s: nested(s, ask=True), deep(lambda s, ns: fork(s, MINE, "@", ns=ns)), updating),
+    "delete": Plan(stopping, lambda s: delete(s, [MINE])),
+    "delete after": Plan(stopping, lambda s: delete(s, [MINE], after="step:0")),
+    "delete after, a write": Plan(stopping, lambda s: delete(s, [MINE], after="step:0"), writing),
+}
+
+
+class Since:
+    """What an application does behind a person's back."""
+
+    @pytest.fixture
+    def backend(self, fresh: Fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backend:
+        """An empty database and an operation log of its own."""
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        return fresh()
+
+    @pytest.mark.parametrize("name", PLANS)
+    def test_a_plan_confirmed_too_late(self, name: str, backend: Backend) -> None:
+        """Where the thread went on before the yes, nothing is written, and the plan has said that it might."""
+        plan, notes, before = PLANS[name], list[str](), list[Any]()
+        with backend.official() as official:
+            graph = plan.build(official)
+            start(graph, MINE, {"log": [], "n": 1})
+
+            def late(view: PlanView) -> bool:
+                plan.meanwhile(graph)
+                notes.extend(view.notes)
+                before.append(contents(backend))
+                return True
+
+            with pytest.raises(Refused, match="nothing was written") as refused:
+                acted(backend, plan.act, late)
+            assert refused.value.hint == "run the command again"
+            assert before == [contents(backend)]
+            assert any("the application may be running" in note for note in notes)
+
+    def test_a_thread_made_anew(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """A deleted thread doesn't come back into one of the same id; by the commands that are named both are kept."""
+        with backend.official() as official:
+            graph = chat_graph(official)
+            talk(graph, MINE, "hello", "the weather?")
+            old = told(graph, MINE)
+            ckpt(backend, ["delete"], capsys)
+            talk(graph, MINE, "anew")
+            new, before = told(graph, MINE), contents(backend)
+            error = refused_undo(backend, capsys)
+            assert f"thread {MINE!r} was made anew since" in error
+            assert all(f"`{words}" in error for words in (f"ckpt delete {quote(MINE)}`", f"ckpt fork {quote(MINE)} @"))
+            assert contents(backend) == before
+            ckpt(backend, ["fork", "@", "--to", THEIRS], capsys)
+            ckpt(backend, ["delete"], capsys)
+            ckpt(backend, ["undo", "1"], capsys, thread=False)
+            assert (told(graph, MINE), told(graph, THEIRS)) == (old, new)
+
+    def test_a_turn_comes_back_beside_another(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where the application went on from what stayed, a deleted turn comes back as a branch, and the head stays."""
+        with backend.official() as official:
+            graph = chat_graph(official)
+            talk(graph, MINE, "hello", "the weather?")
+            count = len(told(graph, MINE))
+            ckpt(backend, ["delete", "--after", "step:1"], capsys)
+            talk(graph, MINE, "another")
+            head, new = graph.get_state(on(MINE)), len(told(graph, MINE)) - 3
+            view = ckpt(backend, ["undo"], capsys, thread=False)
+            assert f"the head stays {head.config['configurable']['checkpoint_id']}" in view["notes"][0]
+            assert graph.get_state(on(MINE)) == head
+            assert len(told(graph, MINE)) == count + new
+            talk(graph, MINE, "bye")
+            assert [m.content for m in graph.get_state(on(MINE)).values["messages"]][-4:-1] == [
+                "another",
+                "so another",
+                "bye",
+            ]
+
+    def test_a_task_that_ran_again(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """What a task had left doesn't come back once its checkpoint has another child; the commands named do it."""
+        with backend.official() as official:
+            graph = stopping(official)
+            start(graph, MINE, {"log": [], "n": 1})
+            before = contents(backend)
+            ckpt(backend, ["delete", "--after", "step:0"], capsys)
+            at = graph.get_state(on(MINE)).config["configurable"]["checkpoint_id"]
+            graph.update_state(on(MINE), {"n": 9}, as_node="b")
+            after = contents(backend)
+            error = refused_undo(backend, capsys)
+            assert f"went on since from {at}" in error and f"ckpt delete {quote(MINE)} --after {at}`" in error
+            assert contents(backend) == after
+            ckpt(backend, ["delete", "--after", at], capsys)
+            ckpt(backend, ["undo", "1"], capsys, thread=False)
+            assert contents(backend) == before
+
+
+def talk(graph: Graph, thread_id: str, *texts: str) -> None:
+    """So many turns of a chat."""
+    for text in texts:
+        graph.invoke({"messages": [HumanMessage(text, id=text)]}, on(thread_id))
+
+
+def refused_undo(backend: Backend, capsys: pytest.CaptureFixture[str]) -> str:
+    """What ``ckpt undo`` says that refuses."""
+    capsys.readouterr()
+    assert run(["undo", "-d", backend.url, "--yes"]) == 7
+    return capsys.readouterr().err
+
+
+def acted(backend: Backend, act: Act, ask: Callable[[PlanView], bool]) -> PlanView:
+    """What a command does that asks."""
+    with closing(Session(backend.url, changing=True, ask=ask)) as session:
+        view = act(session)
+        assert isinstance(view, PlanView)
+        return view
