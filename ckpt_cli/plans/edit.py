@@ -58,7 +58,7 @@ def plan(
         summary=f"{', '.join([*names, *gone])} of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(new.checkpoint_id)}, source update, step {of.step + 1}; {upcoming(snapshot)}",
         notes=(
-            *repeated(snapshot),
+            *repeated(reader, row, snapshot),
             *left_behind(reader, snapshot, row),
             *moved(reader, row, short),
         ),

@@ -27,6 +27,6 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint {short(new.checkpoint_id)}, "
         f"source fork, step {of.step + 1}; {upcoming(snapshot)}",
-        notes=(*repeated(snapshot), *moved(reader, row, short, beside=True), *left_out(of)),
+        notes=(*repeated(reader, row, snapshot), *moved(reader, row, short, beside=True), *left_out(of)),
         result=new,
     )

@@ -1,14 +1,16 @@
 """What would run a second time under a new child of a checkpoint whose step is under way.
 
 A new checkpoint has new task ids, so what its parent's tasks did isn't found by them; a sibling of an interrupt that
-had finished runs again.
+had finished runs again, and so do the ``@task`` calls that an entrypoint or a node had made.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.history.channels import INTERRUPT, RESUME
+from ckpt_cli.history.channels import INTERRUPT, RESUME, RETURN
 from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks import caller
 from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.reading import Reader
 
@@ -22,13 +24,31 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     if rerun or snapshot.consumed:
         return
     done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
-    begun = list(_begun(reader, snapshot, row))
-    if done or begun:
-        told = [f"{', '.join(done)} finished"] * bool(done) + [f"{', '.join(begun)} ran in part"] * bool(begun)
+    begun, calls = list(_begun(reader, snapshot, row)), finished_calls(reader, snapshot, row)
+    if done or begun or calls:
+        told = [f"{', '.join(done + calls)} finished"] * bool(done or calls)
+        told += [f"{', '.join(begun)} ran in part"] * bool(begun)
+        commit = "" if calls else "; `ckpt replay --commit` keeps what finished, then edit what follows"
         raise Refused(
             f"at that checkpoint {' and '.join(told)}: with an edited state it would run again",
-            hint="--rerun lets it; `ckpt replay --commit` keeps what finished, then edit what follows",
+            hint=f"--rerun lets it{commit}",
         )
+
+
+def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> list[str]:
+    """``2 calls of flow``: how many ``@task`` calls have finished that tasks made which have not.
+
+    The result of a call is a write to ``__return__`` (langgraph 1.2 ``pregel/_algo.py: prepare_push_task_functional``);
+    its path names the task that called it, where the database has paths.
+    """
+    unfinished = {task.node for task in snapshot.tasks if task.status is not Status.FINISHED}
+    if snapshot.consumed or not unfinished:
+        return []
+    results = [write.row for write in reader.writes(row.ref, values=0) if write.channel == RETURN]
+    only = next(iter(unfinished)) if len(unfinished) == 1 else None
+    callers = Counter(caller(write.task_path) or only or "a task" for write in results)
+    told = {name: count for name, count in callers.items() if name in unfinished or name == "a task"}
+    return [f"{count} call{'' if count == 1 else 's'} of {name}" for name, count in told.items()]
 
 
 def _begun(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:

@@ -45,7 +45,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
         summary=f"to {short(row.checkpoint_id)} (step {of.step}): its state is current again in new checkpoint "
         f"{short(new.checkpoint_id)}, source fork, step {of.step + 1}; {upcoming(snapshot)}",
         notes=(
-            *repeated(snapshot),
+            *repeated(reader, row, snapshot),
             *moved(reader, row, short),
             *(stored if own.values else ()),
             *left_out(of),

@@ -6,6 +6,7 @@ from ckpt_cli.history import ids
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, Status
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.plans.reruns import finished_calls
 from ckpt_cli.reading import Reader
 
 _MOMENTS = 60
@@ -44,12 +45,14 @@ def moved(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool =
         yield f"{what} goes on from here, and no more from {short(head.checkpoint_id)}"
 
 
-def repeated(snapshot: Snapshot) -> Iterable[str]:
+def repeated(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
     """One line about tasks whose stored work isn't taken along."""
     done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if done and not snapshot.consumed:
         had = "has" if len(done) == 1 else "have"
         yield f"{', '.join(done)} {had} finished at that checkpoint; here it runs again"
+    if calls := finished_calls(reader, snapshot, row):
+        yield f"{', '.join(calls)} finished at that checkpoint; the results are not taken along, and they run again"
     asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
     if asked and not snapshot.consumed:
         yield f"{', '.join(asked)} waits for an answer at that checkpoint; here it runs again and asks anew"

@@ -50,7 +50,7 @@ def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False) 
         recent=just_written(reader, reader.rows(row.thread_id)),
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {upcoming(snapshot)}",
-        notes=(*repeated(snapshot), *(("its subgraphs' own memories stay behind",) if shallow else ())),
+        notes=(*repeated(reader, row, snapshot), *(("its subgraphs' own memories stay behind",) if shallow else ())),
         result=Ref(to, "", ""),  # the head; named by its id, the library would copy it before it runs
     )
 

@@ -25,6 +25,7 @@ from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.pending import Finished, before_update, is_older
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.plans.replay import ended
+from ckpt_cli.plans.reruns import finished_calls
 from ckpt_cli.plans.saying import abandoned, called, dropped, just_written, moved, upcoming
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
@@ -242,6 +243,7 @@ def plan(
     learned = Reducers(reader, row.ref, reducers or {}, new_id)
     must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
     at, head = standing(reader, of, learned), reader.head(row.thread_id, row.ns)
+    lost = finished_calls(reader, at.tasks, row)
     superseded = head.checkpoint_id != row.checkpoint_id
     older = is_older(reader, at, finished)
     writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished, older)
@@ -262,6 +264,7 @@ def plan(
             *writer.said,
             *_reduced(learned),
             *_gone(supersteps, at.tasks, writer),
+            *(f"what {calls} had finished is not taken over" for calls in lost),
             *moved(reader, row, short),
         ),
         result=made[-1].row.ref,

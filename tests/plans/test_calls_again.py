@@ -1,0 +1,113 @@
+"""Finished ``@task`` calls of a task that has not: every plan that leaves them behind says so, and real runs agree."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.types import interrupt
+
+from ckpt_cli.app import run
+from tests.graphs import Graph
+from tests.graphs.building import line, on
+
+Ran = list[Any]
+
+
+def calls(ran: Ran) -> Any:
+    """A function that says each time that it runs."""
+
+    @task
+    def double(x: int) -> int:
+        ran.append(x)
+        return 2 * x
+
+    return double
+
+
+def flow(saver: Any, ran: Ran) -> Graph:
+    """An entrypoint that asks after two calls."""
+    double = calls(ran)
+
+    @entrypoint(checkpointer=saver)
+    def flow(given: dict[str, int]) -> list[Any]:
+        first = double(given["n"]).result()
+        return [first, double(first).result(), interrupt("sure?")]
+
+    return flow
+
+
+def node(saver: Any, ran: Ran) -> Graph:
+    """A node that does the same."""
+    double = calls(ran)
+
+    def flow(state: dict[str, Any]) -> dict[str, Any]:
+        first = double(state["n"]).result()
+        return {"log": [first, double(first).result(), interrupt("sure?")]}
+
+    return line(saver, "flow", nodes={"flow": flow})
+
+
+BUILDS = {"entrypoint": flow, "node": node}
+LOST = {
+    "edit": ["edit", "--set", "x=5", "--create", "--rerun"],
+    "rollback": ["rollback", "@"],
+    "fork": ["fork", "@"],
+    "fork to a thread": ["fork", "@", "--to", "other"],
+}
+
+
+@pytest.mark.parametrize("paths", [True, False])
+@pytest.mark.parametrize("verb", LOST)
+@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+def test_a_plan_says_which_calls_run_again(
+    build: Callable[[Any, Ran], Graph], verb: str, paths: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the plan names is made again by the next run, also where the database has no task paths."""
+    path, ran = tmp_path / "calls.sqlite", Ran()
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = build(SqliteSaver(connection), ran)
+        graph.invoke({"n": 1}, on("t"))
+        if not paths:
+            connection.execute("update writes set task_path = ''")
+            connection.commit()
+        graph.invoke(None, on("t"))
+        assert ran == [1, 2]
+        name, *words = LOST[verb]
+        assert run([name, "t", *words, "-d", str(path), "--yes", "--json"]) == 0
+        view = json.loads(capsys.readouterr().out)
+        assert [note for note in view["notes"] if note.startswith("2 calls of flow finished")], view["notes"]
+        graph.invoke(None, on(view["config"]["configurable"]["thread_id"]))
+        assert ran == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+def test_an_edit_asks_before_calls_run_again(
+    build: Callable[[Any, Ran], Graph], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without --rerun nothing is written, and the next run takes the results that are there."""
+    path, ran = tmp_path / "calls.sqlite", Ran()
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = build(SqliteSaver(connection), ran)
+        graph.invoke({"n": 1}, on("t"))
+        before = graph.get_state(on("t"))
+        assert run(["edit", "t", "--set", "x=5", "--create", "-d", str(path), "--yes"]) == 7
+        assert "2 calls of flow finished: with an edited state it would run again" in capsys.readouterr().err
+        assert graph.get_state(on("t")) == before
+        graph.invoke(None, on("t"))
+        assert ran == [1, 2]
+
+
+def test_an_update_says_which_calls_are_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An update in the name of a node that waits drops its calls' results, and says so."""
+    path = tmp_path / "calls.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        node(SqliteSaver(connection), []).invoke({"n": 1}, on("t"))
+    for words in (["update", "t", "--as-node", "flow", "--next", "END"], ["replay", "t", "--commit"]):
+        assert run([*words, "-d", str(path), "--dry-run"]) == 0
+        assert "what 2 calls of flow had finished is not taken over" in capsys.readouterr().out
