@@ -20,8 +20,7 @@ class Clash:
 
     Attributes:
         added: the checkpoints there that the operation didn't know.
-        at: the checkpoint that has a new child, and whose tasks' writes would come back; None where the thread was
-            made anew.
+        at: the checkpoint from which the thread went on since; None where the thread was made anew.
     """
 
     thread_id: str
@@ -60,11 +59,14 @@ def restored(saver: Saver, log: OperationLog, number: int) -> Restored:
     return found
 
 
-def clash(saver: Saver, log: OperationLog, operation: Operation, back: Restored) -> Clash | None:
+def clash(
+    saver: Saver, log: OperationLog, operation: Operation, back: Restored, *, beside_none: bool = False
+) -> Clash | None:
     """The first thread that what comes back doesn't fit into.
 
     Every checkpoint in it was made since the operation; or one whose writes come back has got a child since, which
-    those writes would be read as the origin of.
+    those writes would be read as the origin of. With `beside_none` any checkpoint made since is too many: Redis and
+    Valkey keep a list or a pointer beside a thread's checkpoints, which can't be taken back in part.
     """
     for page in pages(sorted(back.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
@@ -75,7 +77,7 @@ def clash(saver: Saver, log: OperationLog, operation: Operation, back: Restored)
             new = [row for row in rows if row.ref in later or not _existed(row, operation, back)]
             if len(new) == len(rows):
                 return Clash(thread_id, tuple(row.checkpoint_id for row in new))
-            if found := _gone_on(saver, log, operation, new):
+            if found := (_first(new) if beside_none else _gone_on(saver, log, operation, new)):
                 return found
     return None
 
@@ -106,6 +108,13 @@ def _gone_on(saver: Saver, log: OperationLog, operation: Operation, new: list[Ch
         if isinstance(name, WriteKey) and name.ref in parents and before is not None and after is None:
             return Clash(name.ref.thread_id, (parents[name.ref],), name.ref)
     return None
+
+
+def _first(new: list[CheckpointRow]) -> Clash | None:
+    row = min(new, key=lambda row: row.checkpoint_id, default=None)
+    if row is None or row.parent_id is None:
+        return None
+    return Clash(row.thread_id, (row.checkpoint_id,), row.ref._replace(checkpoint_id=row.parent_id))
 
 
 def head_beside(saver: Saver, back: Restored) -> Ref | None:

@@ -61,8 +61,9 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
         found = saver.currents([(change.relation, change.key) for change in page])
         for change, now in zip(page, found, strict=True):
             if not rows.is_image(saver, change.relation, now, change.after):
-                _must_fit(saver, log, operation, restored(saver, log, operation.number))
-                raise _changed_since(log, operation, saver.record_of(change.relation, change.key))
+                name = saver.record_of(change.relation, change.key)
+                _must_fit(saver, log, operation, restored(saver, log, operation.number), beside_none=name is None)
+                raise _changed_since(log, operation, name)
             if operation.verb == "resume":
                 answered.update(_bearing(saver, change))
             gone.update(saver.added(change))
@@ -74,9 +75,11 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     _must_fit(saver, log, operation, back)
 
 
-def _must_fit(saver: Saver, log: OperationLog, operation: Operation, back: Restored) -> None:
+def _must_fit(
+    saver: Saver, log: OperationLog, operation: Operation, back: Restored, *, beside_none: bool = False
+) -> None:
     """Hold that what comes back meets the thread that it was taken from, and not a later one of the same id."""
-    found = clash(saver, log, operation, back)
+    found = clash(saver, log, operation, back, beside_none=beside_none)
     if found is None:
         return
     thread = quote(found.thread_id)
@@ -84,7 +87,7 @@ def _must_fit(saver: Saver, log: OperationLog, operation: Operation, back: Resto
     if found.at is None:
         what, away = "was made anew since, and two histories would be mixed", f"ckpt delete {thread}"
     else:
-        what = f"went on since from {found.at.checkpoint_id}, whose tasks' writes would come back"
+        what = f"went on since from {found.at.checkpoint_id}, and what comes back doesn't fit beside that"
         where = f" --ns {quote(found.at.ns)}" if found.at.ns else ""
         away = f"ckpt delete {thread} --after {found.at.checkpoint_id}{where}"
     hint = f"`{away}` first, or before that `ckpt fork {thread} @ --to NEW_THREAD`, which keeps what is there now"

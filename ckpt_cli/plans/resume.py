@@ -17,6 +17,7 @@ from ckpt_cli.history.tasks import pulled
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.saying import just_written
+from ckpt_cli.plans.stale_questions import changed_since, must_be_first
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import TaskWrite
 
@@ -176,6 +177,12 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
     if question.source is None:
         _record_bare(reader, head, value, change)
         return
+    changed = changed_since(reader, head.thread_id, question.id or "", question.source)
+    if changed is not None:
+        must_be_first(reader, head.thread_id, changed, question.id or "", len(questions(reader, head.thread_id)))
+        _record_bare(reader, head, value, change)
+        change.notes.append("its subgraph was changed since: the next run asks again, and the first question takes it")
+        return
     write, given = question.source.write.row, question.source.given
     answers = question.source.answers
     coded = untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
@@ -198,11 +205,13 @@ def _like(source: Asked) -> Any:
 
 def _record_bare(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
     if value is None:
-        raise UsageError("null is no answer in this generation of LangGraph", hint="it can't be told from none")
+        raise UsageError("null is no answer there: LangGraph can't tell it from none", hint="another value says it")
     writes = reader.writes(head)
     like = next(w.row for w in writes if w.channel == INTERRUPT)
     payload = reader.codec.encode(value, like=like.payload) if like.payload else None
     held = _unaddressed(writes)
+    if held:
+        change.notes.append("it takes the place of the answer that was recorded before")
     idx = held[0].row.idx if held else _slot(like)
     row = like._replace(task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
     (change.replace if held else change.add).append(row._replace(size=len(payload.data) if payload else 0))

@@ -108,7 +108,9 @@ class TestTravel(Travel):
 
 
 class TestSince(Since):
-    """Meanwhile."""
+    """Meanwhile; a key beside the checkpoints lists them or names the head."""
+
+    one_line = True
 
 
 class TestSteps(Steps):
