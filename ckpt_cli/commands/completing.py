@@ -89,6 +89,20 @@ def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: 
     return _offers(ctx, channels)
 
 
+def complete_metadata(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The application's keys of metadata at the head of the thread on the command line, each with its ``=``."""
+
+    def keys(session: Session) -> Iterator[Offer]:
+        from ckpt_cli.plans.metadata import is_application_key
+
+        reader = session.reader
+        metadata = reader.state(reader.head(_thread(ctx), ctx.params.get("ns") or "").ref).metadata
+        words = (f"{key}=" for key in metadata if is_application_key(key))
+        yield from ((word, "") for word in words if word.startswith(incomplete))
+
+    return _offers(ctx, keys)
+
+
 def complete_source(incomplete: str) -> list[Offer]:
     """What checkpoints come from."""
     said = {"input": "what came in", "loop": "a step", "update": "a change by hand", "fork": "a copy"}

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.commands.given import file_or_stdin, given, is_file
+from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
 from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff import differences
@@ -13,6 +14,7 @@ from ckpt_cli.history.editing import Act, Edit, edited, patched_state
 from ckpt_cli.history.paths import parse
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans import edit as plans
+from ckpt_cli.plans.metadata import Changes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.reruns import must_run_once
 from ckpt_cli.reading import Reader
@@ -62,12 +64,13 @@ def edit(
     patch: _Patch = None,
     rerun: Annotated[bool, typer.Option("--rerun", help="What finished in this step may run again.")] = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
+    metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
     """Change the state of a checkpoint exactly, without reducers: a new checkpoint follows it with the same next nodes.
 
-    Without --set, --append, --unset and --patch the state opens in $VISUAL or $EDITOR, as JSON. Objects keep their
-    class ("$type"), secrets are masked and stay what they are. What isn't touched is carried on byte for byte.
+    Unless an option says what to edit, the state opens in $VISUAL or $EDITOR, as JSON. Objects keep their class
+    ("$type"), secrets are masked and stay what they are. What isn't touched is carried on byte for byte.
 
     A patch comes first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
 
@@ -75,7 +78,7 @@ def edit(
       ckpt edit support-42
       ckpt edit support-42 --set 'messages[-1].content="Refunded."'
       ckpt edit support-42 step:3 --unset 'files["draft.md"]'
-      ckpt edit support-42 --append 'log={"by": "me"}' --dry-run
+      ckpt edit support-42 --append 'log={"by": "me"}' --metadata user_id=u-7 --dry-run
       ckpt diff support-42 step:2 step:5 --query patch > patch.json
       ckpt edit support-41 --patch patch.json
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
@@ -85,8 +88,8 @@ def edit(
         *(_assigned(Act.APPEND, text) for text in append or ()),
         *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
     ]
-    make = _Maker(session, rerun=rerun, create=create)
-    if not edits and patch is None:
+    make = _Maker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
+    if not edits and patch is None and not metadata:
         from ckpt_cli.commands.drafting import in_editor
 
         return in_editor(session, make, thread, rev, ns)
@@ -101,20 +104,21 @@ def edit(
 class _Maker:
     """Plans an edit in a moment of the database, and applies the plan outside of it."""
 
-    def __init__(self, session: Session, *, rerun: bool, create: bool) -> None:
+    def __init__(self, session: Session, *, rerun: bool, create: bool, changes: Changes) -> None:
         self._session = session
         self._rerun = rerun
         self._create = create
+        self._changes = changes
 
     def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
         """What applies an edit, or says that it changes nothing."""
         before = reader.values(row.ref)
         after = changed(before)
         found = differences(before, after)
-        if not found:
+        if not found and not self._changes.change(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
-        plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create)
+        plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
         plan = plan._replace(notes=(*plan.notes, *_of_another_kind(found)))
         return lambda: self._session.change(plan, found)
 

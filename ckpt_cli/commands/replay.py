@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.commands.completing import complete_revision
+from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
 from ckpt_cli.commands.options import Ns, Thread
 from ckpt_cli.commands.update import ReducerOption, reducer_of
 from ckpt_cli.errors import UsageError
@@ -53,6 +54,7 @@ def replay(
         bool, typer.Option("--commit", help="Keep what finished tasks wrote, and abandon the others.")
     ] = False,
     reducer: ReducerOption = None,
+    metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView | ReplayView | PlayedView:
     """Apply a checkpoint's pending writes to its state, and tell what would run again.
@@ -68,7 +70,9 @@ def replay(
       ckpt replay support-42 step:2 --to @
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    said = dict(reducer_of(one) for one in reducer or ())
+    said, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    if metadata and not commit:
+        raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None:
         if commit:
             raise UsageError(
@@ -84,7 +88,8 @@ def replay(
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, at, ns)
-        return update.plan(reader, row, Mint(session.clock), ends, reducers=said, verb="replay")
+        mint = Mint(session.clock)
+        return update.plan(reader, row, mint, ends, reducers=said, verb="replay", changes=changes)
 
     return session.change(session.planned(planned))
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.commands.completing import complete_revision
+from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
 from ckpt_cli.commands.options import Ns, Thread
 from ckpt_cli.plans import rollback as plans
 from ckpt_cli.plans.mint import Mint
@@ -21,6 +22,7 @@ def rollback(
             metavar="REV", help="The checkpoint to go back to.", autocompletion=complete_revision, show_default=False
         ),
     ],
+    metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
     """Make an earlier state of a thread current again, as a new child of that checkpoint; nothing is lost.
@@ -33,4 +35,6 @@ def rollback(
       ckpt rollback support-42 @{2h} --dry-run
       ckpt rollback support-42 tag:before-refund --yes --reason "wrong refund"
     """
-    return session.change(session.planned(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock))))
+    changes = metadata_changes(metadata)
+    plan = session.planned(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
+    return session.change(plan)

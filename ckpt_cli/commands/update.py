@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.commands.given import file_or_stdin, given
+from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
 from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history import learning
@@ -63,6 +64,7 @@ def update(
     ] = None,
     reducer: ReducerOption = None,
     finished: FinishedOption = None,
+    metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
     """Write values to the state as a node would: through the channels' reducers, with the node's way on.
@@ -77,11 +79,12 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    said = dict(reducer_of(one) for one in reducer or ())
+    said, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, rev, ns)
-        return plans.plan(reader, row, Mint(session.clock), steps, reducers=said, finished=finished)
+        mint = Mint(session.clock)
+        return plans.plan(reader, row, mint, steps, reducers=said, finished=finished, changes=changes)
 
     return session.change(session.planned(planned))
 
@@ -97,7 +100,9 @@ def _steps(
     if as_input and (as_node is not None or then):
         raise UsageError("--as-input goes with neither --as-node nor --next")
     if values is None and as_node is None and not then:
-        raise UsageError("nothing to update", hint="--values JSON says what")
+        raise UsageError(
+            "nothing to update", hint="--values JSON says what; `ckpt edit --metadata` changes metadata alone"
+        )
     data = None if values is None else _values(given(values, "--values"))
     return [[Update(data, INPUT if as_input else as_node, _hops(then) if then else None)]]
 

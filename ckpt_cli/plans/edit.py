@@ -15,6 +15,8 @@ from ckpt_cli.history.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.due import Wiring, due
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.plans.metadata import UNCHANGED, Changes
+from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, offspring, origin
 from ckpt_cli.plans.reruns import left_behind, must_run_once
@@ -31,9 +33,18 @@ State = Mapping[str, Any]
 
 
 def plan(
-    reader: Reader, row: CheckpointRow, after: State, mint: Mint, *, rerun: bool = False, create: bool = False
+    reader: Reader,
+    row: CheckpointRow,
+    after: State,
+    mint: Mint,
+    *,
+    rerun: bool = False,
+    create: bool = False,
+    changes: Changes = UNCHANGED,
 ) -> Plan:
     """A new checkpoint whose state is `after`; `create` allows channels that the thread never had.
+
+    `changes` are those of the application's metadata.
 
     Raises:
         Refused: finished work would run again and `rerun` isn't said, or other nodes would run next.
@@ -45,28 +56,30 @@ def plan(
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     gone = [c for c in before if c not in after]
     _must_be_channels(reader, of, [c for c in names if c not in before], create=create)
-    made = _made(reader, mint, of, {c: after[c] for c in names}, gone)
+    made = _made(reader, mint, of, {c: after[c] for c in names}, gone, changes)
     _must_run_the_same(reader, of, made)
     new = made.row.ref
     short = called(reader, row.ref, new.checkpoint_id)
+    edited = ", ".join([*names, *gone]) or "metadata"
     return Plan(
         reason="",
         add=(made,),
         basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
         recent=just_written(reader, reader.rows(row.thread_id)),
         verb="edit",
-        summary=f"{', '.join([*names, *gone])} of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
+        summary=f"{edited} of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
         f"{short(new.checkpoint_id)}, source update, step {of.step + 1}; {upcoming(snapshot)}",
         notes=(
             *repeated(reader, row, snapshot),
             *left_behind(reader, snapshot, row),
             *moved(reader, row, short),
+            *metadata_notes(of.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
     )
 
 
-def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection[str]) -> Checkpoint:
+def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection[str], metadata: Changes) -> Checkpoint:
     own = seeds(reader, mint, of)
     body = {**of.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
@@ -89,6 +102,7 @@ def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection
         edits={**own.edits, **changed},
         counters=_but(own.counters, [*edits, *gone]),
         source="update",
+        metadata=metadata,
     )
 
 

@@ -3,20 +3,30 @@
 from ckpt_cli.history.delta import COUNTERS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.plans.metadata import UNCHANGED, Changes
+from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import left_out, offspring, origin
+from ckpt_cli.plans.offspring import offspring, origin
 from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
 from ckpt_cli.reading import Reader
 
 
-def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
+def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: Changes = UNCHANGED) -> Plan:
     """What ``update_state(config, None, as_node="__copy__")`` writes (langgraph 1.2 ``pregel/main.py``).
 
     The copy has the copied one's parent and channels, source ``fork``, one step more, and none of its writes; its id
-    carries the copied one's step.
+    carries the copied one's step. Unlike the library's, which drops it, it keeps the application's metadata.
     """
     of = origin(reader, row.ref)
-    made = offspring(reader, mint, of, parent_id=row.parent_id, sequence=of.step, counters=of.metadata.get(COUNTERS))
+    made = offspring(
+        reader,
+        mint,
+        of,
+        parent_id=row.parent_id,
+        sequence=of.step,
+        counters=of.metadata.get(COUNTERS),
+        metadata=changes,
+    )
     new = made.row.ref
     short, snapshot = called(reader, row.ref, new.checkpoint_id), reader.snapshot(row.ref)
     return Plan(
@@ -27,6 +37,10 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint {short(new.checkpoint_id)}, "
         f"source fork, step {of.step + 1}; {upcoming(snapshot)}",
-        notes=(*repeated(reader, row, snapshot), *moved(reader, row, short, beside=True), *left_out(of)),
+        notes=(
+            *repeated(reader, row, snapshot),
+            *moved(reader, row, short, beside=True),
+            *metadata_notes(of.metadata, changes),
+        ),
         result=new,
     )

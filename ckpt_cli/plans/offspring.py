@@ -8,12 +8,10 @@ from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.delta import COUNTERS
 from ckpt_cli.layouts import named, placed, whole
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
+from ckpt_cli.plans.metadata import UNCHANGED, Changes, completed
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
-
-_LIBRARYS = frozenset({"source", "step", "writes", "parents", "thread_id", "checkpoint_ns", "checkpoint_id", COUNTERS})
-"""What the library itself puts in metadata; the ids up to langgraph 0.4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +73,24 @@ def offspring(
     edits: Mapping[str, Any] | None = None,
     counters: Mapping[str, Any] | None = None,
     source: str = "fork",
+    metadata: Changes = UNCHANGED,
 ) -> Checkpoint:
     """A checkpoint one step after the one it is made of.
 
     `sequence` is the step its id carries, `edits` are keys of the body to replace, `counters` those of its delta
-    channels. ``updated_channels`` is null: with a list there the library would run nothing (`prepare_next_tasks` only
-    looks at nodes that those channels trigger).
+    channels, `metadata` changes of the application's metadata. ``updated_channels`` is null: with a list there the
+    library would run nothing (`prepare_next_tasks` only looks at nodes that those channels trigger).
     """
     head = reader.head(of.ref.thread_id, of.ref.ns)
     stamp = mint.stamp(head.checkpoint_id, of.state.ts, sequence)
     own = {"id": stamp.id, "ts": stamp.ts, "updated_channels": None}
     body = {**of.body, **{key: value for key, value in own.items() if key in of.body}, **(edits or {})}
     row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id)
-    return recorded(reader, of, row, body, _metadata(of, source, counters))
+    told = completed(_own_metadata(of, source, counters), of.metadata, metadata)
+    return recorded(reader, of, row, body, told)
 
 
-def left_out(of: Origin) -> list[str]:
-    """One line about what an application put in metadata, which ``update_state``'s copy doesn't have either.
-
-    The library stores the copy under its parent's config, which bears none (langgraph 1.2 ``pregel/main.py``).
-    """
-    own = sorted(key for key in of.metadata if key not in _LIBRARYS and not key.startswith(("__", "langgraph_")))
-    return [f"not copied, as by the library: metadata {', '.join(own)}"] if own else []
-
-
-def _metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
+def _own_metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
     """As ``update_state`` leaves it (langgraph 1.2 ``pregel/main.py``), with the keys of the thread's generation."""
     metadata: dict[str, Any] = {"source": source, "step": of.step + 1}
     if "writes" in of.metadata:  # up to langgraph 0.4

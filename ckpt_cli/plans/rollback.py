@@ -4,14 +4,16 @@ from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.plans.metadata import UNCHANGED, Changes
+from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import Origin, left_out, offspring, origin
+from ckpt_cli.plans.offspring import Origin, offspring, origin
 from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
 from ckpt_cli.plans.seeds import seeds
 from ckpt_cli.reading import Reader
 
 
-def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
+def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: Changes = UNCHANGED) -> Plan:
     """A child with the same channels and the same next nodes: source ``fork``, one step more, no writes.
 
     Raises:
@@ -32,6 +34,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
         sequence=of.step + 1,
         edits=own.edits,
         counters=own.counters,
+        metadata=changes,
     )
     new = made.row.ref
     short, snapshot = called(reader, row.ref, new.checkpoint_id), reader.snapshot(row.ref)
@@ -48,7 +51,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint) -> Plan:
             *repeated(reader, row, snapshot),
             *moved(reader, row, short),
             *(stored if own.values else ()),
-            *left_out(of),
+            *metadata_notes(of.metadata, changes),
         ),
         result=new,
     )

@@ -8,6 +8,7 @@ from ckpt_cli.history import delta
 from ckpt_cli.history.channels import START, order
 from ckpt_cli.history.naming import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
+from ckpt_cli.plans.metadata import UNCHANGED, Changes, completed
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin, recorded
 from ckpt_cli.plans.seeds import as_snapshot, bumped_seen
@@ -54,9 +55,19 @@ def must_be_known(of: Origin, *, of_state_graph: bool) -> None:
 
 
 def successor(
-    reader: Reader, mint: Mint, of: Origin, board: Board, step: Step, deltas: Mapping[str, int], head_id: str
+    reader: Reader,
+    mint: Mint,
+    of: Origin,
+    board: Board,
+    step: Step,
+    deltas: Mapping[str, int],
+    head_id: str,
+    changes: Changes = UNCHANGED,
 ) -> Checkpoint:
-    """The child of a checkpoint with the channels of a board; `deltas` tells when each is stored whole."""
+    """The child of a checkpoint with the channels of a board.
+
+    `deltas` tells when each delta channel is stored whole, `changes` are those of the application's metadata.
+    """
     counters = _counted(of, step.updated, deltas)
     whole = {c for c, count in counters.items() if c in board.versions and _is_due(count, deltas[c])} | {*step.forced}
     like = max(board.versions.values(), key=order, default=None)
@@ -79,7 +90,8 @@ def successor(
     metadata = {"source": step.source, "step": step.number, "parents": of.metadata.get("parents", {})}
     metadata |= {delta.COUNTERS: counted} if counted else {}
     row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, of.ref.checkpoint_id)
-    return recorded(reader, of, row, {**body, "channel_values": stored}, metadata)
+    body["channel_values"] = stored
+    return recorded(reader, of, row, body, completed(metadata, of.metadata, changes))
 
 
 def _counted(of: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:

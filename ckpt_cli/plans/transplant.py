@@ -5,6 +5,7 @@ library). What ran at the checkpoint itself stays behind: its writes, and the su
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
@@ -12,17 +13,19 @@ from ckpt_cli.history.delta import COUNTERS
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
+from ckpt_cli.plans.metadata import UNCHANGED, Changes
 from ckpt_cli.plans.offspring import Origin, origin, recorded
 from ckpt_cli.plans.saying import called, just_written, repeated, upcoming
 from ckpt_cli.plans.seeds import stored_values
 from ckpt_cli.reading import Reader
+from ckpt_cli.values.same import same
 
 Kept = dict[str, set[str]]
 """Namespace to the checkpoint ids that come along."""
 
 
-def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False) -> Plan:
-    """A new thread whose head is this checkpoint.
+def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False, changes: Changes = UNCHANGED) -> Plan:
+    """A new thread whose head is this checkpoint; `changes` of the application's metadata are made in all of it.
 
     Raises:
         UsageError: the new id is empty.
@@ -33,7 +36,8 @@ def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False) 
     if reader.saver.thread(to) is not None:
         raise Refused(f"there is a thread {to!r} already; nothing was written", hint="name one that doesn't exist")
     kept = {"": {row.checkpoint_id}} if shallow else _kept(reader, row)
-    records = (_alone(reader, row, to),) if shallow else tuple(_moved(reader, row, to, kept))
+    rename = _Rename(reader, row.thread_id, to, changes)
+    records = (_alone(reader, row, rename),) if shallow else tuple(_moved(reader, row, kept, rename))
     snapshot, short = reader.snapshot(row.ref), called(reader, row.ref)
     count = sum(isinstance(record, Checkpoint) for record in records)
     what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
@@ -50,7 +54,11 @@ def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False) 
         recent=just_written(reader, reader.rows(row.thread_id)),
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {upcoming(snapshot)}",
-        notes=(*repeated(reader, row, snapshot), *(("its subgraphs' own memories stay behind",) if shallow else ())),
+        notes=(
+            *repeated(reader, row, snapshot),
+            *(("its subgraphs' own memories stay behind",) if shallow else ()),
+            *changes.notes(reader.state(row.ref).metadata),
+        ),
         result=Ref(to, "", ""),  # the head; named by its id, the library would copy it before it runs
     )
 
@@ -83,34 +91,43 @@ def _came_before(metadata: Mapping[str, Any], ns: str, kept: Kept, ran: set[str]
     return all(parent in kept.get(space, ()) for space, parent in parents.items())
 
 
-def _moved(reader: Reader, row: CheckpointRow, to: str, kept: Kept) -> Iterator[Record]:
+def _moved(reader: Reader, row: CheckpointRow, kept: Kept, rename: "_Rename") -> Iterator[Record]:
     for ns, ids in kept.items():
         refs = [Ref(row.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(ids)]
         for stored in reader.saver.checkpoints(refs):
-            yield _renamed(reader, stored, to)
+            yield rename.checkpoint(stored)
         passed = ids if ns else ids - {row.checkpoint_id}
         for write in reader.saver.writes(row.thread_id, ns, passed):
-            yield write._replace(thread_id=to)
+            yield write._replace(thread_id=rename.to)
 
 
-def _renamed(reader: Reader, stored: Checkpoint, to: str, drop: Iterable[str] = ()) -> Checkpoint:
-    """Under another thread id, which metadata names too up to langgraph 0.4."""
-    metadata = named(reader.value(stored.metadata))
-    changed = {key: value for key, value in metadata.items() if key not in drop}
-    if str(metadata.get("thread_id")) == stored.row.thread_id:
-        changed["thread_id"] = to
-    payload = reader.codec.encode(changed, like=stored.metadata) if changed != metadata else stored.metadata
-    return stored._replace(row=stored.row._replace(thread_id=to), metadata=payload)
+@dataclass(frozen=True, slots=True)
+class _Rename:
+    """Puts checkpoints of one thread into another, whose id metadata names too up to langgraph 0.4."""
+
+    reader: Reader
+    thread_id: str
+    to: str
+    changes: Changes
+
+    def checkpoint(self, stored: Checkpoint, drop: Iterable[str] = ()) -> Checkpoint:
+        """A checkpoint of the new thread, its metadata without the keys in `drop`."""
+        metadata = named(self.reader.value(stored.metadata))
+        changed = {key: value for key, value in self.changes.applied(metadata).items() if key not in drop}
+        if str(metadata.get("thread_id")) == self.thread_id:
+            changed["thread_id"] = self.to
+        payload = stored.metadata if same(changed, metadata) else self.reader.codec.encode(changed, stored.metadata)
+        return stored._replace(row=stored.row._replace(thread_id=self.to), metadata=payload)
 
 
-def _alone(reader: Reader, row: CheckpointRow, to: str) -> Checkpoint:
+def _alone(reader: Reader, row: CheckpointRow, rename: _Rename) -> Checkpoint:
     """A checkpoint that needs no ancestors: its delta channels are stored whole."""
     of = origin(reader, row.ref)
     _must_hold_its_sends(of)
     values = stored_values(reader, row.ref)
     body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
     stored = recorded(reader, of, of.stored.row, body, of.metadata) if values else of.stored
-    moved = _renamed(reader, stored, to, [COUNTERS] if values else [])
+    moved = rename.checkpoint(stored, [COUNTERS] if values else [])
     return moved._replace(row=moved.row._replace(parent_id=None))
 
 

@@ -20,6 +20,8 @@ from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.acting import Hop, branch, inferred
 from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.messages import shaped
+from ckpt_cli.plans.metadata import UNCHANGED, Changes
+from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.pending import Finished, before_update, is_older
@@ -65,6 +67,7 @@ class _Writer:
     said: list[str]
     finished: Finished | None
     older: bool
+    changes: Changes
     first: bool = True
 
     def run(self, updates: Sequence[Update]) -> None:
@@ -209,7 +212,7 @@ class _Writer:
 
     def _put(self, _updated: Any, step: Step) -> None:
         deltas = self.reducers.past.deltas
-        made = successor(self.reader, self.mint, self.at.of, self.at.board, step, deltas, self.head_id)
+        made = successor(self.reader, self.mint, self.at.of, self.at.board, step, deltas, self.head_id, self.changes)
         self.records.append(made)
         self.head_id = made.row.checkpoint_id
         of = taken_apart(made, self.reader.decode(made), self.reader)
@@ -228,9 +231,12 @@ def plan(
     finished: Finished | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
     verb: str = "update",
+    changes: Changes = UNCHANGED,
 ) -> Plan:
     """What the real call would write, one checkpoint a superstep.
 
+    Each has the application's metadata of the one before, with `changes`: what the call writes when the graph's config
+    has these keys.
     What is `finished` at the checkpoint is taken over or not as in the database's own generation, or as said.
 
     Raises:
@@ -246,11 +252,14 @@ def plan(
     lost = finished_calls(reader, at.tasks, row)
     superseded = head.checkpoint_id != row.checkpoint_id
     older = is_older(reader, at, finished)
-    writer = _Writer(reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished, older)
+    writer = _Writer(
+        reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished, older, changes
+    )
     for updates in supersteps:
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
     short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
+    said = metadata_notes(of.metadata, changes)
     return Plan(
         reason="",
         add=tuple(writer.records),
@@ -261,14 +270,17 @@ def plan(
         f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "
         f"{upcoming(writer.at.tasks)}",
         notes=(
-            *writer.said,
-            *_reduced(learned),
-            *_gone(supersteps, at.tasks, writer),
+            *_notes(writer, supersteps, at.tasks),
             *(f"what {calls} had finished is not taken over" for calls in lost),
             *moved(reader, row, short),
+            *said,
         ),
         result=made[-1].row.ref,
     )
+
+
+def _notes(writer: _Writer, supersteps: Sequence[Sequence[Update]], before: Snapshot) -> list[str]:
+    return [*writer.said, *_reduced(writer.reducers), *_gone(supersteps, before, writer)]
 
 
 def _reduced(reducers: Reducers) -> list[str]:

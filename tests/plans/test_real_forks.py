@@ -198,24 +198,27 @@ def test_a_fork_is_the_librarys_own_copy(homes: Callable[[], Home], thread_id: s
     assert lines(mine, thread_id) == lines(theirs, thread_id)
 
 
-def test_a_fork_leaves_an_applications_metadata_behind_as_the_library_does(tmp_path: Path) -> None:
-    """Neither copy has the keys that a config's metadata left on the checkpoint, and the plan names them."""
+def test_a_fork_keeps_the_scalars_of_an_applications_metadata(tmp_path: Path) -> None:
+    """They follow what the library's copy has, which drops them; the plan names what is no scalar."""
     path = tmp_path / "own.sqlite"
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
-        graph = build(SqliteSaver(connection))
-        config: Any = {**on("t"), "metadata": {"user_id": "u-1", "beta": True}}
-        graph.invoke({"messages": [HumanMessage("hi", id="h")]}, config)
-        target = graph.get_state(on("t"))
-        assert target.metadata["user_id"] == "u-1"
-        copied = graph.get_state(graph.update_state(target.config, None, as_node="__copy__"))
-        with closing(open_file(path)) as saver:
-            reader = Reader(saver, Codec())
-            ref = Ref("t", "", target.config["configurable"]["checkpoint_id"])
+        saver = SqliteSaver(connection)
+        graph = build(saver)
+        own = {"user_id": "u-1", "beta": True, "seats": 2.5, "note": None}
+        graph.invoke({"messages": [HumanMessage("hi", id="h")]}, on("t"))
+        found: Any = saver.get_tuple(on("t"))
+        labels, run = {"labels": ["a"]}, {"run_id": "r-1", "langgraph_host": "x", "__y": 1}
+        saver.put(found.parent_config, found.checkpoint, {**found.metadata, **own, **labels, **run}, {})
+        copied = graph.get_state(graph.update_state(found.config, None, as_node="__copy__"))
+        with closing(open_file(path)) as stored:
+            reader = Reader(stored, Codec())
+            ref = Ref("t", "", found.config["configurable"]["checkpoint_id"])
             plan = fork.plan(reader, reader.resolve("t", ref.checkpoint_id), Mint())
             [made] = plan.add
             mine = reader.value(made.metadata)
-    assert mine == {key: value for key, value in copied.metadata.items() if key != "thread_id"}
-    assert "not copied, as by the library: metadata beta, user_id" in plan.notes
+    theirs = {key: value for key, value in copied.metadata.items() if key != "thread_id"}
+    assert list(mine.items()) == [*theirs.items(), *own.items()]
+    assert "not carried: metadata labels (only text, numbers, true, false and null are)" in plan.notes
 
 
 def stamped(config: Config) -> str:

@@ -19,6 +19,8 @@ from tests.graphs.building import on
 
 Config = dict[str, Any]
 INTERRUPT = "__interrupt__"
+OWN = {"source", "step", "parents", "counters_since_delta_snapshot", "thread_id"}
+"""The keys of metadata that are LangGraph's; the others come from the application's config."""
 
 
 class Library:
@@ -48,11 +50,38 @@ class Library:
         graph = self._made[name][thread]
         return [[node for node in graph.nodes if node != "__start__"], list(graph.channels)]
 
-    def update(self, path: str, name: str, thread: str, config: Config, supersteps: Any) -> Config:
-        """``bulk_update_state``; an update is values and the node."""
+    def update(
+        self, path: str, name: str, thread: str, config: Config, supersteps: Any, application: Config | None = None
+    ) -> Config:
+        """``bulk_update_state``; an update is values and the node.
+
+        The config has the application's metadata of the checkpoint that is updated, unless `application` is given. The
+        graph's own config has it too, as a second superstep sees no other. So has a copy, where the library drops it.
+        """
         given = [[StateUpdate(values, node) for values, node in updates] for updates in supersteps]
-        config = self._graph(path, name, thread).bulk_update_state(config, given)
+        graph = self._graph(path, name, thread)
+        if application is None:
+            held = graph.get_state(config).metadata or {}
+            application = {key: value for key, value in held.items() if key not in OWN}
+        graph = graph.with_config({"metadata": dict(application)})
+        config = graph.bulk_update_state({**config, "metadata": dict(application)}, given)
+        if application and supersteps[0][0][1] == "__copy__":
+            self._add_to_metadata(path, config["configurable"]["checkpoint_id"], application)
         return {"configurable": {k: config["configurable"].get(k) for k in ("thread_id", "checkpoint_id")}}
+
+    def metadata(self, path: str, name: str, thread: str) -> list[str]:
+        """The metadata of a thread's checkpoints as stored, all namespaces."""
+        self._graph(path, name, thread)
+        with closing(sqlite3.connect(path)) as connection:
+            query = "SELECT metadata FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_ns, checkpoint_id"
+            return [bytes(text).decode() for (text,) in connection.execute(query, [thread])]
+
+    def _add_to_metadata(self, path: str, checkpoint_id: str, keys: dict[str, Any]) -> None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            where = "WHERE checkpoint_id = ?"
+            [(text,)] = connection.execute(f"SELECT metadata FROM checkpoints {where}", [checkpoint_id])
+            changed = json.dumps({**json.loads(text), **keys}, ensure_ascii=False).encode()
+            connection.execute(f"UPDATE checkpoints SET metadata = ? {where}", [changed, checkpoint_id])
 
     def namespaces(self, path: str, name: str, thread: str) -> list[str]:
         """Those of the subgraphs."""
