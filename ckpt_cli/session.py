@@ -13,13 +13,16 @@ from ckpt_cli.serde.codec import Codec
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
+    from ckpt_cli.operations.survey import Survey
     from ckpt_cli.values.difference import Difference
-    from ckpt_cli.views.plan import PlanView
+    from ckpt_cli.views.plan import PlanView, RowLine
 
 T = TypeVar("T")
 
 KEY_ENV = "LANGGRAPH_AES_KEY"
 """Where LangGraph itself looks for the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
+
+_FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Session:
         will: what the person said about changing the database.
         changing: the command is one that may; a write that a crash cut off is then taken back before it is read.
         ask: shows a plan and gives whether the person says yes.
+        ask_again: asks a question of its own about the plan that was shown last.
     """
 
     database: str | None
@@ -55,6 +59,7 @@ class Session:
     will: Will = Will()
     changing: bool = False
     ask: Callable[["PlanView"], bool] = _nobody
+    ask_again: Callable[[str], bool] = lambda _: False
     _reader: Reader | None = field(default=None, repr=False)
     _log: "OperationLog | None" = field(default=None, repr=False)
 
@@ -106,8 +111,10 @@ class Session:
             return error.message.removesuffix("; nothing was written")
         return ""
 
-    def change(self, plan: Plan, changes: "Sequence[Difference]" = ()) -> "PlanView":
+    def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
         """Show a plan, ask, apply it: the one way from a plan to a database; `changes` are what it does to a state.
+
+        With `forget` the log is wiped of the threads that the plan deletes, which is asked apart.
 
         Raises:
             Refused: not confirmed, or what it was computed from has changed; nothing was written.
@@ -117,10 +124,17 @@ class Session:
 
         plan = plan._replace(reason=self.will.reason or plan.reason)
         config = None if plan.result is None else {"configurable": _configurable(plan.result)}
-        saver = self.reader.saver
         notes = [*plan.notes, *self._recent(plan)]
         view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
-        return self._confirmed(view, lambda: saver.expand(plan), lambda: apply(saver, self.log, plan, at=self.clock()))
+        if plan.verb == "delete":
+            view.log, view.forgets = (None, True) if forget else (str(self.log.path), False)
+        saver, threads = self.reader.saver, forget.threads if forget else ()
+        return self._confirmed(
+            view,
+            lambda: saver.expand(plan),
+            lambda: apply(saver, self.log, plan, at=self.clock(), forget=threads),
+            () if forget is None else forget.rows,
+        )
 
     def _recent(self, plan: Plan) -> Iterable[str]:
         """Words about threads that may be running, which only few plans have."""
@@ -141,6 +155,8 @@ class Session:
         operation = undo.find(log, number)
         self._must_be_writable()
         notes = saver.moment(lambda: undo.notes(saver, log, operation))
+        if operation.forgotten:
+            notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
         view = PlanView("undo", undo.said(operation), self.will.reason, notes)
         return self._confirmed(
             view,
@@ -156,17 +172,21 @@ class Session:
             self.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
 
     def _confirmed(
-        self, view: "PlanView", expand: Callable[[], Iterable[RowChange]], act: Callable[[], int]
+        self,
+        view: "PlanView",
+        expand: Callable[[], Iterable[RowChange]],
+        act: Callable[[], int],
+        wiped: "Sequence[RowLine]" = (),
     ) -> "PlanView":
         from ckpt_cli.operations.tally import tally
 
         if not self.will.dry_run:
             self.settle()
         saver = self.reader.saver
-        view.rows = saver.moment(lambda: list(tally(saver, expand())))
+        view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
         if self.will.dry_run or not view.rows:
             return view
-        if not self.will.yes and not self.ask(view):
+        if not self.will.yes and not (self.ask(view) and (not view.forgets or self.ask_again(_FOR_EVER))):
             raise Refused("not confirmed; nothing was written")
         view.operation = act()
         view.applied = True

@@ -159,6 +159,7 @@ def _run(
         will=will or Will(),
         changing=will is not None,
         ask=printer.confirm,
+        ask_again=printer.confirm_again,
     )
     try:
         view = function(session, **words)

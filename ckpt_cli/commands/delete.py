@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,9 @@ from ckpt_cli.plans.delete import Mend
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
+
+if TYPE_CHECKING:
+    from ckpt_cli.operations.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,12 @@ _After = Annotated[
 ]
 _WithChildren = Annotated[bool, _of_one("--with-children", None, "What goes on from it goes too.")]
 _Reparent = Annotated[bool, _of_one("--reparent", None, "What goes on from it is hung in what stays.")]
+_Forget = Annotated[
+    bool,
+    typer.Option(
+        "--forget", help="Keep nothing for undo: the threads go from the operation log too.", rich_help_panel="Change"
+    ),
+]
 
 
 def delete(
@@ -141,12 +151,17 @@ def delete(
     ns: Ns = "",
     with_children: _WithChildren = False,
     reparent: _Reparent = False,
+    forget: _Forget = False,
 ) -> PlanView:
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
     THREAD may be - for ids on stdin, one a line. With --after the checkpoint named stands again as it was made, and its
     tasks are due anew: --after is how a turn is taken back. Where something that stays goes on from what would go (from
     a run in the middle of a thread), it is refused unless it is said what becomes of that. ckpt undo brings all back.
+
+    The operation log keeps the deleted rows for that, until ckpt operations N --prune forgets them. --forget keeps none
+    and wipes the log of these threads, with what earlier operations kept, which it asks apart; threads that were
+    deleted before too, by their ids. Copies (fork --to) are listed, and go only if they are named.
 
     Examples:
       ckpt delete support-42
@@ -155,6 +170,7 @@ def delete(
       ckpt delete support-42 --after step:7 --reason "wrong question"
       ckpt delete support-42 --branch branch:2
       ckpt delete support-42 --run 1f1e5786-50cb-6a2c-8000-6d2f6d3a1b11 --with-children
+      ckpt delete support-42 support-42-copy --forget
     """
     part = Part(branch, tuple(run_id or ()), after)
     chosen = Chosen(
@@ -166,22 +182,45 @@ def delete(
     )
     mend = _mend(with_children, reparent)
     _must_fit(chosen, part, mend, ns)
-    if part.said:
-        return session.change(session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend)))
-    plan = session.planned(lambda reader: run(reader, chosen))
+    plan, survey = (
+        _planned(session, chosen, part, ns, mend) if not forget else _forgetting(session, chosen, part, where)
+    )
     if chosen.where is not None and chosen.where.complaint:
         session.say(chosen.where.complaint)
-    return session.change(plan)
+    return session.change(plan, forget=survey)
+
+
+def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None) -> "tuple[Plan, Survey]":
+    from ckpt_cli.commands.erasure import Selection, plan_erasure
+
+    if part.said:
+        hint = f"delete with {part.said[0]}, then `ckpt operations N --prune` forgets what it removed"
+        raise UsageError("--forget is of whole threads", hint=hint)
+    others = chosen.named is not None or chosen.where is not None or chosen.statuses or chosen.before is not None
+    words = [word for word in (chosen.match, where) if word]
+    choose = partial(_ids, chosen=chosen)
+    selection = Selection(choose, None if others else chosen.match, chosen.filtered, words)
+    return plan_erasure(session, selection)
 
 
 def run(reader: Reader, chosen: Chosen) -> Plan:
     """The plan for whole threads."""
+    return plans.threads(reader, dict.fromkeys(_ids(reader, chosen)))
+
+
+def _ids(reader: Reader, chosen: Chosen) -> list[str]:
     if chosen.named is not None and not chosen.filtered:
-        return plans.threads(reader, dict.fromkeys(chosen.named))
+        return [*chosen.named]
     found = [thread.thread_id for thread in chosen.threads(reader)]
     if chosen.where is not None:
         chosen.where.must_have_worked()
-    return plans.threads(reader, found)
+    return found
+
+
+def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> tuple[Plan, None]:
+    if part.said:
+        return session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend)), None
+    return session.planned(lambda reader: run(reader, chosen)), None
 
 
 def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:

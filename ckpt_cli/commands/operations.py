@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.commands.options import DryRun, Yes
-from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.finder import spans
+from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.session import Session
 from ckpt_cli.views.operations import OperationLine, OperationsView
@@ -18,6 +19,10 @@ _DAY = 86400
 
 def operations(
     session: Session,
+    numbers: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="OPERATION", help="With --prune: forget these alone.", show_default=False),
+    ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Forget old ones; they can't be undone any more.")] = False,
     keep: Annotated[
         int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")
@@ -34,22 +39,25 @@ def operations(
     """List what ckpt did to this database: when, why, how many rows, and whether it still stands.
 
     The log with its before-images is kept beside no database but in $XDG_STATE_HOME/ckpt; --prune bounds it: it shows
-    what would go and asks. With both --keep and --older only what is older and not among the newest goes. An operation
-    that was interrupted is settled by the next command that changes something, or by --settle.
+    what would go and asks, and leaves no byte of it in the file. With both --keep and --older only what is older and
+    not among the newest goes. An operation named by its number goes with what took it back, or what it took back, as
+    both hold the same rows. One that was interrupted is settled by the next command that changes something, or by
+    --settle.
 
     Examples:
       ckpt operations
       ckpt operations --json --query "operations[?state=='done'].number"
       ckpt operations --prune --older 30 --keep 10 --dry-run
+      ckpt operations 7 --prune
     """
-    if prune is (keep is None and older is None):
-        raise UsageError("--prune wants --keep N or --older DAYS" if prune else "--keep and --older belong to --prune")
+    _must_fit(numbers or (), prune=prune, bounded=keep is not None or older is not None)
     if not prune and (dry_run or yes):
         raise UsageError("--dry-run and --yes belong to --prune")
     session.reader  # noqa: B018 - a database that can't be opened is said first
     if settle or (prune and not dry_run):
         session.settle()
-    gone = old(session.log.operations(), session.clock(), keep, older) if prune else []
+    known = session.log.operations()
+    gone = named(known, numbers) if numbers else old(known, session.clock(), keep, older) if prune else []
     if prune:
         plan = planned(gone)
         if dry_run:
@@ -57,6 +65,39 @@ def operations(
         if gone and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
     return run(session.log, gone)
+
+
+def named(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
+    """Operations by their numbers, each with those that took it back or that it took back.
+
+    Raises:
+        NotFound: there is none of that number.
+        Refused: one was interrupted, and its rows tell how it ended.
+    """
+    chosen = set(numbers)
+    if missing := sorted(chosen - {one.number for one in known}):
+        raise NotFound(f"no operation {missing[0]}; nothing was forgotten", hint="`ckpt operations` lists them")
+    size = 0
+    while size != len(chosen):
+        size = len(chosen)
+        pairs = [(one.number, one.undoes) for one in known if one.undoes is not None]
+        chosen.update(number for pair in pairs if chosen.intersection(pair) for number in pair)
+    found = [one for one in known if one.number in chosen]
+    for one in found:
+        if one.phase is Phase.PLANNED:
+            what = f"operation {one.number} was interrupted, or goes on now; nothing was forgotten"
+            raise Refused(what, hint="`ckpt operations --settle` finds out how it ended")
+    return found
+
+
+def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool) -> None:
+    if prune is (bool(numbers) or bounded) and not (numbers and bounded):
+        return
+    if numbers and bounded:
+        raise UsageError("--keep and --older choose operations, and so do numbers", hint="say one of them")
+    if prune:
+        raise UsageError("--prune needs --keep N, --older DAYS or numbers of operations")
+    raise UsageError("numbers, --keep and --older belong to --prune")
 
 
 def planned(gone: Sequence[Operation]) -> PlanView:
@@ -72,7 +113,7 @@ def run(log: OperationLog, gone: Sequence[Operation] = ()) -> OperationsView:
     numbers = [one.number for one in gone]
     if numbers:
         log.prune(numbers)
-    return OperationsView(str(log.path), [_line(one) for one in log.operations()], len(numbers))
+    return OperationsView(str(log.path), [_line(one) for one in log.operations()], len(numbers), is_pending(log))
 
 
 def old(found: Sequence[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:
@@ -100,4 +141,5 @@ def _line(operation: Operation) -> OperationLine:
         operation.undoes,
         operation.rows,
         operation.size,
+        operation.forgotten or 0,
     )

@@ -1,12 +1,13 @@
 """Applies a plan: checked, logged with every before-image, then written, in one transaction of the database."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen, Write
+from ckpt_cli.operations.forget import finish as finish_forgetting
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.savers.about import Ability
@@ -17,11 +18,12 @@ ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""
 
 
-def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float) -> int:
+def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float, forget: Collection[str] = ()) -> int:
     """Write a plan and give its number in the log; `at` is seconds since 1970.
 
     The images are on disk before the first row is touched; what happens between that and the end of the transaction,
     a crash included, leaves either all of the plan or nothing of it, and `settle` can tell which.
+    `forget` names threads that the plan deletes; once they are deleted, the log is wiped of them.
 
     Raises:
         Refused: what the plan was computed from has changed, or a record to add stands already; nothing was written.
@@ -31,7 +33,12 @@ def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float) -> int:
         verify(saver, plan.basis)
         return saver.expand(plan)
 
-    return write(saver, log, Heading(at, plan.verb, plan.reason, plan.summary), expand)
+    if not forget:
+        return write(saver, log, Heading(at, plan.verb, plan.reason, plan.summary), expand)
+    summary = f"of {len(forget):,} thread{'' if len(forget) == 1 else 's'}, forgotten"
+    number = write(saver, log, Heading(at, plan.verb, plan.reason, summary, forget=tuple(forget)), expand)
+    finish_forgetting(saver, log)
+    return number
 
 
 def write(saver: Saver, log: OperationLog, heading: Heading, expand: Callable[[], Iterable[RowChange]]) -> int:

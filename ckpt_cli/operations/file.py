@@ -34,8 +34,15 @@ CREATE TABLE witnesses (
 CREATE INDEX witnesses_by_age ON witnesses (operation);
 CREATE TABLE places (
   address TEXT PRIMARY KEY, engine TEXT NOT NULL, instance TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE forgotten (
+  operation INTEGER PRIMARY KEY REFERENCES operations ON DELETE CASCADE, rows INTEGER NOT NULL);
+CREATE TABLE forgetting (operation INTEGER, thread_id);
 """
-"""`unwitnessed` is the last operation that a ckpt logged which kept no witnesses."""
+"""`unwitnessed` is the last operation that a ckpt logged which kept no witnesses.
+
+`forgotten`: how many rows of an operation were wiped. `forgetting`: threads to wipe once their deletion is complete;
+without a thread, rows were removed and the file is still to be rewritten.
+"""
 
 _MIGRATIONS = (_FIRST, _SECOND)
 """What makes each version of the schema from the one before."""
@@ -145,10 +152,28 @@ class LogFile:
             else:
                 connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
 
-    def compact(self) -> None:
-        """Give the room of what was removed back to the disk."""
+    def scrub(self) -> None:
+        """Rewrite the file where rows were removed for good, so that no page and no journal holds a byte of them.
+
+        ``secure_delete`` overwrites what a transaction frees; the rewriting takes what earlier versions of ckpt freed,
+        and copies that SQLite leaves in a page when it moves its cells.
+
+        Raises:
+            Refused: another process is reading the log; Failed where the disk is full.
+        """
+        import sqlite3
+
+        if not self.rows("SELECT 1 FROM forgetting WHERE thread_id IS NULL LIMIT 1", since=2):
+            return
+        with self.writing():
+            pass  # the file is open for writing from here on
         with self._explained("write"):
+            ((mode,),) = self._opened.execute("PRAGMA journal_mode=DELETE")
+            if mode != "delete":
+                raise sqlite3.OperationalError("database is locked")
             self._opened.execute("VACUUM")
+        with self.writing() as connection:
+            connection.execute("DELETE FROM forgetting WHERE thread_id IS NULL")
 
     def close(self) -> None:
         """Let go of the file; safe to call twice."""
@@ -163,20 +188,22 @@ class LogFile:
         return self._connection
 
     def _make(self) -> None:
-        self.path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.path.parent.mkdir(mode=0o700, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        from ckpt_cli.operations.privacy import make_private
+
+        _must_be_no_link(self.path)
+        make_private(self.path)
 
     def _connect(self, mode: str) -> None:
         import sqlite3
 
+        _must_be_no_link(self.path)
         connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
         try:
             ((version,),) = connection.execute("PRAGMA user_version")
             if version > _VERSION:
                 raise Failed(f"the operation log {self.path} was written by a newer ckpt")
             if mode == "rw":
-                connection.executescript("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON;")
+                connection.executescript("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON; PRAGMA secure_delete=ON;")
         except BaseException:
             connection.close()
             raise
@@ -215,3 +242,19 @@ def _migrated(connection: "sqlite3.Connection") -> int:
         connection.execute("ROLLBACK")
         raise
     return _VERSION
+
+
+def _must_be_no_link(path: Path) -> None:
+    """Refuse a log that a symbolic link leads to: what it points at was not made for secrets, or by somebody else.
+
+    Raises:
+        OSError: the file or its folder is one, or the folder of all logs is one that another user made.
+    """
+    for place in (path.parent.parent, path.parent, path):
+        if place.is_symlink() and (place != path.parent.parent or _is_foreign(place)):
+            raise OSError(f"{place} is a symbolic link; put the real file in its place")
+
+
+def _is_foreign(link: Path) -> bool:
+    owner = getattr(os, "geteuid", lambda: None)()
+    return owner is not None and link.lstat().st_uid not in (0, owner)

@@ -1,12 +1,14 @@
 """One ckpt of this machine at a time, by a lock that ends with its process."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import Failed, Refused
+from ckpt_cli.operations.privacy import open_private
 
 
 @contextmanager
@@ -15,8 +17,13 @@ def locked(path: Path) -> Iterator[None]:
 
     Raises:
         Refused: another process holds it.
+        Failed: it can't be opened.
     """
-    with path.open("ab") as file:
+    try:
+        number = open_private(path)
+    except OSError as error:
+        raise Failed(f"can't open the lock {path}: {error.strerror}; nothing was written") from error
+    with os.fdopen(number, "ab") as file:
         try:
             _lock(file)
         except OSError as error:

@@ -4,7 +4,7 @@ It is a SQLite file (mode 600, ``synchronous=EXTRA``), so that a crash leaves wh
 operation of any size is written and read back row by row.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,13 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One line of ``ckpt operations``; `size` is what its images take in the log, in bytes."""
+    """One line of ``ckpt operations``.
+
+    Attributes:
+        rows: how many rows it touched.
+        size: what its images take in the log, in bytes.
+        forgotten: how many of its rows were wiped from the log; None where nothing was.
+    """
 
     number: int
     at: float
@@ -45,17 +51,30 @@ class Operation:
     undoes: int | None
     rows: int
     size: int
+    forgotten: int | None = None
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether nothing is left that it could be taken back with."""
+        return self.forgotten is not None and self.forgotten >= self.rows
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is said of an operation; `at` is seconds since 1970, `undoes` the operation that it takes back."""
+    """What is said of an operation.
+
+    Attributes:
+        at: seconds since 1970.
+        undoes: the operation that it takes back.
+        forget: threads to wipe from the log once it is complete.
+    """
 
     at: float
     verb: str
     reason: str
     summary: str
     undoes: int | None = None
+    forget: Sequence[str] = ()
 
 
 class OperationLog(LogFile):
@@ -71,6 +90,8 @@ class OperationLog(LogFile):
                 " VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
                 said,
             ).lastrowid
+            names = [(number, stored(thread_id)) for thread_id in heading.forget]
+            connection.executemany("INSERT INTO forgetting VALUES (?, ?)", names)
             rows = size = 0
             for rows, change in enumerate(changes, 1):
                 size += _add(connection, number or 0, rows, change)
@@ -95,22 +116,24 @@ class OperationLog(LogFile):
     def operations(self) -> list[Operation]:
         """All of them, newest first."""
         found = self.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY number DESC")  # noqa: S608 - a constant
-        return [
-            Operation(number, at, verb, restored(reason), restored(summary), Phase(phase), undoes, rows, size)
-            for number, at, verb, reason, summary, phase, undoes, rows, size in found
-        ]
+        wiped = dict(self.rows("SELECT operation, rows FROM forgotten", since=2))
+        operations = []
+        for number, at, verb, reason, summary, phase, undoes, rows, size in found:
+            words = restored(reason), restored(summary)
+            operations.append(Operation(number, at, verb, *words, Phase(phase), undoes, rows, size, wiped.get(number)))
+        return operations
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
         for relation, key, before, after in self._walk("before, after", number, backwards):
             yield RowChange(relation, row_of(key), unpack(before), unpack(after))
 
-    def change(self, number: int, position: int) -> RowChange:
-        """One row change of an operation, counted from 1."""
-        columns = "relation, key, before, after"
-        statement = f"SELECT {columns} FROM changes WHERE operation = ? AND position = ?"  # noqa: S608 - constants
-        ((relation, key, before, after),) = self.rows(statement, (number, position))
-        return RowChange(relation, row_of(key), unpack(before), unpack(after))
+    def change(self, number: int, relation: str, key: Row) -> RowChange:
+        """The first change that an operation made of a row."""
+        where = "operation = ? AND relation = ? AND key = ? ORDER BY position LIMIT 1"
+        statement = f"SELECT before, after FROM changes WHERE {where}"  # noqa: S608 - constants
+        ((before, after),) = self.rows(statement, (number, relation, key_text(key)))
+        return RowChange(relation, key, unpack(before), unpack(after))
 
     def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
         """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
@@ -120,9 +143,12 @@ class OperationLog(LogFile):
     def _walk(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
         """Row by row, each a statement of its own, so that none is left open where the walk is given up."""
         ((last,),) = self.rows("SELECT rows FROM operations WHERE number = ?", (number,))
-        statement = f"SELECT relation, key, {columns} FROM changes WHERE operation = ? AND position = ?"  # noqa: S608
-        for position in range(last, 0, -1) if backwards else range(1, last + 1):
-            yield from self.rows(statement, (number, position))
+        nearest = "position < ? ORDER BY position DESC" if backwards else "position > ? ORDER BY position"
+        statement = f"SELECT position, relation, key, {columns} FROM changes WHERE operation = ? AND {nearest} LIMIT 1"  # noqa: S608
+        position = last + 1 if backwards else 0
+        while found := self.rows(statement, (number, position)):
+            ((position, *columns_of_row),) = found
+            yield tuple(columns_of_row)
 
     def later(self, number: int) -> list[int]:
         """Operations after this one that touched a row of it and still stand, newest first."""
@@ -141,10 +167,11 @@ class OperationLog(LogFile):
         return found[-1][0] if found else None
 
     def prune(self, numbers: Iterable[int]) -> None:
-        """Forget operations with their images, and give the room on disk back."""
+        """Forget operations with their images, leave no byte of them in the file, and give the room on disk back."""
         with self.writing() as connection:
             connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
-        self.compact()
+            connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")
+        self.scrub()
 
 
 def _add(connection: "sqlite3.Connection", number: int, position: int, change: RowChange) -> int:

@@ -3,6 +3,7 @@
 Where the engine has transactions all rows were written or none. Elsewhere some may have been, and they are taken back.
 """
 
+from ckpt_cli.operations import forget
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.operations.rows import inverse, is_image
 from ckpt_cli.savers.about import Ability
@@ -12,13 +13,17 @@ from ckpt_cli.savers.contract import Saver
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
     """Tell of every operation found planned whether it happened; gives those that were.
 
+    What a person wants forgotten is wiped then, where an operation was interrupted before that.
+
     Nobody else is between its log and its end while this transaction has the right to write, and opening it lets the
     engine take back what it had half done.
     """
-    if not planned(log):
-        return []
-    with log.alone(needed=Ability.ATOMIC not in saver.abilities):
-        return saver.transaction(lambda: _settle(saver, log))
+    found: list[Operation] = []
+    if planned(log):
+        with log.alone(needed=Ability.ATOMIC not in saver.abilities):
+            found = saver.transaction(lambda: _settle(saver, log))
+    forget.finish(saver, log)
+    return found
 
 
 def planned(log: OperationLog) -> list[Operation]:
@@ -46,13 +51,13 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool:
     A row that isn't there tells less than one that is: somebody else may have removed it since.
     """
     likely: bool | None = None
-    for position, (relation, key, before, after) in enumerate(log.hashes(number), 1):
+    for relation, key, before, after in log.hashes(number):
         now = saver.current(relation, key)
         if now is None:
             if likely is None and (before is None) is not (after is None):
                 likely = after is None
             continue
-        change = log.change(number, position)
+        change = log.change(number, relation, key)
         undone, done = (is_image(saver, relation, now, image) for image in (change.before, change.after))
         if undone is not done:
             return done

@@ -18,13 +18,15 @@ def find(log: OperationLog, number: int | None) -> Operation:
 
     Raises:
         NotFound: there is none.
-        Refused: it doesn't stand.
+        Refused: it doesn't stand, or its rows were forgotten.
     """
     for operation in log.operations():
         if operation.number == number:
             _must_stand(log, operation)
+            _must_be_kept(log, operation)
             return operation
         if number is None and operation.phase is Phase.DONE and operation.undoes is None:
+            _must_be_kept(log, operation)
             return operation
     what = "nothing to undo" if number is None else f"no operation {number}"
     raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
@@ -114,6 +116,15 @@ def _must_stand(log: OperationLog, operation: Operation) -> None:
     by = log.undoing(operation.number)
     hint = f"`ckpt undo {by}` brings it back" if by is not None else "nothing of it is in the database"
     raise Refused(f"operation {operation.number} is {operation.phase} already", hint=hint)
+
+
+def _must_be_kept(log: OperationLog, operation: Operation) -> None:
+    if not operation.is_forgotten:
+        return
+    kept = (one for one in log.operations() if one.phase is Phase.DONE and one.undoes is None and not one.is_forgotten)
+    earlier = next((one.number for one in kept if one.number < operation.number), None)
+    hint = "" if earlier is None else f"`ckpt undo {earlier}` takes back an earlier one"
+    raise Refused(f"operation {operation.number} can't be taken back: its rows were forgotten", hint=hint)
 
 
 def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey | None) -> Refused:

@@ -23,7 +23,12 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
     paint = _painter(colored)
     for line in planned(view, Page(talk.width(), 0.0)):
         sys.stderr.write(paint(line) + "\n")
-    sys.stderr.write("Apply? [y/N] ")
+    return answer("Apply? [y/N] ")
+
+
+def answer(question: str) -> bool:
+    """Ask on the terminal that `confirm` found; anything but yes is no."""
+    sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in _YES
 

@@ -60,6 +60,12 @@ class Printer:
         view.asked = asking.confirm(view, colored=wants_color(self._color, talk.on_terminal()))
         return view.asked
 
+    def confirm_again(self, question: str) -> bool:
+        """Ask one more question about what `confirm` has shown."""
+        from ckpt_cli.output import asking
+
+        return asking.answer(question)
+
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
         """Print a view; `release` lets go of the database before anybody is kept waiting in a pager."""
         if self._json or self._jsonl:

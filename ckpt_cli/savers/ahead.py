@@ -24,6 +24,7 @@ class Ahead(Saver):
     def __init__(self, saver: Saver) -> None:
         self._saver = saver
         self.name = saver.name  # type: ignore[misc]
+        self.out_of_reach = saver.out_of_reach  # type: ignore[misc]
         self.form, self.abilities, self.page = saver.form, saver.abilities, saver.page
         self._forget()
 
@@ -201,6 +202,10 @@ class Ahead(Saver):
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """See `Saver.record_of`."""
         return self._saver.record_of(relation, key)
+
+    def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:
+        """See `Saver.beside`."""
+        return self._saver.beside(ref)
 
     def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
         """See `Saver.added`."""

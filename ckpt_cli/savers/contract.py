@@ -30,6 +30,8 @@ class Saver(ABC):
     name: ClassVar[str]
     form: Form = Form()
     abilities: frozenset[Ability]
+    out_of_reach: ClassVar[str] = "its backups"
+    """Where the engine itself keeps what was deleted from it, for a while or for ever, with its command against it."""
     page: int = 1
     """How many threads or checkpoints are read at once where many are wanted; 1 where a read is no round trip."""
 
@@ -174,6 +176,13 @@ class Saver(ABC):
     @abstractmethod
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """What a physical row holds: a checkpoint or a write; None where it is neither by itself."""
+
+    def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002
+        """Rows that are no records by themselves and whose keys name a checkpoint's thread: a pointer, a list of ids.
+
+        Rows with a ``thread_id`` in their key may be left out.
+        """
+        return ()
 
     def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
         """The records that a change of a physical row adds."""

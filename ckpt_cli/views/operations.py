@@ -17,6 +17,7 @@ class OperationLine:
         undoes: the operation that it takes back.
         rows: physical rows it touched.
         bytes: what its images take on disk.
+        forgotten: how many of its rows were wiped from the log and don't come back.
     """
 
     number: int
@@ -28,6 +29,7 @@ class OperationLine:
     undoes: int | None
     rows: int
     bytes: int
+    forgotten: int = 0
 
 
 @dataclass
@@ -37,6 +39,7 @@ class OperationsView(View):
     Attributes:
         log: the file; it exists once there was an operation or a tag.
         pruned: how many were forgotten by this very command.
+        to_wipe: whether a crash left something in the file that was to be forgotten.
     """
 
     verb: ClassVar[str] = "operations"
@@ -45,3 +48,4 @@ class OperationsView(View):
     log: str
     operations: list[OperationLine]
     pruned: int = 0
+    to_wipe: bool = False

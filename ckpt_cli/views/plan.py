@@ -45,6 +45,8 @@ class PlanView(View):
         rows: every row that is added, changed or removed.
         applied: whether it was; never with ``--dry-run``.
         operation: its number in the operation log, null unless applied.
+        log: the file that keeps the rows of a deletion for undo; null where none are kept.
+        forgets: whether the operation log is wiped of what is deleted.
         config: what to hand to the graph to go on from the result; null where there is nothing to go on from.
     """
 
@@ -62,3 +64,5 @@ class PlanView(View):
     applied: bool = False
     operation: int | None = None
     config: dict[str, dict[str, str]] | None = None
+    log: str | None = None
+    forgets: bool = False

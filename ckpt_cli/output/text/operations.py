@@ -17,6 +17,8 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
         yield [("muted", f"{view.pruned} forgotten")]
     if not view.operations and page.width is not None:
         yield [("muted", "nothing was done to this database")]
+    if view.to_wipe and page.width is not None:
+        yield [("waiting", "what was to be forgotten is not wiped yet: ckpt operations --settle")]
     for one in view.operations:
         if page.width is None:
             yield _row(one)
@@ -27,6 +29,7 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
 def _row(one: OperationLine) -> Line:
     cells = [("id", str(one.number)), ("muted", one.at), (_STYLES[one.state], one.state), ("title", one.command)]
     cells += [("", one.summary), ("value", one.reason), ("", str(one.rows)), ("", str(one.bytes))]
+    cells += [("muted", str(one.forgotten))]
     return row([cell] for cell in cells)
 
 
@@ -34,7 +37,10 @@ def _lines(one: OperationLine, page: Page) -> Iterator[Line]:
     when = ago(datetime.fromisoformat(one.at).timestamp(), page.now)
     rows = "1 row" if one.rows == 1 else f"{one.rows} rows"
     head: Line = [("id", f"{one.number:>3}"), ("", "  "), (_STYLES[one.state], f"{one.state:<9}"), ("", "  ")]
-    head += [("title", one.command), ("muted", f"  {when}  {rows}, {size(one.bytes)}")]
+    held = size(one.bytes)
+    if one.forgotten:
+        held = "forgotten" if one.forgotten == one.rows else f"{one.forgotten:,} of them forgotten, {held}"
+    head += [("title", one.command), ("muted", f"  {when}  {rows}, {held}")]
     yield fit(head, page.width)
     yield fit([("", f"     {one.summary}")], page.width)
     if one.reason:

@@ -23,14 +23,20 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
     if not view.asked:
         yield from planned(view, page)
     if view.applied:
-        which = f" {view.operation}" if view.command == "undo" else ""
-        yield [("good", f"done, operation {view.operation}."), ("muted", f"  ckpt undo{which} takes it back.")]
+        yield [("good", f"done, operation {view.operation}."), ("muted", f"  {_way_back(view)}")]
         if view.config is not None:
             from ckpt_cli.output.text.config import pasted
 
             yield from pasted(view.config, page, "exact", json.dumps)
     elif view.rows:
         yield [("muted", "Nothing written (--dry-run).")]
+
+
+def _way_back(view: PlanView) -> str:
+    if view.forgets:
+        return "It is forgotten: nothing brings it back."
+    undo = f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''} takes it back"
+    return f"{undo}; ckpt operations {view.operation} --prune forgets it." if view.log else f"{undo}."
 
 
 def planned(view: PlanView, page: Page) -> Iterator[Line]:
@@ -45,6 +51,8 @@ def planned(view: PlanView, page: Page) -> Iterator[Line]:
     for note in view.notes:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     yield from _broken(_counted(view), page)
+    if view.log and view.rows:
+        yield [("muted", f"The log keeps them for undo (--forget does not): {view.log}")]
 
 
 def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
@@ -70,5 +78,5 @@ def _counted(view: PlanView) -> Line:
         line += [(style, f"{' ' if place else ''}{count}{noun} {words} {table}")]
     if not line:
         return [("muted", "Nothing to change.")]
-    kept = sum(row.before for row in view.rows) if view.command != _FORGETTING else 0
+    kept = sum(row.before for row in view.rows) if view.command != _FORGETTING and not view.forgets else 0
     return [*line, ("", "."), *([("muted", f"  {size(kept)} kept for undo")] if kept > 1_000_000 else [])]

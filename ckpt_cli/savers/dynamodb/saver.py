@@ -35,6 +35,7 @@ class DynamoSaver(Saver):
     """A table of the official saver."""
 
     name: ClassVar[str] = "dynamodb"
+    out_of_reach: ClassVar[str] = "the table's stream, point-in-time recovery, replicas and backups"
     form = Form(versions="int", metadata="msgpack")
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
     page = _PAGE

@@ -43,6 +43,7 @@ class MongoSaver(Saver):
     """A database of the official saver, its former async twin, or LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"
+    out_of_reach: ClassVar[str] = "free space of the collections (until `compact`), the oplog, replicas and backups"
     page = 25
 
     def __init__(self, connection: Connection, made: Generation) -> None:

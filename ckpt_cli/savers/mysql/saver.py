@@ -31,6 +31,10 @@ class MySQLSaver(SqlSaver):
     """A database of any generation of langgraph-checkpoint-mysql."""
 
     name: ClassVar[str] = "mysql"
+    out_of_reach: ClassVar[str] = (
+        "free space (until `OPTIMIZE TABLE checkpoints, checkpoint_blobs, checkpoint_writes`), the binary log,"
+        " replicas and backups"
+    )
     form = Form(apart=True, inline=True, versions="text", metadata="json", body="json")
 
     def __init__(self, connection: Connection, schema: Schema) -> None:

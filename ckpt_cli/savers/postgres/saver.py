@@ -31,6 +31,10 @@ class PostgresSaver(SqlSaver):
     """An open database."""
 
     name: ClassVar[str] = "postgres"
+    out_of_reach: ClassVar[str] = (
+        "dead rows (until `VACUUM checkpoints, checkpoint_blobs, checkpoint_writes`), the server's WAL,"
+        " replicas and backups"
+    )
     page = 50
     form = Form(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
 

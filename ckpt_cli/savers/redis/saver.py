@@ -10,7 +10,7 @@ from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.expand import Expansion, record_of
+from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
 from ckpt_cli.savers.redis.finding import Finder, Found
 from ckpt_cli.savers.redis.generation import Generation, generation
 from ckpt_cli.savers.redis.index import Index, indexes, plain
@@ -172,6 +172,11 @@ class RedisSaver(KeySaver):
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Documents are records; pointers and sorted sets are none."""
         return record_of(relation, key)
+
+    def beside(self, ref: Ref) -> Iterator[tuple[str, Row]]:
+        """The sorted set that names the checkpoint's writes, and the namespace's pointer."""
+        yield REGISTRIES, {"key": self._keys.registry(ref)}
+        yield LATEST, {"key": self._keys.latest(ref.thread_id, ref.ns)}
 
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
         """The index, but for threads whose ids its tags can't find."""

@@ -24,6 +24,9 @@ class KeySaver(Saver):
         absent: the key that `NOBODY` would have, to try whether this user may write.
     """
 
+    out_of_reach: ClassVar[str] = (
+        "the append-only file (until `BGREWRITEAOF`), the snapshot (until `BGSAVE`), replicas and backups"
+    )
     page = 25
     _trials: ClassVar[Sequence[str]] = ("DEL",)
     """Commands that a plan may need, harmless on a key that isn't there."""

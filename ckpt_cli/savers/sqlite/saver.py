@@ -51,6 +51,9 @@ class SqliteSaver(Changing):
     """A database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
+    out_of_reach: ClassVar[str] = (
+        "free pages of the file (until `VACUUM`), its -wal (until `PRAGMA wal_checkpoint(TRUNCATE)`) and its backups"
+    )
 
     def __init__(self, file: File, layout: Layout, location: str) -> None:
         self._file = file

@@ -11,8 +11,8 @@ from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import NOBODY, headed
-from ckpt_cli.savers.valkey.expand import CHECKPOINTS, Expansion, held
-from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of
+from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, held
+from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of, thread_key
 from ckpt_cli.savers.valkey.scanned import ScannedSaver
 
 
@@ -106,6 +106,10 @@ class ValkeySaver(ScannedSaver):
         """Only a checkpoint is a key by itself."""
         words: Any = key
         return Ref(words["thread_id"], words["ns"], words["checkpoint_id"]) if relation == CHECKPOINTS else None
+
+    def beside(self, ref: Ref) -> Iterator[tuple[str, Row]]:
+        """The list of the namespace's checkpoints."""
+        yield THREADS, {"key": thread_key((ref.thread_id, ref.ns))}
 
     def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
         """What a key holds afterwards and didn't before."""

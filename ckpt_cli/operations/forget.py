@@ -1,0 +1,201 @@
+"""Wipes threads from the log, with every row, tag and word that names one, once they are deleted from the database.
+
+A deletion notes the threads to forget together with its images (`Heading.forget`). The images stay until it is
+complete, so that a crash can be settled by them; then all goes in one transaction, and the file is rewritten. What a
+crash leaves of this is done by the next `settle`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from ckpt_cli.errors import CkptError, Failed
+from ckpt_cli.model import Name, Ref
+from ckpt_cli.operations.images import key_text, restored, row_of, stored
+from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.savers.contract import Saver
+
+if TYPE_CHECKING:
+    import sqlite3
+
+WIPED = "forgotten"
+"""What is left of the summary of an operation whose rows were wiped."""
+
+_LEFT_OUT = "…"
+_SHORT = 4  # characters; a shorter id is searched in texts as a whole word only
+_CHANGES = '"changes"'
+_BY_ROW, _BY_THREAD = {"operation", "relation", "key"}, {"thread_id"}
+
+
+class Trace(NamedTuple):
+    """One row of the log that names a row of the database.
+
+    Attributes:
+        table: of the log, quoted.
+        name: the record that it names; None where it is none by itself.
+        thread_id: the thread that it belongs to; None where nothing tells.
+        size: bytes of its images.
+    """
+
+    table: str
+    operation: int
+    relation: str
+    key: str
+    name: Name | None
+    thread_id: str | None
+    size: int
+
+
+def traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
+    """Everything in the log that names a row, table by table and operation by operation."""
+    for table in _tables(log, _BY_ROW):
+        size = "ifnull(length(before), 0) + ifnull(length(after), 0)" if table == _CHANGES else "0"
+        rows = log.rows(f"SELECT operation, relation, key, {size} FROM {table} ORDER BY operation")  # noqa: S608
+        for _, of_operation in groupby(rows, key=itemgetter(0)):
+            yield [*_owned(saver, table, [*of_operation])]
+
+
+def of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Iterator[Trace]:
+    """What names rows of some threads.
+
+    With them goes what belongs to no thread that the operation has a record of: the blobs of a thread in another
+    spelling of its id (MySQL), or what a saver of somebody else keeps beside its records.
+    """
+    for rows in traces(saver, log):
+        if any(row.thread_id in thread_ids for row in rows):
+            kept = {row.thread_id for row in rows if row.name is not None}.difference(thread_ids)
+            yield from (row for row in rows if row.thread_id not in kept)
+
+
+def finish(saver: Saver, log: OperationLog) -> None:
+    """Wipe what is still to be wiped, for operations that are complete.
+
+    Raises:
+        Failed: the log can't be rewritten now; the next change or ``ckpt operations --settle`` does it.
+    """
+    if not is_pending(log):
+        return
+    try:
+        with log.writing() as connection:
+            _wipe(saver, log, connection)
+        log.scrub()
+    except CkptError as error:
+        what = f"what is to be forgotten can't be wiped from the operation log now: {_without_end(error.message)}"
+        raise Failed(what, hint="`ckpt operations --settle` wipes it") from error
+
+
+def is_pending(log: OperationLog) -> bool:
+    """Whether something that a person wants forgotten is still in the log."""
+    return bool(log.rows("SELECT 1 FROM forgetting LIMIT 1", since=2))
+
+
+def without(text: str, names: Collection[str]) -> str:
+    """A text with some names left out; short ones count only as whole words."""
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        pattern = re.escape(name) if len(name) >= _SHORT else rf"(?<![\w-]){re.escape(name)}(?![\w-])"
+        text = re.sub(pattern, _LEFT_OUT, text)
+    return text
+
+
+def _without_end(message: str) -> str:
+    return message.removesuffix("; nothing was written")
+
+
+def _owned(saver: Saver, table: str, rows: list[tuple[int, str, str, int]]) -> Iterator[Trace]:
+    """The rows of one operation with their threads."""
+    keys = [row_of(text) for _, _, text, _ in rows]
+    names = [saver.record_of(row[1], key) for row, key in zip(rows, keys, strict=True)]
+    refs = {_ref(name) for name in names if name is not None}
+    beside = {(relation, key_text(key)): ref.thread_id for ref in refs for relation, key in saver.beside(ref)}
+    for (operation, relation, text, size), key, name in zip(rows, keys, names, strict=True):
+        if name is not None:
+            thread_id: str | None = _ref(name).thread_id
+        else:
+            thread_id = str(key["thread_id"]) if "thread_id" in key else beside.get((relation, text))
+        yield Trace(table, operation, relation, text, name, thread_id, size)
+
+
+def _ref(name: Name) -> Ref:
+    return name if isinstance(name, Ref) else name.ref
+
+
+def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> None:
+    phases = {operation.number: operation.phase for operation in log.operations()}
+    threads: dict[int, set[str]] = {}
+    for number, thread_id in log.rows("SELECT operation, thread_id FROM forgetting WHERE thread_id IS NOT NULL"):
+        threads.setdefault(number, set()).add(restored(thread_id))
+    for number in threads:
+        if phases.get(number) is Phase.PLANNED:
+            continue
+        gone = Counter({number: _wipe_operation(log, connection, number)})
+        if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted there: only what it kept itself goes
+            gone += _wipe_threads(saver, log, connection, threads[number])
+        _count(connection, {operation: gone[operation] for operation in phases if operation in {*gone, number}})
+        if phases.get(number) is not Phase.ABANDONED:
+            _wipe_words(log, connection, gone.keys() - {number}, threads[number])
+        connection.execute("DELETE FROM forgetting WHERE operation = ?", (number,))
+        connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")
+
+
+def _wipe_operation(log: OperationLog, connection: "sqlite3.Connection", number: int) -> int:
+    """Wipe all rows of an operation, and give how many changes there were."""
+    count = 0
+    for table in _tables(log, _BY_ROW):
+        removed = connection.execute(f"DELETE FROM {table} WHERE operation = ?", (number,)).rowcount  # noqa: S608
+        count += removed if table == _CHANGES else 0
+    return count
+
+
+def _wipe_threads(
+    saver: Saver, log: OperationLog, connection: "sqlite3.Connection", thread_ids: set[str]
+) -> "Counter[int]":
+    """Wipe threads from all operations, and their tags; gives how many changes of each operation that were."""
+    gone: Counter[int] = Counter()
+    for row in [*of_threads(saver, log, thread_ids)]:
+        statement = f"DELETE FROM {row.table} WHERE operation = ? AND relation = ? AND key = ?"  # noqa: S608
+        removed = connection.execute(statement, (row.operation, row.relation, row.key)).rowcount
+        gone[row.operation] += removed if row.table == _CHANGES else 0
+    for table in _tables(log, _BY_THREAD):
+        names = [(stored(thread_id),) for thread_id in thread_ids]
+        connection.executemany(f"DELETE FROM {table} WHERE thread_id = ?", names)  # noqa: S608
+    return gone
+
+
+def _count(connection: "sqlite3.Connection", gone: Mapping[int, int]) -> None:
+    """Keep how many rows of each operation were wiped, and what its other images take."""
+    connection.executemany(
+        "INSERT INTO forgotten VALUES (?, ?) ON CONFLICT (operation) DO UPDATE SET rows = rows + excluded.rows",
+        gone.items(),
+    )
+    connection.executemany(
+        "UPDATE operations SET bytes = (SELECT ifnull(sum(ifnull(length(before), 0) + ifnull(length(after), 0)), 0)"
+        " FROM changes WHERE operation = number) WHERE number = ?",
+        [(number,) for number in gone],
+    )
+
+
+def _wipe_words(
+    log: OperationLog, connection: "sqlite3.Connection", touched: Collection[int], thread_ids: Collection[str]
+) -> None:
+    """Wipe what was said of operations of which nothing is left, and the names of the threads elsewhere."""
+    for operation in log.operations():
+        if operation.number in touched and operation.is_forgotten:
+            words = WIPED, ""
+        else:
+            words = without(operation.summary, thread_ids), without(operation.reason, thread_ids)
+        if words != (operation.summary, operation.reason):
+            statement = "UPDATE operations SET summary = ?, reason = ? WHERE number = ?"
+            connection.execute(statement, (*map(stored, words), operation.number))
+
+
+def _tables(log: OperationLog, columns: set[str]) -> list[str]:
+    """The tables of the log that have these columns: those whose rows name a row or a thread of the database."""
+    found: list[str] = []
+    for (name,) in log.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'forgetting'"):
+        known = {column for (column,) in log.rows("SELECT name FROM pragma_table_info(?)", (name,))}
+        if columns <= known:
+            found.append('"' + name.replace('"', '""') + '"')
+    return found

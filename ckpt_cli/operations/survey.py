@@ -1,0 +1,61 @@
+"""What the log keeps of some threads: counted and shown before it is wiped."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from ckpt_cli.model import Ref, WriteKey
+from ckpt_cli.operations.forget import Trace, of_threads, traces
+from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.tags import tags
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.views.plan import RowLine
+
+LOG, TAGS = "the operation log", "the tags"
+"""What the places are called where a plan names the table of a row."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a deletion that is to be forgotten wipes beside the database.
+
+    Attributes:
+        threads: the threads that go.
+        rows: each row of the log, and each tag.
+        operations: the operations that lose rows, in order.
+        standing: those of them that could still be undone.
+    """
+
+    threads: tuple[str, ...]
+    rows: list[RowLine] = field(default_factory=list)
+    operations: list[int] = field(default_factory=list)
+    standing: list[int] = field(default_factory=list)
+
+
+def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Survey:
+    """Find everything that the log has of some threads, without their images."""
+    found = [*of_threads(saver, log, thread_ids)]
+    rows = [_line(trace) for trace in found if trace.size]
+    rows += [
+        RowLine("remove", TAGS, tag.ref.thread_id, tag.ref.ns, tag.ref.checkpoint_id, None, None, len(tag.name), 0)
+        for tag in tags(log)
+        if tag.ref.thread_id in thread_ids
+    ]
+    numbers = {trace.operation for trace in found}
+    standing = [one.number for one in log.operations() if one.phase is Phase.DONE and one.number in numbers]
+    return Survey(tuple(thread_ids), rows, sorted(numbers), sorted(standing))
+
+
+def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:
+    """The threads that the log has something of, each once."""
+    named = {row.thread_id for rows in traces(saver, log) for row in rows if row.name is not None}
+    named.update(tag.ref.thread_id for tag in tags(log))
+    yield from sorted(thread_id for thread_id in named if thread_id is not None)
+
+
+def _line(trace: Trace) -> RowLine:
+    name = trace.name
+    if name is None:
+        return RowLine("remove", LOG, trace.thread_id, None, None, None, None, trace.size, 0)
+    ref = name if isinstance(name, Ref) else name.ref
+    task, idx = (name.task_id, name.idx) if isinstance(name, WriteKey) else (None, None)
+    return RowLine("remove", LOG, ref.thread_id, ref.ns, ref.checkpoint_id, task, idx, trace.size, 0)

@@ -1,0 +1,69 @@
+"""What is left of deleted rows in operation logs: every byte of every file, and every image unpacked."""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+_PIECE = 20  # bytes: too many to be the same by chance
+
+
+def files(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Every file below a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path, path.read_bytes()
+
+
+def values(path: Path) -> Iterator[bytes]:
+    """Every value of every table of a log; what was compressed is unpacked."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.text_factory = bytes
+        tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for (name,) in tables:
+            for row in connection.execute(f'SELECT * FROM "{name.decode()}"'):
+                for value in row:
+                    yield _unpacked(value) if isinstance(value, bytes) else repr(value).encode()
+
+
+def holders(folder: Path, word: str) -> list[str]:
+    """The files below a folder that hold a text, as it is or in an image."""
+    sought = {word.encode(), json.dumps(word)[1:-1].encode()}
+    found = [str(path) for path, data in files(folder) if any(one in data for one in sought)]
+    for path, _ in files(folder):
+        if path.suffix == ".sqlite":
+            found += [f"a value in {path}" for value in values(path) if any(one in value for one in sought)]
+    return found
+
+
+def pieces(path: Path, thread_ids: Collection[str]) -> set[bytes]:
+    """Pieces of all that a log holds of some threads, as stored; none that it holds of other threads too."""
+    mine: set[bytes] = set()
+    others: set[bytes] = set()
+    with closing(sqlite3.connect(path)) as connection:
+        asked = "SELECT key, before, after, before_hash, after_hash FROM changes"
+        for key, *images in connection.execute(asked):
+            owner = mine if any(json.dumps(one)[1:-1] in key for one in thread_ids) else others
+            for value in (key.encode(), *images):
+                owner.update(_cut(value or b""))
+    return mine - others
+
+
+def left(folder: Path, sought: Collection[bytes]) -> list[str]:
+    """The files below a folder that hold one of some pieces."""
+    return [str(path) for path, data in files(folder) if any(piece in data for piece in sought)]
+
+
+def _cut(value: bytes) -> Iterator[bytes]:
+    yield from (value[at : at + _PIECE] for at in range(0, len(value) - _PIECE + 1, _PIECE))
+    if len(value) == 16:  # a hash
+        yield value
+
+
+def _unpacked(value: Any) -> bytes:
+    with suppress(zlib.error):
+        return zlib.decompress(value)
+    return bytes(value)
