@@ -214,15 +214,15 @@ def test_whatever_names_a_thread_goes(log: OperationLog, tmp_path: Path) -> None
         apply(saver, log, adding(thread_id, "1"), at=1.0)
     with log.writing() as connection:
         key = "PRIMARY KEY (operation, relation, key)"
-        connection.execute(f"CREATE TABLE witnesses (operation, relation, key, digest, {key}) WITHOUT ROWID")
-        connection.execute("INSERT INTO witnesses SELECT 2, relation, key, 'x' FROM changes WHERE operation = 1")
-        connection.execute("INSERT INTO witnesses SELECT 1, relation, key, 'y' FROM changes WHERE operation = 2")
+        connection.execute(f"CREATE TABLE evidence (operation, relation, key, digest, {key}) WITHOUT ROWID")
+        connection.execute("INSERT INTO evidence SELECT 2, relation, key, 'x' FROM changes WHERE operation = 1")
+        connection.execute("INSERT INTO evidence SELECT 1, relation, key, 'y' FROM changes WHERE operation = 2")
         connection.execute("CREATE TABLE notes (thread_id TEXT, note TEXT)")
         connection.executemany("INSERT INTO notes VALUES (?, 'n')", [("mine",), ("theirs",)])
     gone = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
     apply(saver, log, gone, at=2.0, forget=["mine"])
     assert holders(tmp_path, "mine") == []
-    assert set(log.rows("SELECT operation, digest FROM witnesses")) == {(1, "y")}
+    assert set(log.rows("SELECT operation, digest FROM evidence")) == {(1, "y")}
     assert log.rows("SELECT thread_id FROM notes") == [("theirs",)]
     assert [(one.number, one.forgotten) for one in log.operations()] == [(3, 2), (2, None), (1, 2)]
 
