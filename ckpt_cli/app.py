@@ -20,6 +20,7 @@ KEEP = "Keep"
 START = "Start"
 
 _SCRIPTS = ("--install-completion", "--show-completion")
+_SHELL_ASKS = "_CKPT_COMPLETE"
 
 
 class Verb(NamedTuple):
@@ -81,8 +82,8 @@ class _Verbs(TyperGroup):
         return params
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(ctx: typer.Context, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:  # which it is where a shell asks for completions
         typer.echo(f"ckpt {__version__}")
         raise typer.Exit
 
@@ -116,11 +117,21 @@ def _overview() -> None:
         session.close()
 
 
+def _complete(command: Any) -> int:
+    """Answer a shell at TAB; Typer's own answers, which it would evaluate, never reach it."""
+    from ckpt_cli.commands.offers import answer
+
+    typer.echo(answer(command))
+    return 0
+
+
 def run(args: Sequence[str]) -> int:
     """Run one command line and tell its exit code."""
     from ckpt_cli.output.talk import report
 
     command = typer.main.get_command(app)
+    if os.environ.get(_SHELL_ASKS):
+        return _complete(command)
     if any(word in args for word in _SCRIPTS):
         from ckpt_cli.commands.shells import teach
 

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.shells import SHELLS
+
 Database = Callable[[str], Path]
 
 
 def complete(shell: str, line: str, **env: str) -> list[str]:
     """What ckpt answers a shell that asks for the last word of a line."""
-    words = {
-        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)},
-        "zsh": {"_TYPER_COMPLETE_ARGS": line},
-        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-    }
-    surroundings = {**os.environ, **words[shell], "_CKPT_COMPLETE": f"complete_{shell}", **env}
+    piece = line.rpartition(" ")[2]
+    surroundings = {**os.environ, "_CKPT_LINE": line, "_CKPT_PIECE": piece, "_CKPT_COMPLETE": f"offer_{shell}", **env}
     done = subprocess.run(
         [sys.executable, "-m", "ckpt_cli"], capture_output=True, encoding="utf-8", env=surroundings, check=True
     )
@@ -39,7 +37,7 @@ def test_threads(database: Database) -> None:
     assert complete("bash", f"ckpt show -d {path} ") == expected
     assert complete("bash", "ckpt show js-se", CKPT_DB=path) == ["js-send"]
     assert complete("fish", "ckpt show js-se", CKPT_DB=path) == ["js-send"]
-    assert complete("zsh", "ckpt show js-se", CKPT_DB=path) == ["_arguments '*: :((\"js-send\"))'"]
+    assert complete("zsh", "ckpt show js-se", CKPT_DB=path) == ["js-send"]
 
 
 def test_revisions_say_what_they_are(database: Database) -> None:
@@ -99,11 +97,11 @@ def shim(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(Path(__file__).parent.parent)}
 
 
-def answered(env: dict[str, str], script: Path, line: str) -> list[str]:
-    """What a real bash takes for the last word of a line, which it has cut at its word breaks."""
+def answered(env: dict[str, str], script: Path, line: str, piece: str) -> list[str]:
+    """What a real bash takes for the last piece of a line, which it has cut at its word breaks."""
     asked = (
         f"source {script}; COMP_LINE='{line}'; COMP_POINT={len(line)}; "
-        '"$(complete -p ckpt | sed "s/.*-F \\([^ ]*\\).*/\\1/")" ckpt; printf "%s\\n" "${COMPREPLY[@]}"'
+        f'"$(complete -p ckpt | sed "s/.*-F \\([^ ]*\\).*/\\1/")" ckpt \'{piece}\'; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(["bash", "--norc", "-c", asked], env=env, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
@@ -119,17 +117,28 @@ def test_bash_itself_completes(tmp_path: Path, database: Database) -> None:
     script = Path(os.environ["HOME"]) / ".bash_completions" / "ckpt.sh"
     assert str(script) in installed.stdout
     env["CKPT_DB"] = str(database("js"))
-    assert answered(env, script, "ckpt show js-er") == ["js-error"]
-    assert answered(env, script, "ckpt show js-chat bran") == ["branch:1", "branch:2"]
-    assert answered(env, script, "ckpt show js-chat branch:") == ["1", "2"]
-    assert answered(env, script, "ckpt diff js-chat branch:1 branch:2") == ["2"]
-    assert answered(env, script, "ckpt log js-chat --channel=mes") == ["messages"]
-    assert answered(env, script, "ckpt show js-sub --ns sub:bd") == ["bd9343c7-9fab-5e60-93cf-03658cc026a4"]
+    assert answered(env, script, "ckpt show js-er", "js-er") == ["js-error"]
+    assert answered(env, script, "ckpt show js-chat bran", "bran") == ["branch:1", "branch:2"]
+    assert answered(env, script, "ckpt show js-chat branch:", "") == ["1", "2"]
+    assert answered(env, script, "ckpt diff js-chat branch:1 branch:2", "2") == ["2"]
+    assert answered(env, script, "ckpt log js-chat --channel=mes", "mes") == ["messages"]
+    rest = ["bd9343c7-9fab-5e60-93cf-03658cc026a4"]
+    assert answered(env, script, "ckpt show js-sub --ns sub:bd", "bd") == rest
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_can_be_shown(shell: str, tmp_path: Path) -> None:
-    """``--show-completion`` prints the script of a shell; bash asks in fish's way, with the line as it is typed."""
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("how", ["--show-completion", "source"])
+def test_the_script_can_be_shown(shell: str, how: str, tmp_path: Path) -> None:
+    """``--show-completion``, or the variable that a start-up file may use, gives the script of ckpt's own."""
     env = {**shim(tmp_path / "bin"), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = subprocess.run(["ckpt", "--show-completion", shell], env=env, capture_output=True, text=True, check=True)
-    assert f"_CKPT_COMPLETE=complete_{'fish' if shell == 'bash' else shell}" in done.stdout
+    words = ["ckpt", how, shell]
+    if how == "source":
+        words, env = ["ckpt"], {**env, "_CKPT_COMPLETE": f"source_{shell}"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    assert f"_CKPT_COMPLETE=offer_{shell}" in done.stdout
+    assert "eval" not in done.stdout.replace("zsh_eval_context", "")
+
+
+def test_the_version_is_not_printed_into_completions() -> None:
+    """An option that answers by itself says nothing to a shell that asks."""
+    assert complete("bash", "ckpt --version t") == ["threads", "tree", "tag"]

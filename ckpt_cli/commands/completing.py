@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
 
 import typer
 
@@ -132,16 +131,15 @@ def _thread(ctx: typer.Context) -> str:
 
 
 def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
-    """What one look at the database gives; words that a shell can't carry are left out."""
+    """What one look at the database gives."""
     session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
-            found: list[Any] = session.look(lambda _: list(islice(names(session), _OFFERED)))
+            return session.look(lambda _: list(islice(names(session), _OFFERED)))
         except Exception:  # at a prompt half typed, nothing is better than an error
             return []
         finally:
             session.close()
-    return [(word, said) for word, said in found if word.isprintable()]
 
 
 @contextmanager
