@@ -17,12 +17,13 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors"}
+_GROUND = {"values", "model", "errors", "shell_words"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "shell_words": set(),
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,

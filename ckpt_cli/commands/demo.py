@@ -1,13 +1,13 @@
 """``ckpt demo``: a small database to look around in, before there is one's own."""
 
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import typer
 
 from ckpt_cli.model import Checkpoint, Plan
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import argument
 from ckpt_cli.views.demo import DemoView, Suggestion
 
 _THREAD = "support-42"
@@ -40,7 +40,7 @@ def run(session: Session, path: Path, plan: Plan) -> DemoView:
         threads=len({row.thread_id for row in checkpoints}),
         checkpoints=len(checkpoints),
         tree=drawn,
-        next=[Suggestion(f"ckpt {words} --db {quote(str(path))}", answers) for words, answers in _TRY],
+        next=[Suggestion(f"ckpt {words} --db {argument(str(path))}", answers) for words, answers in _TRY],
     )
 
 

@@ -12,6 +12,7 @@ from ckpt_cli.history.paths import follow, parse, spell
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.views.get import GetView
 
@@ -69,7 +70,7 @@ def _channel(state: dict[str, Any], name: Any) -> Any:
     own = [channel for channel in state if not channel.startswith("__") and ":" not in channel]
     hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(own) or 'none'}"
     if not near and re.match(r"@|(step|branch|tag):", str(name)):
-        hint = f"a revision is named with --at: --at {name}"
+        hint = f"a revision is named with --at: --at {argument(str(name))}"
     raise ChannelNotFound(
         f"no channel {name!r} at this checkpoint", hint=hint, candidates=near if len(near) > 1 else ()
     )

@@ -14,6 +14,7 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.past import sends_in
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import command
 from ckpt_cli.values.known import js_send
 from ckpt_cli.views.diff import End
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
@@ -56,10 +57,10 @@ def between(reader: Reader, start: CheckpointRow | None, end: CheckpointRow) -> 
         return line
     if start.checkpoint_id in line:
         return line[line.index(start.checkpoint_id) + 1 :]
-    hint = f"ckpt diff {end.thread_id} A B compares any two"
+    hint = f"`{command('ckpt diff', end.thread_id, 'A', 'B')}` compares any two"
     if end.checkpoint_id in lineage.line(start.checkpoint_id):
-        hint = f"the other way round: ckpt replay {end.thread_id} {short(end.checkpoint_id)}"
-        hint += f" --to {short(start.checkpoint_id)}"
+        first, last = short(end.checkpoint_id), short(start.checkpoint_id)
+        hint = f"the other way round: `{command('ckpt replay', end.thread_id, first, options=('--to', last))}`"
     raise UsageError(
         f"{short(start.checkpoint_id)} is no ancestor of {short(end.checkpoint_id)}: no steps lead there", hint=hint
     )

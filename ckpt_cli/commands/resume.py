@@ -12,6 +12,7 @@ from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
@@ -71,7 +72,9 @@ def _answers(value: str | None, named: list[str]) -> list[Answer]:
         return [Answer(None, _value(value or "", "--value"))]
     bare = [one for one in named if "=" not in one]
     if bare and value is None:
-        raise UsageError(f"what is the answer to {bare[0]!r}?", hint=f"--interrupt {bare[0]}=JSON, or --value JSON")
+        raise UsageError(
+            f"what is the answer to {bare[0]!r}?", hint=f"--interrupt {argument(bare[0] + '=JSON')}, or --value JSON"
+        )
     if value is not None and not bare:
         raise UsageError("--value answers nothing: every --interrupt has an answer of its own")
     return [_answer(one, value) for one in named]

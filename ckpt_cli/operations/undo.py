@@ -11,6 +11,7 @@ from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
 from ckpt_cli.operations.restoring import Restored, clash, head_beside, restored
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.shell_words import command
 
 
 def find(log: OperationLog, number: int | None) -> Operation:
@@ -166,7 +167,7 @@ def _must_wait_still(saver: Saver, log: OperationLog, answered: set[Ref], operat
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
             if ids:
                 by = _standing_on(saver, log, operation, ref.thread_id, ids, made=True)
-                hint = f"`ckpt rollback {ref.thread_id} REV`, or `fork`, goes back to before the answer"
+                hint = f"`{command('ckpt rollback', ref.thread_id, 'REV')}`, or `fork`, goes back to before the answer"
                 hint = hint if by is None else f"`ckpt undo {by}` first"
                 raise _went_on(operation, ref.thread_id, min(ids), hint)
 

@@ -15,6 +15,7 @@ from ckpt_cli.plans.saying import called, just_written, upcoming
 from ckpt_cli.plans.seeds import stored_values
 from ckpt_cli.plans.victims import Ids, Victims, descendants, victims
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument, command
 
 _NAMED = 20  # threads that a plan names one by one
 
@@ -107,11 +108,11 @@ def branch(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Pla
     """
     lineage, short = reader.lineage(row.thread_id, row.ns), called(reader, row.ref)
     if kids := lineage.children.get(row.checkpoint_id):
-        hint = f"--after {short(row.checkpoint_id)} deletes what came after it"
+        hint = f"--after {argument(short(row.checkpoint_id))} deletes what came after it"
         raise UsageError(f"{short(row.checkpoint_id)} is no tip: {short(kids[0])} goes on from it", hint=hint)
     own = list(_own(lineage, row.checkpoint_id))
     if len(own) == len(lineage):
-        raise Refused("it is the only branch", hint=f"`ckpt delete {row.thread_id}` deletes the thread")
+        raise Refused("it is the only branch", hint=f"`{command('ckpt delete', row.thread_id)}` deletes the thread")
     number = next((b.number for b in lineage.branches if b.tip == row.checkpoint_id), None)
     what = f"of branch {number} (tip {short(row.checkpoint_id)})"
     plan = _part(reader, row.thread_id, {row.ns: set(own)}, mend, what)

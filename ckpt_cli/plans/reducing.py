@@ -12,6 +12,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.past import Past, others, past
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import message, messages
 from ckpt_cli.values.node import Node
 
@@ -98,7 +99,8 @@ class Reducers:
         try:
             MESSAGES.step(ABSENT, writes)
         except Unfit as error:
-            hint = f"a message is a text, or an object with role and content; --reducer {channel}=append adds any list"
+            option = f"--reducer {argument(channel + '=append')}"
+            hint = f"a message is a text, or an object with role and content; {option} adds any list"
             raise UsageError(f"channel {channel!r} takes messages, and not all of this is", hint=hint) from error
 
     def _by_kin(
@@ -142,7 +144,7 @@ class Reducers:
                 yield Evidence(rebuilt.reducer, len(rebuilt.writes), len(rebuilt.writes))
 
     def _unproven(self, channel: str, found: Sequence[Evidence], made: Sequence[tuple[Evidence, Any]]) -> Exception:
-        hint = f"--reducer {channel}=NAME says it: {', '.join(learning.names())}"
+        hint = f"--reducer {argument(channel + '=NAME')} says it: {', '.join(learning.names())}"
         if not found:
             tally = self.past.tallies.get(channel)
             if tally is None or not tally.steps:

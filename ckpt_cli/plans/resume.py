@@ -19,6 +19,7 @@ from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.saying import just_written
 from ckpt_cli.plans.stale_questions import changed_since, must_be_first
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
 
 _SLOT = -4  # of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
@@ -129,7 +130,7 @@ def _why_not(reader: Reader, head: Ref) -> str:
     )
     if failed is None:
         return "`ckpt show` tells what runs next"
-    fork = f"`ckpt fork {head.thread_id} @`"
+    fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
     return f"{failed.node or 'a task'} failed with its answer, and keeps it: after {fork} it asks anew"
 
 

@@ -32,6 +32,7 @@ from ckpt_cli.plans.saying import abandoned, called, dropped, just_written, move
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
 from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import Send, overwrite
 
 INPUT = "__input__"
@@ -180,11 +181,11 @@ class _Writer:
             if channel in self.at.board.values:
                 raise UsageError(
                     f"the reducer of channel {channel!r} can't be told: no recorded step wrote to it",
-                    hint=f"--reducer {channel}=NAME says it; {names}",
+                    hint=f"--reducer {argument(channel + '=NAME')} says it; {names}",
                 )
             raise UsageError(
                 f"no channel {channel!r} is known of this thread",
-                hint=f"--reducer {channel}=NAME writes to it anyway; {names}",
+                hint=f"--reducer {argument(channel + '=NAME')} writes to it anyway; {names}",
                 candidates=self.reducers.channels(),
             )
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from ckpt_cli.history.answers import PLACEHOLDER
 from ckpt_cli.output.cells import cell_len, fit, wrap
 from ckpt_cli.output.line import Line, Page, row
-from ckpt_cli.output.shell import argument, command
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.text.values import brief
+from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
@@ -35,9 +35,11 @@ def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
     open_ = [one for one in view.questions if one.id != PLACEHOLDER]
     if not open_:
         return
-    head = f"    {command('ckpt resume', view.thread)}"
+    dashed = view.thread.startswith("-")
+    head = "    ckpt resume" if dashed else f"    ckpt resume {argument(view.thread)}"
     words = [f"-i {_named(one, view.questions)}=JSON" for one in open_] if len(view.questions) > 1 else ["--value JSON"]
     words += [f"--ns {argument(view.ns)}"] if view.ns else []
+    words += [f"-- {argument(view.thread)}"] if dashed else []
     line = " ".join([head, *words])
     parts = [line] if cell_len(line) <= width else [head, *(f"        {word}" for word in words)]
     yield []
@@ -54,8 +56,8 @@ def _named(one: QuestionLine, others: Sequence[QuestionLine]) -> str:
     known = [other.id for other in others if other.id]
     for length in range(_BEGINNING, len(name)):
         if sum(other.startswith(name[:length]) for other in known) == 1:
-            return name[:length]
-    return name
+            return argument(name[:length])
+    return argument(name)
 
 
 def _head(one: QuestionLine) -> Line:

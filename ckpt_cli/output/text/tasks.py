@@ -6,6 +6,7 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.values import behind, brief
+from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
 
@@ -33,7 +34,7 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
     yield from problem(task.error, line, page) if task.error is not None else [line]
     yield from questions(task.interrupts, page, 4, 4)
     for ns in task.namespaces:
-        yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {ns}")], page.width)
+        yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)
 
 
 def answers(given: Sequence[Any], page: Page) -> Line:

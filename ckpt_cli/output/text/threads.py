@@ -7,9 +7,10 @@ from datetime import datetime
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, size
-from ckpt_cli.output.shell import command, visible
+from ckpt_cli.output.shell import visible
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import error, joined, padded, question, split
+from ckpt_cli.shell_words import command
 from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
 
 _SIGNS = {"done": "✓", "waiting": "⏸", "failed": "✗", "unfinished": "…", "unknown": "?"}
