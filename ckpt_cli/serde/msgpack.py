@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
 from ckpt_cli.serde.growing import Growing, place
+from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 
 LEVELS = 400
@@ -32,10 +33,8 @@ _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC
 
 def shell(data: bytes) -> Any:
     """A payload with None for each object in it; a BROKEN node where it can't be read to its end."""
-    import ormsgpack
-
     try:
-        return ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=lambda _code, _data: None)
+        return unpack(data, lambda _code, _data: None)
     except ValueError as error:
         return broken(str(error), data)
 
@@ -114,8 +113,6 @@ class Unpacker:
         return value
 
     def _value(self, data: bytes, room: _Room | None, skip: str = "", *, mend: bool = True) -> Any:
-        import ormsgpack
-
         unsettled: list[_Unsettled] = []
         if room is None or _is_shallow(data):
             hook: Callable[[int, bytes], Any] = self._shallow
@@ -123,7 +120,7 @@ class Unpacker:
         else:
             hook = partial(self._tracked, unsettled)
         try:
-            value = ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS, ext_hook=hook)
+            value = unpack(data, hook)
         except ValueError:
             if not mend:
                 raise

@@ -11,6 +11,7 @@ from ckpt_cli.serde import spans
 from ckpt_cli.serde.rescue import ENCODING
 from ckpt_cli.serde.shapes import PYDANTIC_METHOD, SNAPSHOT
 from ckpt_cli.serde.splice import splice
+from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node
 
 _CODES = {
@@ -177,9 +178,7 @@ def _extension(code: int, data: bytes) -> bytes:
 
 
 def _key(raw: bytes) -> Any:
-    import ormsgpack
-
-    return next(iter(ormsgpack.unpackb(b"\x81" + raw + b"\xc0", option=ormsgpack.OPT_NON_STR_KEYS)))
+    return next(iter(unpack(b"\x81" + raw + b"\xc0")))
 
 
 def _header(length: int, small: int, large: int) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ckpt_cli.serde import spans, where
 from ckpt_cli.serde.spans import DamageError, Head
+from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
 
 ENCODING = "msgpack"
@@ -110,11 +111,8 @@ class Rescue:
         return self._broken("reserved byte 0xc1", at) if found.kind == spans.RESERVED else found.value
 
     def _key(self, at: int) -> Any:
-        import ormsgpack
-
         try:
-            map_of_it = b"\x81" + self._data[at : self._at] + b"\xc0"
-            return next(iter(ormsgpack.unpackb(map_of_it, option=ormsgpack.OPT_NON_STR_KEYS)))
+            return next(iter(unpack(b"\x81" + self._data[at : self._at] + b"\xc0")))
         except ValueError:
             return self._broken("a container as a key", at)
 

@@ -13,6 +13,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from ckpt_cli.serde.unpack import must_hold
+
 
 class InertSerializer(JsonPlusSerializer):
     """Containers, text and numbers; all else as msgpack's extension, which is written again as it was."""
@@ -29,6 +31,8 @@ class InertSerializer(JsonPlusSerializer):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """A value; a pickle isn't loaded, and is shown as what it is."""
         tag, raw = data
+        if tag == "msgpack":
+            must_hold(raw)
         if tag == "json":
             return json.loads(raw)
         return f"a pickle of {len(raw)} bytes, not loaded" if tag == "pickle" else super().loads_typed(data)

@@ -81,3 +81,9 @@ def test_the_named_one_stays_as_it_is() -> None:
     assert inert(saver).storage is saver.storage  # type: ignore[attr-defined]
     assert type(saver.serde) is JsonPlusSerializer
     assert inert(other) is other
+
+
+def test_a_payload_that_lies_about_its_length_is_not_handed_on() -> None:
+    """LangGraph's serializer would give it to whichever decoder is installed."""
+    with pytest.raises(ValueError, match="claims more"):
+        InertSerializer().loads_typed(("msgpack", b"\xdd\xff\xff\xff\xff" + b"\xc0" * 100))
