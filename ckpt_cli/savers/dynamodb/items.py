@@ -23,6 +23,9 @@ CHECKPOINTS, PENDING = "checkpoints", "writes"
 
 _SMALLEST, _SAVING = 1024, 0.1  # bytes, share: what is worth compressing (``serialization.py: CheckpointSerializer``)
 
+_MOST, _RATIO = 64 << 20, 100
+"""Bytes that a payload may have, and how many more for each compressed one; gzip can make a thousand of one."""
+
 
 class Stored(NamedTuple):
     """An item and the item of its payload.
@@ -114,13 +117,15 @@ def packed(data: bytes, compress: bool) -> tuple[bytes, str]:
 
 
 def unpacked(data: bytes, compression: str) -> bytes:
-    """A payload as the serializer made it; what doesn't decompress stays as it is and is told when it is read."""
+    """A payload as the serializer made it; what doesn't decompress, or to too much, stays and is told when it is read."""
     if compression != "gzip":
         return data
+    unpacker = zlib.decompressobj(wbits=31)  # gzip's header and end
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error):
+        found = unpacker.decompress(data, _MOST + _RATIO * len(data))
+    except zlib.error:
         return data
+    return found if unpacker.eof else data
 
 
 def image(stored: Stored) -> Row:

@@ -1,6 +1,8 @@
 """DynamoDB's items as they are found (compressed, forgotten in time, encrypted, in S3), and what new ones look like."""
 
+import gzip
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Form
 from ckpt_cli.savers.dynamodb.halves import halves, joined
+from ckpt_cli.savers.dynamodb.items import unpacked
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph
 from tests.savers.dynamodb.conftest import SAMPLES
@@ -173,3 +176,17 @@ def test_form(given: str) -> None:
     """It says how new records are kept, for who adds some."""
     with opened(given) as saver:
         assert saver.form == Form(versions="int", metadata="msgpack")
+
+
+def test_a_payload_that_decompresses_to_too_much_stays_compressed() -> None:
+    """400 kB, which an item may have, can be made of as many megabytes: they are not made; what is stored is kept."""
+    bomb = gzip.compress(bytes(300 << 20), 9)
+    assert len(bomb) < 400_000
+    tracemalloc.start()
+    try:
+        assert unpacked(bomb, "gzip") == bomb
+        assert tracemalloc.get_traced_memory()[1] < 250 << 20
+    finally:
+        tracemalloc.stop()
+    assert unpacked(gzip.compress(b"x" * 10_000_000), "gzip") == b"x" * 10_000_000
+    assert unpacked(b"\x1f\x8b cut", "gzip") == b"\x1f\x8b cut"
