@@ -79,3 +79,23 @@ class Totals(NamedTuple):
     writes: int
     oldest: str | None = None
     newest: str | None = None
+
+
+class SideEffect(NamedTuple):
+    """What the database does by itself when ckpt changes rows: more than a plan says, not logged and not undone.
+
+    Attributes:
+        kind: ``trigger``, ``rule`` or ``foreign key``.
+        name: its name in the database.
+        table: the table it is defined on.
+        relation: the table of LangGraph's whose rows set it off.
+        on: what is done to a row then: ``add``, ``change``, ``remove``.
+        definition: a hash of all that it says, so that an altered one is another.
+    """
+
+    kind: str
+    name: str
+    table: str
+    relation: str
+    on: frozenset[str]
+    definition: str

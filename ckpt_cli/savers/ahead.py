@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import About, Totals
+from ckpt_cli.savers.about import About, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
@@ -218,6 +218,30 @@ class Ahead(Saver):
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """See `Saver.currents`."""
         return self._saver.currents(names)
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:
+        """See `Saver.written_columns`."""
+        return self._saver.written_columns(relation)
+
+    def fields(self, relation: str, row: Row) -> Row:
+        """See `Saver.fields`."""
+        return self._saver.fields(relation, row)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:
+        """See `Saver.restored`."""
+        return self._saver.restored(relation, image, now)
+
+    def side_effects(self) -> Sequence[SideEffect]:
+        """See `Saver.side_effects`."""
+        return self._saver.side_effects()
+
+    def permit(self, side_effects: Collection[SideEffect]) -> None:
+        """See `Saver.permit`."""
+        self._saver.permit(side_effects)
+
+    def caveats(self) -> Sequence[str]:
+        """See `Saver.caveats`."""
+        return self._saver.caveats()
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """See `Saver.change`."""

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.about import Ability, About, Form, SideEffect, Totals
 
 T = TypeVar("T")
 
@@ -216,6 +216,17 @@ class Saver(ABC):
         becomes as in the image, and an application's own columns keep their values.
         """
         return image
+
+    def side_effects(self) -> Sequence[SideEffect]:
+        """The triggers, rules and foreign keys of its tables that do more than a plan says; read from the catalog."""
+        return ()
+
+    def permit(self, side_effects: Collection[SideEffect]) -> None:  # noqa: B027 - only where an engine can refuse
+        """Say which side effects a person has accepted; an engine that can refuse others does so from then on."""
+
+    def caveats(self) -> Sequence[str]:
+        """What else a person should know before a change, a sentence each: rows that this user can't see."""
+        return ()
 
     @abstractmethod
     def change(self, changes: Iterable[RowChange]) -> None:

@@ -62,6 +62,12 @@ def no_checkpoints(location: str, hint: str) -> DatabaseUnreachable:
     return DatabaseUnreachable(f"{location}: no LangGraph checkpoints in it", hint=hint)
 
 
+def no_table(location: str, name: str, what: str) -> DatabaseUnreachable:
+    """Something else has the name of one of LangGraph's tables; reading it might run anything."""
+    hint = "ckpt reads only real tables: copy its rows into one"
+    return DatabaseUnreachable(f"{location}: {name} is {what}, not a table; it was not read", hint=hint)
+
+
 def newer(version: object, known: object) -> str:
     """Why tables of a version that isn't known are read and not changed."""
     return f"its tables are newer (migration {version}) than ckpt knows ({known})"

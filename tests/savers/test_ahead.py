@@ -119,3 +119,9 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
         return record
     data = b'{"v": 4, "channel_values": {"a": 7}, "channel_versions": {"a": 1}, "versions_seen": {}}'
     return record._replace(body=Payload("json", data))
+
+
+def test_every_question_is_passed_on() -> None:
+    """Whatever the contract asks is asked of the saver behind, also what has a default answer."""
+    asked = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
+    assert asked - vars(Ahead).keys() == {"apply", "take_back"}

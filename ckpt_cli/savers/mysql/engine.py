@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import TypeVar
 
 from ckpt_cli.model import Row, Scalar
+from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.mysql.connect import Connection
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.engine import Engine, Found
-from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES, WRITTEN
 
 T = TypeVar("T")
 Words = Sequence[Scalar | list[Scalar]]
@@ -22,9 +23,9 @@ _PROBES = (
     "DELETE a, b, c FROM checkpoints a, checkpoint_blobs b, checkpoint_writes c WHERE FALSE",
     "UPDATE checkpoints a, checkpoint_blobs b, checkpoint_writes c"
     " SET a.thread_id = a.thread_id, b.thread_id = b.thread_id, c.thread_id = c.thread_id WHERE FALSE",
-    *(f"INSERT INTO {table} SELECT * FROM {table} WHERE FALSE" for table in TABLES),  # noqa: S608 - constants
+    *(f"INSERT INTO {table} ({{{table}}}) SELECT {{{table}}} FROM {table} WHERE FALSE" for table in TABLES),  # noqa: S608
 )
-"""What needs all rights that a plan may need, and does nothing."""
+"""What needs all rights that a plan may need, and does nothing; the columns that ckpt writes go into the braces."""
 
 AGAIN = "%=s"
 """In a statement: the value of the last ``%s`` once more."""
@@ -32,6 +33,8 @@ AGAIN = "%=s"
 _CODECS = {"latin1": "cp1252", "ascii": "ascii"}
 _NARROW = frozenset({"utf8", "utf8mb3"})
 """Character sets without emoji."""
+
+_CASTS = {**dict.fromkeys(("date", "time", "datetime", "timestamp", "decimal"), "char"), "bit": "unsigned"}
 
 _TEXT = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
 
@@ -44,6 +47,7 @@ class MySQLEngine(Engine):
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection
         self._schema = schema
+        self._probes = [probe.format_map({table: self._own(table) for table in TABLES}) for probe in _PROBES]
         self._exactly = "utf8mb4_nopad_bin" if connection.is_mariadb else "utf8mb4_0900_bin"
 
     def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Found]:  # noqa: ARG002
@@ -56,11 +60,23 @@ class MySQLEngine(Engine):
 
     def must_be_writable(self) -> None:
         """Let the server explain what needs all rights that a plan may need."""
-        self._connection.explain(_PROBES)
+        self._connection.explain(self._probes)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """One serializable transaction: what is read in it stays as it is until its end."""
-        return self._connection.transaction(work, _PROBES)
+        return self._connection.transaction(work, self._probes)
+
+    def side_effects(self) -> list[SideEffect]:
+        """Triggers and foreign keys."""
+        from ckpt_cli.savers.mysql.triggers import side_effects
+
+        return side_effects(self._connection.query)
+
+    def caveats(self) -> list[str]:
+        """Triggers that this user can't see."""
+        from ckpt_cli.savers.mysql.triggers import caveats
+
+        return caveats(self._connection.query)
 
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
         """Run one writing statement for many rows."""
@@ -83,9 +99,13 @@ class MySQLEngine(Engine):
         """Out of the header."""
         return f"json_unquote(json_extract({self.quoted('checkpoint')}, '$.{path}'))"
 
-    def shown(self, relation: str, column: str, expression: str = "") -> str:  # noqa: ARG002
-        """As it is: the connection's character set holds every other, and JSON comes as text."""
-        return expression or self.quoted(column)
+    def shown(self, relation: str, column: str, expression: str = "") -> str:
+        """As it is: the connection's character set holds every other, and JSON comes as text.
+
+        What the driver makes objects of is read as text or numbers; text of a FLOAT would have six digits.
+        """
+        kind, own = self._schema.layout.columns[relation][column].kind, expression or self.quoted(column)
+        return f"({own} + 0E0)" if kind == "float" else f"cast({own} AS {_CASTS[kind]})" if kind in _CASTS else own
 
     def versions(self) -> str:
         """Out of the header."""
@@ -191,6 +211,10 @@ class MySQLEngine(Engine):
             return list(texts)
         asked = (self.query("SELECT cast(cast(%s AS JSON) AS CHAR CHARACTER SET utf8mb4)", [text]) for text in texts)
         return [str(next(rows)[0]) for rows in asked]
+
+    def _own(self, relation: str) -> str:
+        own = [name for name in self._schema.layout.writable(relation) if name in WRITTEN[relation]]
+        return ", ".join(map(self.quoted, own))
 
     def folds(self, relation: str, column: str) -> bool:
         """Whether different texts may be equal in a column."""

@@ -8,7 +8,7 @@ with 18.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ckpt_cli.savers.faults import no_checkpoints
+from ckpt_cli.savers.faults import no_checkpoints, no_table
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
 
 NEWEST, NEWEST_SHALLOW = 21, 10
@@ -17,10 +17,17 @@ NEWEST, NEWEST_SHALLOW = 21, 10
 HASH = "checkpoint_ns_hash"
 
 _COLUMNS = """
-    SELECT table_name, column_name, data_type, is_nullable, collation_name, extra FROM information_schema.columns
+    SELECT table_name, column_name, data_type, is_nullable, collation_name, extra, column_default IS NOT NULL
+    FROM information_schema.columns
     WHERE table_schema = DATABASE() AND table_name IN (%s, %s, %s) ORDER BY table_name, ordinal_position
 """
-_NAMES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name"
+_NAMES = """
+    SELECT table_name, table_type, engine FROM information_schema.tables WHERE table_schema = DATABASE()
+    ORDER BY table_name
+"""
+_TYPES = {"BASE TABLE": "", "SYSTEM VERSIONED": "", "VIEW": "a view", "SEQUENCE": "a sequence"}
+_FOREIGN = frozenset({"FEDERATED", "CONNECT", "SPIDER"})
+"""Engines of tables that are elsewhere (MariaDB 10.11, "Storage Engines")."""
 _SIZE = """
     SELECT sum(data_length + index_length) FROM information_schema.tables
     WHERE table_schema = DATABASE() AND table_name IN (%s, %s, %s)
@@ -86,16 +93,24 @@ def detect(location: str, query: Query) -> Schema:
     """The tables of an open database.
 
     Raises:
-        DatabaseUnreachable: they aren't LangGraph's, or this user may not see them; the hint names what is there.
+        DatabaseUnreachable: they aren't LangGraph's, or no tables, or this user may not see them; the hint names what
+            is there.
     """
+    kinds = {_text(name): _what(kind, engine) for name, kind, engine in query(_NAMES)}
+    for name in (*TABLES, MIGRATIONS):
+        if what := kinds.get(name):
+            raise no_table(location, name, what)
     columns: dict[str, dict[str, Column]] = {table: {} for table in TABLES}
     collations: dict[tuple[str, str], str] = {}
     computed = False
-    for table, name, kind, nullable, collation, extra in query(_COLUMNS, TABLES):
-        columns[str(table)][str(name)] = Column(_text(kind).lower(), nullable == "YES")
-        collations[str(table), str(name)] = _text(collation)
-        computed = computed or (name == HASH and "GENERATED" in _text(extra).upper())
-    names = [_text(name) for (name,) in query(_NAMES)]
+    for table, column, kind, nullable, collation, extra, has_default in query(_COLUMNS, TABLES):
+        how = _text(extra).upper()
+        generated = how.startswith(("VIRTUAL", "STORED", "PERSISTENT")) or " GENERATED" in how
+        defaulted = bool(has_default) or "AUTO_INCREMENT" in how
+        columns[str(table)][str(column)] = Column(_text(kind).lower(), nullable == "YES", defaulted, generated)
+        collations[str(table), str(column)] = _text(collation)
+        computed = computed or (column == HASH and generated)
+    names = list(kinds)
     if missing(columns):
         seen = f"its tables: {', '.join(names)}" if names else "it has no tables that this user may see"
         raise no_checkpoints(location, seen)
@@ -108,6 +123,12 @@ def size(query: Query) -> int | None:
     """Bytes of the tables and their indexes, as the server estimates them."""
     ((total,),) = query(_SIZE, TABLES)
     return None if total is None else int(str(total))
+
+
+def _what(kind: object, engine: object) -> str:
+    """What has a table's name and is none; "" for a table."""
+    foreign = _text(engine).upper() in _FOREIGN
+    return "a table of another server" if foreign else _TYPES.get(_text(kind).upper(), "something else")
 
 
 def _version(query: Query) -> int | None:

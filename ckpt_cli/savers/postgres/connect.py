@@ -80,17 +80,20 @@ class Link:
             self.close()
         return self._within(self._begin(_MOMENT), look)
 
-    def transaction(self, table: str, work: Callable[[], T]) -> T:
-        """One snapshot that may be written, taken once no other ckpt writes this table.
+    def transaction(self, tables: str, work: Callable[[], T]) -> T:
+        """One snapshot that may be written, taken once no other ckpt writes these tables.
 
         The lock conflicts with itself, VACUUM and changes of the table, never with what applications do, and LOCK
         takes no snapshot, so the one that follows sees what the other ckpt has done (Postgres 15, "LOCK", 13.3.1).
+        Nobody makes a trigger meanwhile.
         """
         if self._inside:
             raise RuntimeError("a transaction doesn't begin inside a moment")
         self._writing = True
         try:
-            return self._within(f"{self._begin(_TRANSACTION)}; LOCK TABLE {table} IN SHARE UPDATE EXCLUSIVE MODE", work)
+            return self._within(
+                f"{self._begin(_TRANSACTION)}; LOCK TABLE {tables} IN SHARE UPDATE EXCLUSIVE MODE", work
+            )
         finally:
             self._writing = False
 

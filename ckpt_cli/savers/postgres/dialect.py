@@ -6,6 +6,7 @@ from uuid import UUID
 
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers import faults
+from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.postgres.faults import WANTED
 from ckpt_cli.savers.postgres.schema import Found, quoted
@@ -54,7 +55,19 @@ class PostgresEngine(Engine):
             self.must_be_writable()
             return work()
 
-        return self._link.transaction(self._found.names()[0], permitted)
+        return self._link.transaction(", ".join(self._found.names()), permitted)
+
+    def side_effects(self) -> list[SideEffect]:
+        """Of the tables and their partitions."""
+        from ckpt_cli.savers.postgres.triggers import side_effects
+
+        return side_effects(self, self._found.names())
+
+    def caveats(self) -> list[str]:
+        """Row-level security."""
+        from ckpt_cli.savers.postgres.triggers import hidden_rows
+
+        return hidden_rows(self, self._found.names())
 
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
         """See `Link.run_many`."""
@@ -100,6 +113,11 @@ class PostgresEngine(Engine):
     def once(self) -> str:
         """A subquery with an offset isn't pulled up (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
         return " OFFSET 0"
+
+    def overriding(self, relation: str, columns: Sequence[str]) -> str:
+        """Needed by columns that are GENERATED ALWAYS AS IDENTITY (Postgres 15, "INSERT")."""
+        always = any(self._found.layout.columns[relation][name].always for name in columns)
+        return "OVERRIDING SYSTEM VALUE " if always else ""
 
     def same(self, relation: str, column: str) -> str:  # noqa: ARG002 - other engines must
         """Text is equal by its bytes whatever the collation (Postgres 15, 24.2.2.4: deterministic ones)."""

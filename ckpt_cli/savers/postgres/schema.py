@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.faults import no_checkpoints
+from ckpt_cli.savers.faults import no_checkpoints, no_table
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
 
@@ -20,7 +20,8 @@ _CATALOGUE = """
 SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, NULL), NOT a.attnotnull,
     has_table_privilege(c.oid, 'SELECT'),
     coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') || ' ' || coalesce(d.datcollate, ''),
-    split_part(version(), ' on ', 1)
+    split_part(version(), ' on ', 1), c.relkind::text, a.atthasdef,
+    coalesce(to_jsonb(a) ->> 'attgenerated', ''), a.attidentity::text
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -46,6 +47,10 @@ WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND c.relname <> ALL(%s) ORDER 
 """
 
 SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
+
+_TABLES = ("r", "p")
+_KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
+"""Of pg_class.relkind (Postgres 15, 53.11)."""
 
 _NAMED = 5
 _BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
@@ -76,15 +81,18 @@ def look(link: Link) -> Found:
     """What an open database holds.
 
     Raises:
-        DatabaseUnreachable: not LangGraph's tables; the hint says where others are.
+        DatabaseUnreachable: not LangGraph's tables, or views in their place; the hint says where others are.
     """
     schema = link.place.schema
     prefix = f"{bare(schema)}." if schema else ""
     rows = list(link.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
     columns: dict[str, dict[str, Column]] = {}
     schemas, readable = {}, set()
-    for table, space, column, kind, nullable, may_read, *_ in rows:
-        columns.setdefault(table, {})[column] = Column(kind, nullable)
+    for table, space, column, kind, nullable, may_read, _, _, relkind, has_default, generated, identity in rows:
+        if relkind not in _TABLES:
+            raise no_table(link.place.location, table, _KINDS.get(relkind, "something else"))
+        own = Column(kind, nullable, bool(has_default or identity), bool(generated), always=identity == "a")
+        columns.setdefault(table, {})[column] = own
         schemas[table] = space
         if may_read:
             readable.add(table)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ckpt_cli.model import Row, Scalar
+from ckpt_cli.savers.about import SideEffect
 
 T = TypeVar("T")
 Found = tuple[Any, ...]
@@ -49,6 +50,14 @@ class Engine(ABC):
         Raises:
             Refused: it may not be written, or somebody else is writing the same rows.
         """
+
+    def side_effects(self) -> list[SideEffect]:
+        """See `Saver.side_effects`."""
+        return []
+
+    def caveats(self) -> list[str]:
+        """See `Saver.caveats`."""
+        return []
 
     @abstractmethod
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
@@ -108,6 +117,10 @@ class Engine(ABC):
     def place(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
         """Where a value goes that is written to a column."""
         return "%s"
+
+    def overriding(self, relation: str, columns: Sequence[str]) -> str:  # noqa: ARG002 - for engines that must
+        """What an INSERT says before VALUES to put a number of its own into a column that the engine numbers."""
+        return ""
 
     @abstractmethod
     def same(self, relation: str, column: str) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
+from ckpt_cli.savers.columns import assigned
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
@@ -44,15 +45,15 @@ class Images:
             yield dict(zip(columns, row, strict=True))
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
-        """The columns of a table, which has all of those named.
+        """The columns of a table without generated ones; it has all of those named.
 
         Raises:
             Failed: an image names a table or a column that this database doesn't have (any more).
         """
-        known = self._layout.columns.get(relation, {})
-        if unknown := sorted(set(named) - known.keys()):
+        known = self._layout.writable(relation)
+        if unknown := sorted(set(named) - {*known}):
             raise Failed(f"table {relation!r} has no column {unknown[0]!r}; nothing was written")
-        return list(known)
+        return known
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, update and delete by key; changes of one kind that follow each other go together.
@@ -74,10 +75,11 @@ class Images:
         key = [engine.sought(relation, name, value) for name, value in change.key.items()]
         if change.after is None:
             return relation, f"DELETE FROM {table} WHERE {where}", key
-        row = change.after
+        row = change.after if change.before is None else assigned(change.before, change.after)
         names, places = [*map(engine.quoted, row)], [engine.place(relation, name) for name in row]
         if change.before is None:
-            statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(places)})"
+            how = engine.overriding(relation, [*row])
+            statement = f"INSERT INTO {table} ({', '.join(names)}) {how}VALUES ({', '.join(places)})"
             return relation, statement, [*row.values()]
         sets = ", ".join(f"{name} = {place}" for name, place in zip(names, places, strict=True))
         return relation, f"UPDATE {table} SET {sets} WHERE {where}", [*row.values(), *key]

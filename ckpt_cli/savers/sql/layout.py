@@ -18,15 +18,31 @@ _NEEDED = {
 }
 
 
+_NAMES = ("thread_id", "checkpoint_ns", "checkpoint_ns_hash")
+
+WRITTEN = {
+    CHECKPOINTS: frozenset({*_NAMES, "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint", "metadata"}),
+    BLOBS: frozenset({*_NAMES, "channel", "version", "type", "blob"}),
+    WRITES: frozenset({*_NAMES, "checkpoint_id", "task_id", "task_path", "idx", "channel", "type", "blob"}),
+}
+"""LangGraph's own columns, of all generations; any other is an application's."""
+
+
 class Column(NamedTuple):
     """A column as the engine's catalogue tells it.
 
     Attributes:
         kind: the type's name, lower case, without its length.
+        defaulted: whether a row that doesn't name it gets a value: a default, a sequence, an identity.
+        generated: whether the engine computes it, so that nobody may write it.
+        always: whether the engine numbers its rows and takes another number only where it is told to.
     """
 
     kind: str
     nullable: bool = True
+    defaulted: bool = False
+    generated: bool = False
+    always: bool = False
 
 
 class Layout(NamedTuple):
@@ -46,6 +62,10 @@ class Layout(NamedTuple):
     def has(self, relation: str, column: str) -> bool:
         """Whether a table has a column."""
         return column in self.columns[relation]
+
+    def writable(self, relation: str) -> list[str]:
+        """The columns of a table that aren't generated, in their order."""
+        return [name for name, column in self.columns.get(relation, {}).items() if not column.generated]
 
 
 def missing(columns: Mapping[str, Mapping[str, Column]]) -> list[str]:

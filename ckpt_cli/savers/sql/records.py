@@ -8,7 +8,7 @@ from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.headers import unfit, versions_in
 from ckpt_cli.savers.sql.images import KEYS
-from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
+from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, WRITTEN, Layout
 
 
 def relation_of(name: Ref | WriteKey) -> str:
@@ -83,18 +83,20 @@ class Rows:
         return self._full(WRITES, {**row, "blob": record.payload.data, **path})
 
     def _full(self, relation: str, row: Row) -> Row:
-        """All columns of a row to add, so that it is known beforehand.
+        """LangGraph's own columns of a row to add; an application's get what the engine gives them.
 
         Raises:
-            NotSupported: somebody's own column wants a value.
+            NotSupported: an application's own column needs a value.
             Refused: a text can't stand in its column.
         """
         own: dict[str, Scalar] = dict(self._engine.completed(relation, row))
         for name, column in self._layout.columns[relation].items():
-            if name not in own and not column.nullable:
-                raise NotSupported(f"column {name!r} of {relation} is none of LangGraph's and wants a value")
-            own.setdefault(name, None)
-            if isinstance(own[name], str) and self._engine.sought(relation, name, own[name]) is None:
+            if name not in own:
+                if not (column.nullable or column.defaulted or column.generated):
+                    raise NotSupported(f"column {name!r} of {relation} is none of LangGraph's and needs a value")
+                if name in WRITTEN[relation] and column.nullable:
+                    own[name] = None
+            elif isinstance(own[name], str) and self._engine.sought(relation, name, own[name]) is None:
                 raise Refused(f"{own[name]!r} can't stand in column {name!r} of {relation}; nothing was written")
         return own
 

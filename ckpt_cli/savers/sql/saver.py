@@ -6,10 +6,11 @@ from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
-from ckpt_cli.savers.about import Ability, able
+from ckpt_cli.savers.about import Ability, SideEffect, able
+from ckpt_cli.savers.columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
-from ckpt_cli.savers.sql.layout import Layout
+from ckpt_cli.savers.sql.layout import WRITTEN, Layout
 from ckpt_cli.savers.sql.reading import SqlReading
 
 T = TypeVar("T")
@@ -95,6 +96,23 @@ class SqlSaver(SqlReading):
         for relation, group in groupby(names, key=lambda name: name[0]):
             found += [row for _, row in self._images.all(relation, [key for _, key in group])]
         return found
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:
+        """LangGraph's own."""
+        return WRITTEN.get(relation)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:
+        """With an application's own columns, and those that follow from others."""
+        row = restored(image, now, WRITTEN[relation], self._layout.writable(relation))
+        return self._engine.completed(relation, row)
+
+    def side_effects(self) -> Sequence[SideEffect]:
+        """As the engine's catalog says."""
+        return self._engine.side_effects()
+
+    def caveats(self) -> Sequence[str]:
+        """As the engine's catalog says."""
+        return self._engine.caveats()
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, update and delete by key."""

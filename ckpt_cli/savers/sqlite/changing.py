@@ -1,17 +1,17 @@
 """The writing half of `SqliteSaver`."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
-from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.columns import restored
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite.connect import File
 from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.records import expand, record_of
-from ckpt_cli.savers.sqlite.schema import WRITTEN, Layout
+from ckpt_cli.savers.sqlite.schema import WRITTEN, Layout, must_be_tables
 from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
 
 T = TypeVar("T")
@@ -25,6 +25,7 @@ class Changing(Saver):
     _layout: Layout
     _writing: WritableFile | None = None
     _odd_ids: dict[str, Scalar] | None = None
+    _permitted: frozenset[str] = frozenset()
 
     def transaction(self, work: Callable[[], T]) -> T:
         """One write transaction on a connection of its own, opened for it and closed after it."""
@@ -32,10 +33,15 @@ class Changing(Saver):
             return work()
         self._must_have_ids()
         reading = self._file
-        self._file = self._writing = open_writable(reading.path)
+        self._file = self._writing = open_writable(reading.path, self._permitted)
         self._odd_ids, self._images = None, self._fresh_images()
+
+        def on_tables() -> T:
+            must_be_tables(reading.path, self._file.query)
+            return work()
+
         try:
-            return self._writing.transaction(work)
+            return self._writing.transaction(on_tables)
         finally:
             self._writing.close()
             self._file, self._writing = reading, None
@@ -71,6 +77,22 @@ class Changing(Saver):
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
         """With an application's own columns; SQLite's table_info shows no generated ones."""
         return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
+
+    def side_effects(self) -> Sequence[SideEffect]:
+        """Triggers, and foreign keys where the connection enforces them."""
+        from ckpt_cli.savers.sqlite import triggers
+
+        return triggers.side_effects(self._file.query, self._file.fired_by)
+
+    def permit(self, side_effects: Collection[SideEffect]) -> None:
+        """Of triggers only these fire in later transactions."""
+        self._permitted = frozenset(effect.name for effect in side_effects if effect.kind == "trigger")
+
+    def caveats(self) -> Sequence[str]:
+        """Foreign keys that aren't enforced."""
+        from ckpt_cli.savers.sqlite import triggers
+
+        return triggers.caveats(self._file.query)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, update and delete by key."""

@@ -79,6 +79,10 @@ class File(Protocol):
         """Run `look` on one moment of the file."""
         ...
 
+    def fired_by(self, statement: str) -> set[str]:
+        """The triggers that a statement would fire."""
+        ...
+
     def renew(self) -> None:
         """Look at the file anew, after it was written."""
         ...
@@ -103,6 +107,12 @@ class ReadOnlyFile:
             yield from self._connected().execute(sql, words)
         except sqlite3.DatabaseError as error:
             raise explained(self.path, error) from error
+
+    def fired_by(self, statement: str) -> set[str]:
+        """The triggers that a statement would fire."""
+        from ckpt_cli.savers.sqlite.triggers import fired_by
+
+        return fired_by(self._connected(), statement)
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` on one moment of the file; run it again where a writer came in between.

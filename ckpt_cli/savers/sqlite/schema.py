@@ -72,8 +72,9 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) 
     """The layout of an open database.
 
     Raises:
-        NotCheckpoints: the tables are not LangGraph's; the hint names what is there.
+        NotCheckpoints: the tables are not LangGraph's, or no tables; the hint names what is there.
     """
+    must_be_tables(path, query)
     tables = [name for (name,) in query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", ())]
     own = [name for name in tables if not name.startswith("sqlite_")]
     checkpoints, writes = (_columns(query, table) for table in ("checkpoints", "writes"))
@@ -90,6 +91,27 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) 
         task_paths="task_path" in writes,
         other_tables=tuple(name for name in own if name not in _OURS),
     )
+
+
+def must_be_tables(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> None:
+    """See that LangGraph's tables are tables: reading a view runs its expressions, a virtual table its module's code.
+
+    Neither has a page of its own in the file, whatever its SQL says.
+
+    Raises:
+        NotCheckpoints: one is a view or a virtual table; it was not looked into.
+    """
+    for name, kind in query(_NO_TABLES, ()):
+        what = "a view" if kind == "view" else "a virtual table"
+        hint = "ckpt reads only real tables: copy its rows into one"
+        raise NotCheckpoints(f"{path}: {name} is {what}, not a table; it was not read", hint=hint)
+
+
+_NO_TABLES = """
+    SELECT name, type FROM sqlite_schema
+    WHERE lower(name) IN ('checkpoints', 'writes')
+        AND (type = 'view' OR type = 'table' AND (NOT coalesce(rootpage, 0) OR sql LIKE 'CREATE VIRTUAL%'))
+"""
 
 
 def _columns(query: Callable[[str, Sequence[object]], Iterator[Row]], table: str) -> set[str]:

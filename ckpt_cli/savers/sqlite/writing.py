@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from ckpt_cli.savers.columns import assigned
 from ckpt_cli.savers.sqlite.connect import Row, connect, explained
 from ckpt_cli.savers.sqlite.files import survey
 from ckpt_cli.savers.sqlite.images import Images, parameters, place, quoted, where
+from ckpt_cli.savers.sqlite.triggers import Guard, fired_by
 
 T = TypeVar("T")
 
@@ -19,11 +20,20 @@ _TIMEOUT = 5000  # milliseconds to wait while somebody else writes
 
 
 class WritableFile:
-    """An existing database file inside one write transaction; nothing is committed unless `work` returns."""
+    """An existing database file inside one write transaction; nothing is committed unless `work` returns.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: the file.
+        permitted: the triggers that may fire.
+    """
+
+    def __init__(self, path: Path, permitted: Collection[str] = ()) -> None:
         self.seen = survey(path)  # before there are locks, which looking at the file would drop
         self._open(path, connect(path, "mode=rw"))
+        self._guard = Guard(permitted)
+
+    _guard: "Guard | None" = None
+    """None where triggers fire as for any application."""
 
     def _open(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -37,6 +47,10 @@ class WritableFile:
             yield from self._connection.execute(sql, words)
         except sqlite3.DatabaseError as error:
             raise explained(self.path, error) from error
+
+    def fired_by(self, statement: str) -> set[str]:
+        """The triggers that a statement would fire."""
+        return fired_by(self._connection, statement)
 
     def moment(self, look: Callable[[], T]) -> T:
         """The transaction is the moment."""
@@ -73,6 +87,13 @@ class WritableFile:
             Refused: a row to add stands already, or one to change or remove is gone.
             Failed: the engine said no; the transaction is rolled back by `transaction`.
         """
+        self._connection.set_authorizer(self._guard)
+        try:
+            self._change(changes)
+        finally:
+            self._connection.set_authorizer(None)
+
+    def _change(self, changes: Iterable[RowChange]) -> None:
         for change in changes:
             statement, words = self._statement(change)
             try:
@@ -80,6 +101,8 @@ class WritableFile:
             except sqlite3.IntegrityError as error:
                 raise _constrained(change.relation, error) from error
             except sqlite3.DatabaseError as error:
+                if self._guard is not None and self._guard.denied:
+                    raise self._guard.refusal() from error
                 raise Failed(f"can't write {self.path}: {error}; nothing was written") from error
             if touched != 1:
                 raise Refused(f"a row of {change.relation} is gone; nothing was written", hint="run the command again")
@@ -105,15 +128,15 @@ class WritableFile:
         return f"UPDATE {table} SET {sets} WHERE {where(change.key)}", [*values, *parameters(change.key)]  # noqa: S608
 
 
-def open_writable(path: Path) -> WritableFile:
-    """A connection that may write.
+def open_writable(path: Path, permitted: Collection[str] = ()) -> WritableFile:
+    """A connection that may write; of triggers only those permitted fire.
 
     Raises:
         Refused: the file or its folder may not be written.
         DatabaseUnreachable: it is gone.
     """
     try:
-        return WritableFile(path)
+        return WritableFile(path, permitted)
     except sqlite3.DatabaseError as error:
         if not path.exists():
             raise DatabaseUnreachable(f"{path} is gone") from error
