@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,8 +14,10 @@ from ckpt_cli.serde.codec import Codec
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
     from ckpt_cli.operations.survey import Survey
+    from ckpt_cli.savers.about import SideEffect
     from ckpt_cli.values.difference import Difference
     from ckpt_cli.views.plan import PlanView, RowLine
+    from ckpt_cli.views.side_effects import SideEffectLine
 
 T = TypeVar("T")
 
@@ -32,6 +34,8 @@ class Will:
     dry_run: bool = False
     yes: bool = False
     reason: str = ""
+    with_triggers: bool = False
+    remember: bool = False
 
 
 def _nobody(_: "PlanView") -> bool:
@@ -111,6 +115,14 @@ class Session:
             return error.message.removesuffix("; nothing was written")
         return ""
 
+    def side_effects(self) -> "list[SideEffectLine]":
+        """The triggers, rules and foreign keys of the database, and whether a person has accepted them for good."""
+        from ckpt_cli.operations.side_effects import lines, remembered
+
+        saver = self.reader.saver
+        found = saver.moment(saver.side_effects)
+        return lines(found, remembered(self.log) if found else ())
+
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
         """Show a plan, ask, apply it: the one way from a plan to a database; `changes` are what it does to a state.
 
@@ -132,7 +144,7 @@ class Session:
         return self._confirmed(
             view,
             lambda: saver.expand(plan),
-            lambda: apply(saver, self.log, plan, at=self.clock(), forget=threads),
+            lambda accepted: apply(saver, self.log, plan, at=self.clock(), forget=threads, accepted=accepted),
             () if forget is None else forget.rows,
         )
 
@@ -161,7 +173,9 @@ class Session:
         return self._confirmed(
             view,
             lambda: undo.inverse(saver, log, operation),
-            lambda: undo.undo(saver, log, operation, at=self.clock(), reason=self.will.reason),
+            lambda accepted: undo.undo(
+                saver, log, operation, at=self.clock(), reason=self.will.reason, accepted=accepted
+            ),
         )
 
     def settle(self) -> None:
@@ -175,22 +189,42 @@ class Session:
         self,
         view: "PlanView",
         expand: Callable[[], Iterable[RowChange]],
-        act: Callable[[], int],
+        act: "Callable[[Collection[SideEffect]], int]",
         wiped: "Sequence[RowLine]" = (),
     ) -> "PlanView":
+        from ckpt_cli.operations import side_effects
         from ckpt_cli.operations.tally import tally
 
         if not self.will.dry_run:
             self.settle()
         saver = self.reader.saver
         view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
-        if self.will.dry_run or not view.rows:
+        if not view.rows:
             return view
+        found = self._side_effects(view)
+        if self.will.dry_run:
+            return view
+        accepted = found if self.will.with_triggers else side_effects.remembered(self.log)
+        side_effects.must_be_accepted(found, accepted)
         if not self.will.yes and not (self.ask(view) and (not view.forgets or self.ask_again(_FOR_EVER))):
             raise Refused("not confirmed; nothing was written")
-        view.operation = act()
+        view.operation = act(accepted)
         view.applied = True
+        if self.will.remember:
+            side_effects.remember(self.log, found)
         return view
+
+    def _side_effects(self, view: "PlanView") -> "list[SideEffect]":
+        """What else the rows of a plan set off, told in the plan too."""
+        from ckpt_cli.operations.side_effects import lines, remembered, set_off
+
+        saver = self.reader.saver
+        every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
+        found = set_off(every, {(row.table, row.change) for row in view.rows})
+        accepted = found if self.will.with_triggers else remembered(self.log)
+        view.side_effects = lines(found, accepted)
+        view.notes += caveats
+        return found
 
     def _must_be_writable(self) -> None:
         if not self.will.dry_run:

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from ckpt_cli.commands.completing import complete_database
-from ckpt_cli.commands.options import DryRun, Reason, Yes
+from ckpt_cli.commands.options import DryRun, Reason, Remember, WithTriggers, Yes
 from ckpt_cli.errors import UsageError
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.session import KEY_ENV, Session, Will
@@ -80,7 +80,13 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "reveal": (_REVEAL, False),
 }
 
-_CHANGING: dict[str, tuple[Any, Any]] = {"dry_run": (DryRun, False), "yes": (Yes, False), "reason": (Reason, "")}
+_CHANGING: dict[str, tuple[Any, Any]] = {
+    "dry_run": (DryRun, False),
+    "yes": (Yes, False),
+    "reason": (Reason, ""),
+    "with_triggers": (WithTriggers, False),
+    "remember": (Remember, False),
+}
 """The options of every command that may change a database."""
 
 _READING = ("db", "key_env", "reveal")
@@ -151,6 +157,8 @@ def _run(
         raise UsageError("--db is empty", hint="a path, a URL or a name; without --db, $CKPT_DB or this folder is read")
     if as_json and as_jsonl:
         raise UsageError("--json is one answer, --jsonl one object a line", hint="leave one of them out")
+    if will is not None and will.remember and not will.with_triggers:
+        raise UsageError("--remember belongs to --with-triggers")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
     session = Session(
         database=db,

@@ -37,6 +37,7 @@ def run(reader: Reader) -> InfoView:
         oldest=iso(unix_time(totals.oldest)) if totals.oldest else None,
         newest=iso(unix_time(totals.newest)) if totals.newest else None,
     )
+    view.caveats = [*reader.saver.caveats()]
     _read_some(reader, view)
     return view
 
@@ -94,5 +95,6 @@ def info(session: Session) -> InfoView:
       ckpt info --query 'encodings'
     """
     view = session.look(run)
+    view.side_effects = session.side_effects()
     view.unwritable = session.why_unwritable() or None
     return view

@@ -8,6 +8,7 @@ import typer
 from ckpt_cli.commands.options import DryRun, Yes
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.finder import spans
+from ckpt_cli.operations import side_effects
 from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.session import Session
@@ -33,6 +34,9 @@ def operations(
     settle: Annotated[
         bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")
     ] = False,
+    forget_triggers: Annotated[
+        bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> OperationsView | PlanView:
@@ -54,6 +58,8 @@ def operations(
     if not prune and (dry_run or yes):
         raise UsageError("--dry-run and --yes belong to --prune")
     session.reader  # noqa: B018 - a database that can't be opened is said first
+    if forget_triggers:
+        side_effects.forget(session.log)
     if settle or (prune and not dry_run):
         session.settle()
     known = session.log.operations()
@@ -113,7 +119,9 @@ def run(log: OperationLog, gone: Sequence[Operation] = ()) -> OperationsView:
     numbers = [one.number for one in gone]
     if numbers:
         log.prune(numbers)
-    return OperationsView(str(log.path), [_line(one) for one in log.operations()], len(numbers), is_pending(log))
+    accepted = side_effects.remembered(log)
+    lines = [_line(one) for one in log.operations()]
+    return OperationsView(str(log.path), lines, len(numbers), is_pending(log), side_effects.lines(accepted, accepted))
 
 
 def old(found: Sequence[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:

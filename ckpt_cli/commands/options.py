@@ -74,6 +74,20 @@ Reason = Annotated[
     str, typer.Option("--reason", metavar="TEXT", help="Why, for the operation log.", rich_help_panel=_CHANGE)
 ]
 
+WithTriggers = Annotated[
+    bool,
+    typer.Option(
+        "--with-triggers",
+        help="Go on where the database's own triggers, rules or foreign keys do more than is shown.",
+        rich_help_panel=_CHANGE,
+    ),
+]
+
+Remember = Annotated[
+    bool,
+    typer.Option("--remember", help="With --with-triggers: these are all right from now on.", rich_help_panel=_CHANGE),
+]
+
 MATCH = "Ids with this part, or a glob: 'user-*'."
 """What ``--match`` says of itself, wherever threads are chosen."""
 

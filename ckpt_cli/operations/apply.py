@@ -10,7 +10,8 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen
 from ckpt_cli.operations.forget import finish as finish_forgetting
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.savers.about import Ability
+from ckpt_cli.operations.side_effects import watched
+from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import Whole, wholes
 
@@ -18,15 +19,24 @@ ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""
 
 
-def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float, forget: Collection[str] = ()) -> int:
-    """Write a plan and give its number in the log; `at` is seconds since 1970.
+def apply(
+    saver: Saver,
+    log: OperationLog,
+    plan: Plan,
+    *,
+    at: float,
+    forget: Collection[str] = (),
+    accepted: Collection[SideEffect] = (),
+) -> int:
+    """Write a plan and give its number in the log; `at` is seconds since 1970, `accepted` what else may happen.
 
     The images are on disk before the first row is touched; what happens between that and the end of the transaction,
     a crash included, leaves either all of the plan or nothing of it, and `settle` can tell which.
     `forget` names threads that the plan deletes; once they are deleted, the log is wiped of them.
 
     Raises:
-        Refused: what the plan was computed from has changed, or a record to add stands already; nothing was written.
+        Refused: what the plan was computed from has changed, or a record to add stands already, or it would set off a
+            trigger that isn't accepted; nothing was written.
     """
 
     def expand() -> Iterable[RowChange]:
@@ -34,21 +44,29 @@ def apply(saver: Saver, log: OperationLog, plan: Plan, *, at: float, forget: Col
         return saver.expand(plan)
 
     if not forget:
-        return write(saver, log, Heading(at, plan.verb, plan.reason, plan.summary), expand)
+        return write(saver, log, Heading(at, plan.verb, plan.reason, plan.summary), expand, accepted)
     summary = f"of {len(forget):,} thread{'' if len(forget) == 1 else 's'}, forgotten"
-    number = write(saver, log, Heading(at, plan.verb, plan.reason, summary, forget=tuple(forget)), expand)
+    heading = Heading(at, plan.verb, plan.reason, summary, forget=tuple(forget))
+    number = write(saver, log, heading, expand, accepted)
     finish_forgetting(saver, log)
     return number
 
 
-def write(saver: Saver, log: OperationLog, heading: Heading, expand: Callable[[], Iterable[RowChange]]) -> int:
+def write(
+    saver: Saver,
+    log: OperationLog,
+    heading: Heading,
+    expand: Callable[[], Iterable[RowChange]],
+    accepted: Collection[SideEffect] = (),
+) -> int:
     """Log the rows that `expand` gives inside the transaction, then change them; gives the operation's number."""
     logged: list[int] = []
 
     def work() -> None:
-        logged.append(log.begin(heading, expand()))
+        logged.append(log.begin(heading, watched(saver, expand(), accepted)))
         saver.change(log.changes(logged[0]))
 
+    saver.permit(accepted)
     stepwise = Ability.ATOMIC not in saver.abilities
     try:
         with log.alone(needed=stepwise):

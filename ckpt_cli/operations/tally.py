@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ckpt_cli.model import Row, RowChange, WriteKey
+from ckpt_cli.operations.side_effects import kind_of
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.plan import RowLine
 
@@ -15,13 +16,7 @@ def tally(saver: Saver, changes: Iterable[RowChange]) -> Iterator[RowLine]:
         task, idx = (name.task_id, name.idx) if isinstance(name, WriteKey) else (None, None)
         thread_id, ns, checkpoint_id = (ref.thread_id, ref.ns, ref.checkpoint_id) if ref else (None, None, None)
         sizes = _size(change.before), _size(change.after)
-        yield RowLine(_kind(change), change.relation, thread_id, ns, checkpoint_id, task, idx, *sizes)
-
-
-def _kind(change: RowChange) -> str:
-    if change.before is None:
-        return "add"
-    return "remove" if change.after is None else "change"
+        yield RowLine(kind_of(change), change.relation, thread_id, ns, checkpoint_id, task, idx, *sizes)
 
 
 def _size(row: Row | None) -> int:

@@ -1,6 +1,6 @@
 """Takes operations back: the rows as they were before, as an operation of its own that can be taken back too."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from shlex import quote
 
@@ -10,6 +10,7 @@ from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
 from ckpt_cli.operations.restoring import Restored, clash, head_beside, restored
+from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
 
@@ -33,14 +34,22 @@ def find(log: OperationLog, number: int | None) -> Operation:
     raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
 
 
-def undo(saver: Saver, log: OperationLog, operation: Operation, *, at: float, reason: str) -> int:
+def undo(
+    saver: Saver,
+    log: OperationLog,
+    operation: Operation,
+    *,
+    at: float,
+    reason: str,
+    accepted: Collection[SideEffect] = (),
+) -> int:
     """Bring back every row as it was before an operation, and give the number of the undo.
 
     Raises:
         Refused: its rows were changed since, by a later operation or by somebody else; nothing was written.
     """
     heading = Heading(at, "undo", reason, said(operation), operation.number)
-    return write(saver, log, heading, lambda: inverse(saver, log, operation))
+    return write(saver, log, heading, lambda: inverse(saver, log, operation), accepted)
 
 
 def said(operation: Operation) -> str:

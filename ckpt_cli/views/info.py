@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.side_effects import SideEffectLine
 
 
 @dataclass
@@ -28,6 +29,8 @@ class InfoView(View):
         formats: checkpoint format (`v`) to sampled checkpoints.
         locked: sampled checkpoints that can't be read without the key.
         corrupt: sampled checkpoints that can't be read for another reason.
+        side_effects: triggers, rules and foreign keys that do more when ckpt changes rows.
+        caveats: what this user can't see, or the database won't do, a sentence each.
         key: where something is encrypted, whether the key ``fits``, is ``wrong`` or ``missing``; null where nothing is.
     """
 
@@ -53,3 +56,5 @@ class InfoView(View):
     corrupt: int = 0
     key: str | None = None
     unwritable: str | None = None
+    side_effects: list[SideEffectLine] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)

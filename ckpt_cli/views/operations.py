@@ -1,9 +1,10 @@
 """What ``ckpt operations`` tells: what was done to this database with ckpt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ckpt_cli.views.base import View
+from ckpt_cli.views.side_effects import SideEffectLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class OperationsView(View):
 
     Attributes:
         log: the file; it exists once there was an operation or a tag.
+        accepted: triggers, rules and foreign keys that may act when ckpt changes this database.
         pruned: how many were forgotten by this very command.
         to_wipe: whether a crash left something in the file that was to be forgotten.
     """
@@ -49,3 +51,4 @@ class OperationsView(View):
     operations: list[OperationLine]
     pruned: int = 0
     to_wipe: bool = False
+    accepted: list[SideEffectLine] = field(default_factory=list)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from ckpt_cli.values.difference import Difference
 from ckpt_cli.views.base import View
+from ckpt_cli.views.side_effects import SideEffectLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class PlanView(View):
         notes: what else to know before saying yes.
         changes: what it does to the state, as `diff` tells it; empty where it makes no other state.
         rows: every row that is added, changed or removed.
+        side_effects: triggers, rules and foreign keys that it sets off: what they do is not shown, logged or undone.
         applied: whether it was; never with ``--dry-run``.
         operation: its number in the operation log, null unless applied.
         log: the file that keeps the rows of a deletion for undo; null where none are kept.
@@ -61,6 +63,7 @@ class PlanView(View):
     notes: list[str] = field(default_factory=list)
     changes: list[Difference] = field(default_factory=list)
     rows: list[RowLine] = field(default_factory=list)
+    side_effects: list[SideEffectLine] = field(default_factory=list)
     applied: bool = False
     operation: int | None = None
     config: dict[str, dict[str, str]] | None = None

@@ -7,6 +7,7 @@ from ckpt_cli.output.cells import pad, wrap
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.views.info import InfoView
+from ckpt_cli.views.side_effects import SideEffectLine
 
 _LABEL = 14
 _ABILITIES = {
@@ -48,7 +49,16 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
         yield "unreadable", ("bad", f"{view.corrupt}{_of(view)}")
     if view.unwritable:
         yield "changes", ("bad", f"refused: {view.unwritable.removeprefix(f'{view.location}: ')}")
+    for one in view.side_effects:
+        yield "side effect", ("" if one.accepted else "waiting", _side_effect(one))
+    for caveat in view.caveats:
+        yield "caveat", ("waiting", caveat)
     yield "supports", ("", ", ".join(_ABILITIES.get(ability, ability) for ability in view.abilities) or "reading")
+
+
+def _side_effect(one: SideEffectLine) -> str:
+    said = "accepted" if one.accepted else "changes need --with-triggers"
+    return f"{one.kind} {one.name} on {one.table}, for {one.relation} ({', '.join(one.on)}): {said}"
 
 
 def _when(text: str, page: Page) -> str:

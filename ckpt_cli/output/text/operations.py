@@ -15,6 +15,9 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
     """Newest first."""
     if view.pruned and page.width is not None:
         yield [("muted", f"{view.pruned} forgotten")]
+    if view.accepted and page.width is not None:
+        names = ", ".join(f"{one.kind} {one.name} on {one.table}" for one in view.accepted)
+        yield fit([("muted", f"accepted: {names} (--forget-triggers asks again)")], page.width)
     if not view.operations and page.width is not None:
         yield [("muted", "nothing was done to this database")]
     if view.to_wipe and page.width is not None:

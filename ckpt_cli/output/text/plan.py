@@ -50,9 +50,20 @@ def planned(view: PlanView, page: Page) -> Iterator[Line]:
         yield from changed(view.changes, page._replace(width=page.width or _WIDTH), 2)
     for note in view.notes:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
+    for text in _side_effects(view):
+        yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
     yield from _broken(_counted(view), page)
     if view.log and view.rows:
         yield [("muted", f"The log keeps them for undo (--forget does not): {view.log}")]
+
+
+def _side_effects(view: PlanView) -> Iterator[str]:
+    """What the database does besides, which nobody can see beforehand."""
+    for one in view.side_effects:
+        where = one.relation if one.table == one.relation else f"{one.table}, for {one.relation}"
+        yield f"{one.kind} {one.name} on {where} fires: what it does is not shown here, not logged and not undone"
+    if not all(one.accepted for one in view.side_effects):
+        yield "refused unless --with-triggers is said"
 
 
 def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
