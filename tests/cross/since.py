@@ -134,10 +134,11 @@ class Since:
         self, backend: Backend, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """The next run takes it, although the question is asked under another id by then."""
-        with backend.official() as official, closing(backend.saver()) as saver:
+        with backend.official() as official:
             graph = nested(official, ask=True)
             start(graph, MINE, {"log": []})
-            ns = max(saver.namespaces(MINE), key=len)
+            with closing(backend.saver()) as saver:
+                ns = max(saver.namespaces(MINE), key=len)
             ckpt(backend, ["edit", "--set", 'log=["edited"]', "--ns", ns], capsys)
             ckpt(backend, ["resume", "--value", '"mine"'], capsys)
             log = graph.invoke(None, on(MINE))["log"]

@@ -17,6 +17,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from ckpt_cli.app import run
+from ckpt_cli.model import NULL_TASK
 from ckpt_cli.session import KEY_ENV
 from tests.graphs import Graph
 from tests.graphs.building import Bag, line, on, says
@@ -169,6 +170,7 @@ def test_goes_on_alike(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     shutil.copy(first, second)
     for answers in rounds:
         config = resumed(second, *words(second, build, answers), capsys=capsys)
+        assert config == {"configurable": {"thread_id": THREAD, "checkpoint_ns": ""}}  # an id would drop the answer
         with opened(second, build) as graph:
             output = graph.invoke(None, config)
         assert plain(output) == plain(library(first, build, answers))
@@ -295,6 +297,49 @@ def test_an_earlier_answer_is_not_taken_twice(tmp_path: Path, capsys: pytest.Cap
     with opened(path, lasting) as graph:
         (asked,) = graph.invoke(None, config)["__interrupt__"]
     assert asked.value == "third?"
+
+
+def deep_pair(saver: Any) -> Graph:
+    """A subgraph with a node that asks twice."""
+    ask = {"ask": lambda s: {"log": [interrupt("first?"), interrupt("second?")]}}
+    return line(saver, "child", nodes={"child": line(None, "ask", nodes=ask)})
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_value_for_whoever_asks_first_is_cleared(
+    depth: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What stands on the null task of the root's head or of the asking subgraph's answers no later question."""
+    path = tmp_path / "ckpt.sqlite"
+    with opened(path, deep_pair) as graph:
+        graph.invoke({"log": []}, on(THREAD))
+        state = graph.get_state(on(THREAD), subgraphs=True)
+        config = [state.config, state.tasks[0].state.config][depth]
+        graph.checkpointer.put_writes(config, [("__resume__", "whoever")], NULL_TASK)
+    config = resumed(path, "--value", '"one"', capsys=capsys)
+    with opened(path, deep_pair) as graph:
+        (asked,) = graph.invoke(None, config)["__interrupt__"]
+    assert asked.value == "second?"
+
+
+@pytest.mark.parametrize("held", [None, 0, 3])
+def test_the_slot_of_an_answer_without_an_id(
+    held: int | None, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before questions had ids an answer is the null task's: beside the question, or in place of an earlier one."""
+    path = database("legacy/py-0.2.28")
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM writes WHERE thread_id = 'node-intr'"
+        asking = connection.execute(f"{query} AND channel = '__interrupt__'").fetchone()
+        if held is not None:
+            row = (*asking, NULL_TASK, held, "__resume__", "msgpack", b"\xa5early")
+            connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+        resumed(path, "--value", '"late"', capsys=capsys, thread="node-intr")
+        found = "SELECT checkpoint_id, idx, value FROM writes WHERE task_id = ? AND channel = '__resume__'"
+        assert connection.execute(found, [NULL_TASK]).fetchall() == [
+            (asking[2], 1 if held is None else held, b"\xa4late")
+        ]
 
 
 def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

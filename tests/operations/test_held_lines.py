@@ -1,0 +1,149 @@
+"""What apply compares, which lock it takes, and which operations an undo names: each line that decides is held."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.conformance.records import checkpoint, write
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Payload, Plan, Ref
+from ckpt_cli.operations import undo
+from ckpt_cli.operations.apply import apply, seen, seen_heads
+from ckpt_cli.operations.lock import locked
+from ckpt_cli.operations.log import Heading, OperationLog, Phase
+from ckpt_cli.operations.settle import settle
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.memory import MemorySaver
+
+HEAD = Ref("t", "", "2")
+OTHER = Payload("json", b"{}")
+LONGER = Payload("msgpack", b"longer than it was before, and by far")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[OperationLog]:
+    """A log that doesn't exist yet."""
+    with closing(OperationLog(tmp_path / "ckpt" / "x" / "log.sqlite")) as made:
+        yield made
+
+
+@pytest.fixture
+def saver() -> MemorySaver:
+    """A thread of two checkpoints, the second with a write."""
+    return MemorySaver([checkpoint("t", "1"), checkpoint("t", "2", parent_id="1"), write("t", "2")])
+
+
+CHANGES = {
+    "body": checkpoint("t", "2", parent_id="1", body=OTHER),
+    "metadata": checkpoint("t", "2", parent_id="1", metadata=OTHER),
+    "parent": checkpoint("t", "2", parent_id="0"),
+    "size of a write": write("t", "2", payload=LONGER),
+    "channel of a write": write("t", "2", channel="other"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_checkpoint_is_compared_in_all_its_parts(name: str, log: OperationLog, saver: MemorySaver) -> None:
+    """A plan made from a checkpoint is refused where any part of it or of its writes is another by then."""
+    plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(seen(saver, HEAD),))
+    saver.apply(Plan("the application", replace=(CHANGES[name],)))
+    with pytest.raises(Refused, match="checkpoint 2 changed while the plan was made"):
+        apply(saver, log, plan, at=1.0)
+
+
+LATER: dict[str, Plan] = {
+    "a checkpoint": Plan("", (checkpoint("t", "3", parent_id="2"),)),
+    "a write on the head": Plan("", (write("t", "2", idx=1),)),
+    "a longer write on the head": Plan("", replace=(write("t", "2", payload=LONGER),)),
+}
+
+
+@pytest.mark.parametrize("ns", ["", "sub:1", "sub:1|x:2"])
+@pytest.mark.parametrize("name", LATER)
+def test_a_head_stays_where_it_was(name: str, ns: str, log: OperationLog, saver: MemorySaver) -> None:
+    """A plan is refused where its namespace's head, or one around it, is another or has other writes by then."""
+    saver.apply(Plan("", (checkpoint("t", "2", ns="sub:1"), checkpoint("t", "2", ns="sub:1|x:2"))))
+    plan = Plan("", (checkpoint("t", "9", ns=ns),), basis=seen_heads(saver, "t", ns))
+    saver.apply(LATER[name])
+    with pytest.raises(Refused, match="thread 't' went on while the plan was made; nothing was written"):
+        apply(saver, log, plan, at=1.0)
+    assert saver.row(Ref("t", ns, "9")) is None
+
+
+def test_what_is_elsewhere_moves_no_head(log: OperationLog, saver: MemorySaver) -> None:
+    """Other namespaces, other threads and older checkpoints may change meanwhile."""
+    saver.apply(Plan("", (checkpoint("t", "1", ns="other"), checkpoint("u", "1"))))
+    plan = Plan("", (checkpoint("t", "9"),), basis=seen_heads(saver, "t"))
+    meanwhile = (checkpoint("t", "2", ns="other"), checkpoint("u", "2"), write("t", "1"))
+    saver.apply(Plan("", meanwhile, (checkpoint("t", "1", body=OTHER),)))
+    assert apply(saver, log, plan, at=1.0) == 1
+
+
+def test_one_ckpt_at_a_time_where_there_are_no_transactions(log: OperationLog, saver: MemorySaver) -> None:
+    """While another holds the lock, nothing is planned or settled; with transactions nobody needs it."""
+    plan = Plan("", (checkpoint("t", "3", parent_id="2"),))
+    log.begin(Heading(1.0, "fork", "", ""), saver.expand(plan))
+    with locked(log.path.with_name("lock")):
+        saver.abilities = frozenset(Ability) - {Ability.ATOMIC}  # type: ignore[misc]
+        for act in (lambda: apply(saver, log, plan, at=2.0), lambda: settle(saver, log)):
+            with pytest.raises(Refused, match="another ckpt is at work on this database"):
+                act()
+        assert [operation.phase for operation in log.operations()] == [Phase.PLANNED]
+        saver.abilities = frozenset(Ability)  # type: ignore[misc]
+        assert apply(saver, log, plan, at=2.0) == 2
+    assert settle(saver, log)
+
+
+def replacing(body: bytes) -> Plan:
+    """A plan that changes the first checkpoint."""
+    return Plan("", replace=(checkpoint("t", "1", body=Payload("bytes", body)),), verb="edit", summary="x")
+
+
+def undone(saver: MemorySaver, log: OperationLog, number: int | None = None) -> None:
+    """Take an operation back."""
+    undo.undo(saver, log, undo.find(log, number), at=2.0, reason="")
+
+
+def test_an_undone_operation_is_nobodys_reason(log: OperationLog, saver: MemorySaver) -> None:
+    """Where a later operation that changed the row is undone, neither it nor its undo is what stands in the way."""
+    for body in (b"first", b"second"):
+        apply(saver, log, replacing(body), at=1.0)
+    undone(saver, log, 2)
+    saver.apply(replacing(b"somebody else's"))
+    with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by somebody else"):
+        undone(saver, log, 1)
+
+
+def test_what_went_on_is_nobodys_who_was_undone(log: OperationLog, saver: MemorySaver) -> None:
+    """An undone operation that wrote where the application went on isn't named as the one to undo first."""
+    added = checkpoint("t", "3", parent_id="2")
+    apply(saver, log, Plan("", (added,), verb="fork"), at=1.0)
+    later = (write("t", "3"), checkpoint("t", "4", parent_id="3"))
+    apply(saver, log, Plan("", later, verb="update"), at=1.0)
+    with pytest.raises(Refused, match="went on from what it added") as refused:
+        undone(saver, log, 1)
+    assert refused.value.hint == "`ckpt undo 2` first"
+    undone(saver, log, 2)
+    saver.apply(Plan("the application", later))
+    with pytest.raises(Refused, match="went on from what it added") as refused:
+        undone(saver, log, 1)
+    assert refused.value.hint == "delete what came after first"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_every_row_of_an_operation_is_taken_back(size: int, log: OperationLog, saver: MemorySaver) -> None:
+    """The first and the last too, and each is compared with what the operation left."""
+    places = [Ref("t", "", str(place)) for place in range(3, 3 + size)]
+    plan = Plan("", tuple(checkpoint("t", ref.checkpoint_id, parent_id="2") for ref in places), verb="fork")
+    before = list(saver.rows("t"))
+    apply(saver, log, plan, at=1.0)
+    for ref in places:
+        was = checkpoint("t", ref.checkpoint_id, parent_id="2")
+        saver.apply(Plan("", replace=(was._replace(body=OTHER),)))
+        with pytest.raises(Refused, match=f"checkpoint {ref.checkpoint_id} of thread 't' was changed since"):
+            undone(saver, log)
+        saver.apply(Plan("", replace=(was,)))
+    undone(saver, log)
+    assert list(saver.rows("t")) == before
