@@ -1,18 +1,19 @@
 """``ckpt delete``: threads, or a part of one, with all that belongs to it and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ckpt_cli.commands.any_checkpoint import AnyOption, Older, filter_of, fitting
 from ckpt_cli.commands.completing import complete_revision, complete_thread
 from ckpt_cli.commands.given import file_or_stdin
 from ckpt_cli.commands.options import MATCH, Ns, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.commands.threads import Asked
-from ckpt_cli.errors import UsageError
+from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history import ids
 from ckpt_cli.history.filters import Filter
 from ckpt_cli.history.when import moment
@@ -33,12 +34,14 @@ class Chosen:
 
     Attributes:
         named: None where nothing was said; what came in by stdin may be nothing.
+        any_checkpoint: whether `where` looks at every checkpoint's metadata, not at the head.
         before: seconds since 1970 since when nothing may have happened.
     """
 
     named: tuple[str, ...] | None = None
     match: str | None = None
     where: Filter | None = None
+    any_checkpoint: bool = False
     statuses: tuple[str, ...] = ()
     before: float | None = None
 
@@ -47,23 +50,31 @@ class Chosen:
         """Whether anything but names is said."""
         return bool(self.match or self.where or self.statuses or self.before is not None)
 
-    def threads(self, reader: Reader) -> Iterator[Thread]:
-        """In the order named, else the most recently active first."""
+    def threads(self, reader: Reader, passed: Callable[[str], None] = lambda _: None) -> Iterator[Thread]:
+        """In the order named, else the most recently active first.
+
+        `passed` gets the ids of those whose head `where` passes over.
+        """
         every = self.named is None
         found = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
-        named = (thread for thread in found if self._is_named(thread))
-        if not self.statuses and self.where is None:
+        named: Iterator[Thread] = (thread for thread in found if self._is_named(thread))
+        if self.where is not None and self.any_checkpoint:
+            named = fitting(reader, named, self.where)
+        if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
-        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread))
+        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread, passed))
 
     def _is_named(self, thread: Thread) -> bool:
         return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
-    def _stands(self, reader: Reader, thread: Thread) -> bool:
+    def _stands(self, reader: Reader, thread: Thread, passed: Callable[[str], None]) -> bool:
         one = Standing(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
-        return self.where is None or self.where.matches(one.name)
+        if self.where is None or self.any_checkpoint or one.fits(self.where):
+            return True
+        passed(thread.thread_id)
+        return False
 
     def _idle(self, thread: Thread) -> bool:
         """Whether nothing happened for so long; a thread whose ids tell no time isn't idle."""
@@ -143,6 +154,7 @@ def delete(
     threads: _Threads = None,
     match: _Match = None,
     where: _Where = None,
+    any_: AnyOption = False,
     status: _Status = None,
     idle: _Idle = None,
     branch: _Branch = None,
@@ -166,6 +178,7 @@ def delete(
     Examples:
       ckpt delete support-42
       ckpt delete --match 'test-*' --idle 30d --dry-run
+      ckpt delete --where 'user_id == "u-112"' --any
       ckpt threads --status failed --limit 0 | cut -f1 | ckpt delete - --yes
       ckpt delete support-42 --after step:7 --reason "wrong question"
       ckpt delete support-42 --branch branch:2
@@ -176,7 +189,8 @@ def delete(
     chosen = Chosen(
         tuple(_named(threads)) if threads else None,
         match,
-        None if where is None else Filter(where),
+        filter_of(where, any_checkpoint=any_),
+        any_,
         tuple(one.value for one in status or ()),
         None if idle is None else moment(idle, session.clock()),
     )
@@ -198,23 +212,30 @@ def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None)
         raise UsageError("--forget is of whole threads", hint=hint)
     others = chosen.named is not None or chosen.where is not None or chosen.statuses or chosen.before is not None
     words = [word for word in (chosen.match, where) if word]
-    choose = partial(_ids, chosen=chosen)
+    choose = partial(_choose, chosen=chosen)
     selection = Selection(choose, None if others else chosen.match, chosen.filtered, words)
     return plan_erasure(session, selection)
 
 
 def run(reader: Reader, chosen: Chosen) -> Plan:
     """The plan for whole threads."""
-    return plans.threads(reader, dict.fromkeys(_ids(reader, chosen)))
+    thread_ids, note = _choose(reader, chosen)
+    plan = plans.threads(reader, dict.fromkeys(thread_ids))
+    return plan._replace(notes=(*plan.notes, note)) if note else plan
 
 
-def _ids(reader: Reader, chosen: Chosen) -> list[str]:
+def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], str]:
+    """The ids of the threads that are meant, and a note about those that only older checkpoints would fit."""
     if chosen.named is not None and not chosen.filtered:
-        return [*chosen.named]
-    found = [thread.thread_id for thread in chosen.threads(reader)]
+        return [*chosen.named], ""
+    older = Older(reader, chosen.where)
+    found = [thread.thread_id for thread in chosen.threads(reader, older.passed)]
     if chosen.where is not None:
         chosen.where.must_have_worked()
-    return found
+    note = older.told()
+    if not found and note:
+        raise NotFound("no thread's head fits; nothing to delete", hint=note)
+    return found, note
 
 
 def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> tuple[Plan, None]:

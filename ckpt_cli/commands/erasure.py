@@ -24,14 +24,14 @@ class Selection:
     """How the threads were chosen that are to be forgotten.
 
     Attributes:
-        choose: gives their ids, as far as the database has them.
+        choose: gives their ids, as far as the database has them, and a note about others that may be meant.
         pattern: what ids hold that are meant; None unless ids alone were chosen so. Of threads that were deleted before
             nothing but their ids can be asked for.
         filtered: whether anything but whole ids was said.
         words: match patterns and expressions, which the log must not keep.
     """
 
-    choose: Callable[[Reader], list[str]]
+    choose: Callable[[Reader], tuple[list[str], str]]
     pattern: str | None
     filtered: bool
     words: Sequence[str]
@@ -57,11 +57,13 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
 
     def plan(reader: Reader) -> tuple[Plan, Survey]:
         logged = {one for one in known_threads(reader.saver, session.log) if reader.saver.thread(one) is None}
-        thread_ids = dict.fromkeys(selection.choose(reader))
+        chosen, note = selection.choose(reader)
+        thread_ids = dict.fromkeys(chosen)
         if selection.pattern is not None:
             thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(logged)))
         _must_not_tell(session.will.reason, [*thread_ids, *selection.texts()])
-        return _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
+        plan, found = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
+        return (plan._replace(notes=(*plan.notes, note)) if note else plan), found
 
     return session.planned(plan)
 

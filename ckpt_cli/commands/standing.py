@@ -9,6 +9,7 @@ from ckpt_cli.commands.describing import Describer
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history import ids, titles
 from ckpt_cli.history.changes import Kind
+from ckpt_cli.history.filters import Filter
 from ckpt_cli.history.snapshot import Snapshot, Status
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
@@ -37,6 +38,7 @@ class Standing:
         self._reader = reader
         self._thread = thread
         self.problem: str | None = None
+        self.gave_state = False  # whether a filter was answered from more than metadata
 
     @cached_property
     def state(self) -> State | None:
@@ -57,24 +59,39 @@ class Standing:
         """How far it has come."""
         return str(self.snapshot.status) if self.snapshot is not None else None
 
+    def fits(self, where: Filter) -> bool:
+        """Whether a filter takes it."""
+        fits = where.matches(self.name)
+        where.of_state |= self.gave_state
+        return fits
+
     def name(self, name: str) -> Any:
         """What a filter may ask for: the thread, its head's metadata, then its state.
 
         Raises:
             LookupError: there is no such name.
         """
-        state = self.state
         if name == "thread_id":
             return self._thread.thread_id
+        metadata = self.state.metadata if self.state is not None else {}
+        if name in metadata and name not in ("status", "next"):
+            return metadata[name]
+        if name == "metadata" and self.state is not None and name not in self.state.values:
+            return dict(metadata)
+        found = self._of_state(name)
+        self.gave_state = True
+        return found
+
+    def _of_state(self, name: str) -> Any:
         if name == "status":
             return self.status
         if name == "next":
             return self.snapshot.next if self.snapshot is not None else None
-        if state is None:
+        if self.state is None:
             raise LookupError(name)
-        if name in ("metadata", "values") and name not in state.values:
-            return dict(state.metadata if name == "metadata" else state.values)
-        return state.metadata[name] if name in state.metadata else state.values[name]
+        if name == "values" and name not in self.state.values:
+            return dict(self.state.values)
+        return self.state.values[name]
 
     def view(self) -> ThreadView:
         """Everything that is printed of it."""

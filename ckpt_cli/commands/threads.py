@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ckpt_cli.commands.any_checkpoint import AnyOption, filter_of, fitting, older_by_server
 from ckpt_cli.commands.options import MATCH, Limit, Since, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.errors import NotSupported
@@ -48,18 +49,21 @@ class Wanted:
     since: float | None = None
     match: str | None = None
     where: Filter | None = None
+    any_checkpoint: bool = False
     order: Order = Order.ACTIVITY
     limit: int = 50
 
     @property
     def judged(self) -> bool:
         """Whether heads have to be read to know which threads are asked for."""
-        return bool(self.statuses) or self.where is not None
+        return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
 def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     """Take threads newest first until there are enough; only what is printed is counted."""
     candidates: Iterator[Thread] = _candidates(reader, wanted)
+    if wanted.where is not None and wanted.any_checkpoint:
+        candidates = fitting(reader, candidates, wanted.where)
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
     unread: list[str] = []
@@ -68,7 +72,16 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     more = bool(wanted.limit) and next(found, None) is not None
     if not wanted.judged:
         unread = [one.problem for one in some if one.problem]
-    return ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
+    view = ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
+    view.older = None if more else _older(reader, wanted, {one.thread_id for one in some})
+    return view
+
+
+def _older(reader: Reader, wanted: Wanted, shown: set[str]) -> int | None:
+    """How many more threads ``--any`` would list; None where only reading them all would tell."""
+    if wanted.where is None or wanted.any_checkpoint or wanted.statuses or wanted.since is not None:
+        return None
+    return older_by_server(reader, wanted.where, shown, matcher(wanted.match))
 
 
 def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
@@ -110,7 +123,7 @@ def _weight(reader: Reader, thread: Thread) -> int:
 def _fits(one: Standing, wanted: Wanted, unread: list[str]) -> bool:
     """Whether a thread is asked for; a head that can't be read is told, for nobody knows whether it would fit."""
     fits = not wanted.statuses or one.status in wanted.statuses
-    fits = fits and (wanted.where is None or wanted.where.matches(one.name))
+    fits = fits and (wanted.where is None or wanted.any_checkpoint or one.fits(wanted.where))
     if one.problem:
         unread.append(one.problem)
     return fits
@@ -147,6 +160,7 @@ def threads(
             "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state, in Python's words."
         ),
     ] = None,
+    any_: AnyOption = False,
     sort: _Sort = Order.ACTIVITY,
     limit: Limit = 50,
     wide: Annotated[bool, typer.Option("--wide", help="Every column, as far as there is room.")] = False,
@@ -161,13 +175,15 @@ def threads(
       ckpt threads --status waiting
       ckpt threads --since 2h --match 'user-*'
       ckpt threads --where 'step >= 5 and source == "update" and len(messages) > 10'
+      ckpt threads --where 'user_id == "u-112"' --any
       ckpt threads --sort size --limit 10 --wide
     """
     wanted = Wanted(
         statuses=tuple(one.value for one in status or ()),
         since=None if since is None else moment(since, session.clock()),
         match=match,
-        where=None if where is None else Filter(where),
+        where=filter_of(where, any_checkpoint=any_),
+        any_checkpoint=any_,
         order=sort,
         limit=limit,
     )
@@ -179,9 +195,18 @@ def threads(
         wanted.where.must_have_worked()
         if wanted.where.complaint:
             session.say(wanted.where.complaint)
+        if not any_ and not wanted.where.of_state and (words := _heads_only(view)):
+            session.say(words)
     if view.unreadable:
         session.say(_unread(view, wanted))
     return view
+
+
+def _heads_only(view: ThreadsView) -> str:
+    if view.older:
+        count = "1 more thread has" if view.older == 1 else f"{view.older:,} more threads have"
+        return f"{count} it in older checkpoints: --any lists them too"
+    return "heads only; --any looks at the metadata of every checkpoint" if view.older is None else ""
 
 
 def _unread(view: ThreadsView, wanted: Wanted) -> str:

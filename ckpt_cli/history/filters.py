@@ -70,11 +70,19 @@ class Filter:
         absent: names that some record did not have, to how many.
         failed: what went wrong on some records, to how many (a text compared with a number).
         decided: on how many records it came to an answer.
+        of_state: whether some record took a name from its state; whoever answers the names sets it.
+        names: what the expression asks of a record.
+        equality: key and text of an expression that is no more than ``key == "text"``, which a database can look for.
     """
 
-    def __init__(self, expression: str) -> None:
-        self._expression = expression
+    def __init__(self, expression: str, record: str = "thread") -> None:
+        """Compile an expression; `record` is what it is asked of, in words."""
+        self.expression = expression
+        self._record = record
         self._tree = _parsed(expression)
+        self.names = _names(self._tree)
+        self.equality = _equality(self._tree)
+        self.of_state = False
         self.absent: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self.decided = 0
@@ -93,7 +101,7 @@ class Filter:
                 raise _Absent(node.id) from None
 
         try:
-            found = bool(_evaluator()(functions=dict(FUNCTIONS), names=look).eval(self._expression, self._tree))
+            found = bool(_evaluator()(functions=dict(FUNCTIONS), names=look).eval(self.expression, self._tree))
         except _Absent as missing:
             self.absent[str(missing)] += 1
             return False
@@ -110,7 +118,7 @@ class Filter:
             UsageError: it failed on every record that has what it names.
         """
         if self.failed and not self.decided:
-            raise UsageError(f"--where fails on every thread: {self.failed.most_common(1)[0][0]}")
+            raise UsageError(f"--where fails on every {self._record}: {self.failed.most_common(1)[0][0]}")
 
     @property
     def complaint(self) -> str | None:
@@ -118,7 +126,7 @@ class Filter:
         if self.decided:
             return None
         names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
-        return f"--where: no thread has {names}" if names else None
+        return f"--where: no {self._record} has {names}" if names else None
 
 
 def _parsed(expression: str) -> Any:
@@ -138,6 +146,25 @@ def _parsed(expression: str) -> Any:
             column = getattr(node, "col_offset", 0) + 1
             raise UsageError(f"--where: {problem} at column {column}", hint=f"functions: {', '.join(FUNCTIONS)}")
     return tree.body
+
+
+def _names(tree: ast.AST) -> frozenset[str]:
+    """The names that a record is asked for: neither functions nor what a comprehension binds."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    bound = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+    return frozenset(node.id for node in nodes if id(node) not in called and node.id not in bound)
+
+
+def _equality(tree: ast.AST) -> tuple[str, str] | None:
+    """The key and the text of ``key == "text"``, either way round; None for any other expression."""
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.ops[0], ast.Eq):
+        return None
+    left, right = tree.left, tree.comparators[0]
+    name, constant = (left, right) if isinstance(left, ast.Name) else (right, left)
+    if isinstance(name, ast.Name) and isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+        return None if name.id in ("metadata", "thread_id") else (name.id, constant.value)
+    return None
 
 
 def _pointed(expression: str, error: Exception) -> str:

@@ -138,6 +138,10 @@ class Ahead(Saver):
             return ((ref, self._checkpoints[ref].metadata) for ref in refs)
         return self._saver.metadata(refs)
 
+    def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:
+        """See `Saver.having`."""
+        return self._saver.having(key, text, thread_ids)
+
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.checkpoints`."""
         left = iter(refs)

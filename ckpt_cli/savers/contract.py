@@ -104,6 +104,13 @@ class Saver(ABC):
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """The metadata payloads of some checkpoints, in any order; missing ones are left out."""
 
+    def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:  # noqa: ARG002
+        """The ids of the threads (of these, or of all) with a checkpoint whose metadata has exactly this text at a key.
+
+        None where the engine can't look for it by itself.
+        """
+        return None
+
     @abstractmethod
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """The checkpoints of these names in the order asked, one at a time; missing ones are left out."""

@@ -77,6 +77,8 @@ class ThreadsView(View):
         unreadable: of the threads shown, those whose head can't be decoded; with a filter on status or state, of all
             that were looked at: nobody knows whether it wants them.
         problem: why, of the first of them.
+        older: with a filter on metadata, how many more threads have it in older checkpoints; null where that wasn't
+            counted.
     """
 
     verb: ClassVar[str] = "threads"
@@ -89,6 +91,7 @@ class ThreadsView(View):
     wide: bool = False
     unreadable: int = 0
     problem: str | None = None
+    older: int | None = None
 
     @property
     def cut(self) -> str:

@@ -229,6 +229,34 @@ class Travel:
             assert contents(backend) == before
             assert finish(graph, MINE, answers(graph, on(MINE))) == finish(graph, THEIRS, answers(graph, on(THEIRS)))
 
+    def test_a_person_is_found_and_goes(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """Whatever changes a thread keeps whose it is; with --any also what ran without it is found, and deleted."""
+        with backend.official() as official:
+            graph = stopping(official)
+            for thread_id, user in ((MINE, "u-1"), (THEIRS, "u-2")):
+                graph.invoke({"log": [], "n": 1}, {**on(thread_id), "metadata": {"user_id": user}})
+                if "user_id" not in graph.get_state(on(thread_id)).metadata:  # Redis' saver drops it
+                    words = ["edit", thread_id, "--metadata", f"user_id={user}", "-d", backend.url, "--yes"]
+                    assert run(words) == 0, capsys.readouterr().err
+            for words in PERSONS:
+                ckpt(backend, words, capsys)
+                assert whose(backend, capsys) == [MINE]
+            others = contents_of(backend, THEIRS)
+            ckpt(backend, ["fork", "@~1", "--to", "copy"], capsys)
+            assert whose(backend, capsys) == sorted(["copy", MINE])
+            graph.update_state(on(MINE), {"n": 1})
+            graph.update_state(on("copy"), {"n": 1})
+            assert whose(backend, capsys) == []
+            assert whose(backend, capsys, "--any") == sorted(["copy", MINE])
+            assert run(["delete", "--where", PERSON, "-d", backend.url, "--dry-run"]) == 4
+            assert "2 more threads have it in older checkpoints: --any takes them too" in capsys.readouterr().err
+            ckpt(backend, ["edit", "--metadata", "user_id=u-1"], capsys)
+            plan = ckpt(backend, ["delete", "--where", PERSON, "--dry-run"], capsys, thread=False)
+            assert plan["notes"][-1] == "1 more thread has it in older checkpoints: --any takes it too"
+            ckpt(backend, ["delete", "--where", PERSON, "--any"], capsys, thread=False)
+            assert "u-1" not in repr(contents(backend))
+            assert contents_of(backend, THEIRS) == others
+
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry goes on to the same end as the one it was forked from."""
         with backend.official() as official:
@@ -239,11 +267,37 @@ class Travel:
             assert finish(graph, MINE, None) == finish(graph, THEIRS, None)
 
 
+PERSON = 'user_id == "u-1"'
+PERSONS = [
+    ["fork", "@"],
+    ["edit", "--set", "n=8"],
+    ["rollback", "@~1"],
+    ["update", "--values", '{"n": 7}'],
+    ["update", "--values", '{"n": 7}', "--as-input"],
+    ["replay", "--commit", "--reducer", "log=append"],
+]
+"""Every way of making a checkpoint."""
+
+
+def whose(backend: Backend, capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    """The threads that are found as that person's."""
+    found = ckpt(backend, ["threads", "--where", PERSON, "--limit", "0", *words], capsys, thread=False)
+    return sorted(thread["thread_id"] for thread in found["threads"])
+
+
+def contents_of(backend: Backend, thread_id: str) -> Any:
+    """All that the database holds of a thread."""
+    with closing(backend.saver()) as saver:
+        refs = [row.ref for row in saver.rows(thread_id)]
+        return list(saver.checkpoints(refs)), list(saver.writes(thread_id))
+
+
 def ckpt(backend: Backend, words: list[str], capsys: pytest.CaptureFixture[str], *, thread: bool = True) -> Any:
     """What a changing command prints as JSON, which must succeed."""
     verb, *rest = words
     capsys.readouterr()
-    code = run([verb, *([MINE] if thread else []), *rest, "-d", backend.url, "--yes", "--json"])
+    asked = [] if verb == "threads" else ["--yes"]
+    code = run([verb, *([MINE] if thread else []), *rest, "-d", backend.url, *asked, "--json"])
     seen = capsys.readouterr()
     assert code == 0, seen.err
     return json.loads(seen.out)

@@ -5,6 +5,7 @@ id. So every id is looked for twice: as the column compares it, which finds it i
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
@@ -110,6 +111,17 @@ class MySQLEngine(Engine):
     def versions(self) -> str:
         """Out of the header."""
         return f"json_extract({self.quoted('checkpoint')}, '$.channel_versions')"
+
+    def member_is(self) -> str:
+        """By bytes, as a collation may find two texts equal; not the number 5 where the text "5" is asked for."""
+        found = f"json_extract({self.quoted('metadata')}, %s)"
+        is_text = f"json_type({found}) = 'STRING'"
+        return f"{is_text} AND cast(json_unquote({found}) AS binary) = cast(%s AS binary)"
+
+    def member_words(self, key: str, text: str) -> list[Scalar]:
+        """The path twice; in it the key stands in quotes of its own."""
+        path = f"$.{json.dumps(key, ensure_ascii=False)}"
+        return [path, path, self.sought(CHECKPOINTS, "metadata", text)]
 
     def octets(self, column: str) -> str:
         """Bytes, not characters."""

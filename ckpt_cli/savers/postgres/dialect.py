@@ -98,6 +98,14 @@ class PostgresEngine(Engine):
         """A member of the header."""
         return "(checkpoint -> 'channel_versions')::text"
 
+    def member_is(self) -> str:
+        """As JSON, so that the number 5 isn't the text "5"."""
+        return "metadata::jsonb -> %s::text = to_jsonb(%s::text)"
+
+    def member_words(self, key: str, text: str) -> list[Scalar]:
+        """No JSONB holds what `sought` gives None for."""
+        return [self.sought(CHECKPOINTS, "metadata", key), self.sought(CHECKPOINTS, "metadata", text)]
+
     def octets(self, column: str) -> str:
         """Told by the head of a value that is kept apart (TOAST), which isn't fetched."""
         return f"octet_length({column})"

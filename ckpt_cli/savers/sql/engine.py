@@ -95,6 +95,14 @@ class Engine(ABC):
         """The header's ``channel_versions`` as JSON text."""
 
     @abstractmethod
+    def member_is(self) -> str:
+        """The condition, with a ``%s`` for each of `member_words`, that metadata has a text at a key."""
+
+    @abstractmethod
+    def member_words(self, key: str, text: str) -> list[Scalar]:
+        """The parameters of `member_is`."""
+
+    @abstractmethod
     def octets(self, column: str) -> str:
         """The length of a blob in bytes, not fetching it."""
 

@@ -129,6 +129,19 @@ class SqlReading(Saver):
                 if ref in wanted:
                     yield ref, Payload("json", metadata.encode())
 
+    def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str]:
+        """The server looks into the metadata, and sends ids alone."""
+        words: list[Scalar | list[Scalar]] = [*self._engine.member_words(key, text)]
+        if thread_ids is None:
+            return (thread_id for (thread_id,) in self._engine.query(self._sql.having, words, stream=True))
+        return self._having_of(words, thread_ids)
+
+    def _having_of(self, words: list[Scalar | list[Scalar]], thread_ids: Collection[str]) -> Iterator[str]:
+        for page in pages(thread_ids, _NAMES):
+            condition, more = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
+            statement = f"{self._sql.having} AND {condition}"
+            yield from (thread_id for (thread_id,) in self._engine.query(statement, [*words, *more]))
+
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """In pages that grow while headers are short; each blob is fetched once for the checkpoints that share it."""
         rest = iter(refs)

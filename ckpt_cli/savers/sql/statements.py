@@ -70,6 +70,7 @@ class OfCheckpoints:
         self.newest = f"SELECT {own}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
         self.parents = f"SELECT {place}, {parent} FROM {table} WHERE "
         self.metadata = f"SELECT {place}, {shown('metadata')} FROM {table} WHERE "
+        self.having = f"SELECT DISTINCT {thread} FROM {table} WHERE {engine.member_is()}"
         self.headers = f"SELECT {place}, {parent}, {shown('checkpoint')}, {shown('metadata')} FROM {table} WHERE "
         self.versions = f"SELECT {place}, {engine.versions()} FROM {table} WHERE "
         self.key = ("thread_id", "checkpoint_ns") if layout.shallow else ("thread_id", "checkpoint_ns", "checkpoint_id")

@@ -1,0 +1,110 @@
+"""``--any``: threads with a checkpoint whose metadata fits ``--where``, as LangGraph's ``list(filter=)`` looks at it.
+
+The head alone doesn't tell whose a thread is: a run without the application's config leaves its keys out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.filters import Filter
+from ckpt_cli.layouts import named
+from ckpt_cli.model import Payload, Ref, Thread
+from ckpt_cli.reading import Reader
+from ckpt_cli.savers.paging import pages
+
+AnyOption = Annotated[
+    bool,
+    typer.Option(
+        "--any", help="With --where: look at the metadata of every checkpoint, not at the head.", show_default=False
+    ),
+]
+
+_OF_THE_HEAD = frozenset({"status", "next", "values"})
+_REFS = 1000  # checkpoints whose metadata is asked for at once
+
+
+def filter_of(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
+    """What ``--where`` says, and ``--any`` beside it.
+
+    Raises:
+        UsageError: ``--any`` is said alone, or the expression names what metadata never has.
+    """
+    if expression is None:
+        if any_checkpoint:
+            raise UsageError("--any belongs to --where", hint="""--where 'user_id == "u-1"' --any""")
+        return None
+    where = Filter(expression, "checkpoint's metadata" if any_checkpoint else "thread")
+    if any_checkpoint and (named_of_head := sorted(where.names & _OF_THE_HEAD)):
+        raise UsageError(
+            f"--any looks at metadata alone: there is no {named_of_head[0]!r} in it",
+            hint="--status takes threads by what they wait for; without --any, --where looks at the head's state",
+        )
+    return where
+
+
+def fitting(reader: Reader, threads: Iterable[Thread], where: Filter) -> Iterator[Thread]:
+    """Those of some threads that have a checkpoint whose metadata fits, in the same order, read by the page."""
+    for page in pages(threads, reader.saver.page):
+        fit = ids_that_fit(reader, [thread.thread_id for thread in page], where)
+        yield from (thread for thread in page if thread.thread_id in fit)
+
+
+def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter) -> set[str]:
+    """Which of these threads, a page of them, have a checkpoint whose metadata fits; no state is read."""
+    if not thread_ids:
+        return set()
+    if where.equality is not None:
+        found = reader.saver.having(*where.equality, thread_ids)
+        if found is not None:
+            return set(found)
+    fit: set[str] = set()
+    refs = (row.ref for row in list(reader.saver.rows_of(thread_ids)))
+    for page in pages(refs, _REFS):
+        left = [ref for ref in page if ref.thread_id not in fit]
+        for ref, payload in reader.saver.metadata(left):
+            if ref.thread_id not in fit and where.matches(_names(reader, ref, payload)):
+                fit.add(ref.thread_id)
+    return fit
+
+
+def _names(reader: Reader, ref: Ref, payload: Payload) -> Callable[[str], Any]:
+    metadata = named(reader.value(payload))
+    return {**metadata, "metadata": metadata, "thread_id": ref.thread_id}.__getitem__
+
+
+class Older:
+    """Counts the threads whose head a filter passes over although an older checkpoint's metadata fits."""
+
+    def __init__(self, reader: Reader, where: Filter | None) -> None:
+        self._reader = reader
+        self._where = None if where is None or where.names & _OF_THE_HEAD else Filter(where.expression)
+        self._page: list[str] = []
+        self._threads = 0
+
+    def passed(self, thread_id: str) -> None:
+        """Take in one whose head doesn't fit; they are looked at by the page."""
+        self._page.append(thread_id)
+        if len(self._page) >= self._reader.saver.page:
+            self._look()
+
+    def told(self) -> str:
+        """How many there are, and how they are taken too; empty where there are none."""
+        self._look()
+        if not self._threads:
+            return ""
+        have, them = ("thread has", "it") if self._threads == 1 else ("threads have", "them")
+        return f"{self._threads:,} more {have} it in older checkpoints: --any takes {them} too"
+
+    def _look(self) -> None:
+        if self._where is not None:
+            self._threads += len(ids_that_fit(self._reader, self._page, self._where))
+        self._page.clear()
+
+
+def older_by_server(reader: Reader, where: Filter, shown: set[str], fits: Callable[[str], bool]) -> int | None:
+    """How many threads beside those shown have it in any checkpoint; None where the server can't count them itself."""
+    found = None if where.equality is None else reader.saver.having(*where.equality)
+    return None if found is None else sum(thread_id not in shown and fits(thread_id) for thread_id in found)
