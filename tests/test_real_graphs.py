@@ -14,6 +14,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -89,3 +90,15 @@ def _without_paths(run: Run, path: Path) -> Reader:
 def test_every_kind_is_there() -> None:
     """The scenarios leave every trace that tasks can leave."""
     assert len(SCENARIOS) == 17
+
+
+class TestForget(Forget):
+    """SQLite."""
+
+    def stored(self, backend: Backend) -> bytes:
+        """The bytes of the file, once the commands were run that the plan names."""
+        with closing(sqlite3.connect(backend.url)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        path = Path(backend.url)
+        return b"".join(one.read_bytes() for one in path.parent.glob(f"{path.name}*"))

@@ -8,5 +8,10 @@ scenario share one; what a backend's own saver loses or orders differently is sa
 import pytest
 
 pytest.register_assert_rewrite(
-    "tests.cross.backend", "tests.cross.look", "tests.cross.since", "tests.cross.steps", "tests.cross.travel"
+    "tests.cross.backend",
+    "tests.cross.forget",
+    "tests.cross.look",
+    "tests.cross.since",
+    "tests.cross.steps",
+    "tests.cross.travel",
 )

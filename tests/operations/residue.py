@@ -42,14 +42,17 @@ def holders(folder: Path, word: str) -> list[str]:
 def pieces(path: Path, thread_ids: Collection[str]) -> set[bytes]:
     """Pieces of all that a log holds of some threads, as stored; none that it holds of other threads too."""
     mine: set[bytes] = set()
-    others: set[bytes] = set()
+    others: list[bytes] = []
     with closing(sqlite3.connect(path)) as connection:
         asked = "SELECT key, before, after, before_hash, after_hash FROM changes"
         for key, *images in connection.execute(asked):
-            owner = mine if any(json.dumps(one)[1:-1] in key for one in thread_ids) else others
-            for value in (key.encode(), *images):
-                owner.update(_cut(value or b""))
-    return mine - others
+            stored = [value for value in (key.encode(), *images) if value]
+            if any(json.dumps(one)[1:-1] in key for one in thread_ids):
+                mine.update(piece for value in stored for piece in _cut(value))
+            else:
+                others += stored
+    shared = b"\n".join(others)
+    return {piece for piece in mine if piece not in shared}
 
 
 def left(folder: Path, sought: Collection[bytes]) -> list[str]:

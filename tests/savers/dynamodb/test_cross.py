@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_checkpoint_aws import DynamoDBSaver
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -71,3 +72,7 @@ class TestSteps(Steps):
     def test_killed_at_every_step(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """What stands half is told by the next look and taken back by the next change; then the plan can be made."""
         super().test_killed_at_every_step(name, backend, capsys)
+
+
+class TestForget(Forget):
+    """Forgetting."""

@@ -11,6 +11,7 @@ from langgraph.checkpoint.mongodb import MongoDBSaver
 from pymongo import MongoClient
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -59,3 +60,7 @@ class TestSince(Since):
 
 class TestSteps(Steps):
     """Killed between any two documents, on a server without transactions."""
+
+
+class TestForget(Forget):
+    """Forgetting."""

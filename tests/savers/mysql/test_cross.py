@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -68,3 +69,7 @@ class TestSince(Since):
 
 class TestSteps(Steps):
     """Killed in the middle."""
+
+
+class TestForget(Forget):
+    """Forgetting."""

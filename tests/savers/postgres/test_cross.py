@@ -9,6 +9,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -47,3 +48,7 @@ class TestSince(Since):
 
 class TestSteps(Steps):
     """Killed in the middle."""
+
+
+class TestForget(Forget):
+    """Forgetting."""

@@ -15,6 +15,7 @@ from langgraph.types import PregelTask
 from ckpt_cli.history.channels import ERROR
 from ckpt_cli.history.snapshot import Task
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -115,3 +116,7 @@ class TestSince(Since):
 
 class TestSteps(Steps):
     """Being killed."""
+
+
+class TestForget(Forget):
+    """Forgetting."""

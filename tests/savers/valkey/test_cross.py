@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_checkpoint_aws import ValkeySaver
 
 from tests.cross.backend import Backend, Fresh
+from tests.cross.forget import Forget
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -78,3 +79,7 @@ class TestSince(Since):
 
 class TestSteps(Steps):
     """Being killed."""
+
+
+class TestForget(Forget):
+    """Forgetting."""
