@@ -81,7 +81,8 @@ class Write(NamedTuple):
 
     Attributes:
         idx: position in the task's list of writes; ``__error__`` -1, ``__scheduled__`` -2, ``__interrupt__`` -3,
-            ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``).
+            ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``); text where the database
+            holds something else than an integer there, which no library writes.
         task_path: ``~__pregel_pull, NODE`` and so on; "" where the schema or the row has none.
         payload: None where a listing did not read it (`size` then tells its bytes).
     """
@@ -90,7 +91,7 @@ class Write(NamedTuple):
     ns: str
     checkpoint_id: str
     task_id: str
-    idx: int
+    idx: int | str
     channel: str
     task_path: str = ""
     payload: Payload | None = None
@@ -102,9 +103,9 @@ class Write(NamedTuple):
         return Ref(self.thread_id, self.ns, self.checkpoint_id)
 
     @property
-    def order(self) -> tuple[str, str, int]:
+    def order(self) -> tuple[str, str, bool, int | str]:
         """LangGraph's canonical order of the writes of one checkpoint."""
-        return (self.task_path, self.task_id, self.idx)
+        return (self.task_path, self.task_id, isinstance(self.idx, str), self.idx)
 
 
 class WriteKey(NamedTuple):
@@ -112,7 +113,7 @@ class WriteKey(NamedTuple):
 
     ref: Ref
     task_id: str
-    idx: int
+    idx: int | str
 
 
 Record = Checkpoint | Write

@@ -26,7 +26,7 @@ class Standing:
     of: Origin
     board: Board
     tasks: Snapshot
-    taken: frozenset[tuple[str, int]]
+    taken: frozenset[tuple[str, int | str]]
     touched: frozenset[str]
 
 

@@ -23,6 +23,7 @@ from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
 
 _SLOT = -4  # of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
+_MOST_WRITES = 1 << 31  # of a task, and more than any has
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,13 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
 
 
 def _slot(asked_in: Write) -> int:
-    """Beside the interrupt, as its generation numbers both: before checkpoint 2.0.9 they were counted like all."""
+    """Beside the interrupt, as its generation numbers both: before checkpoint 2.0.9 they were counted like all.
+
+    Raises:
+        Refused: the interrupt has no such number.
+    """
+    if not isinstance(asked_in.idx, int) or asked_in.idx > _MOST_WRITES:
+        raise Refused(f"the question is damaged: its place among its task's writes is {asked_in.idx}")
     return _SLOT if asked_in.idx < 0 else asked_in.idx + 1
 
 

@@ -17,7 +17,7 @@ class RowLine:
         table: the table or collection.
         thread_id: null, as the other names, where the row is no checkpoint and no write by itself.
         task_id: null where it is a checkpoint.
-        idx: the write's place among those of its task.
+        idx: the write's place among those of its task; text where what is stored there is no integer.
         before: bytes it has.
         after: bytes it will have.
     """
@@ -28,7 +28,7 @@ class RowLine:
     ns: str | None
     checkpoint_id: str | None
     task_id: str | None
-    idx: int | None
+    idx: int | str | None
     before: int
     after: int
 

@@ -11,6 +11,7 @@ class Written(NamedTuple):
     """One write.
 
     Attributes:
+        idx: its place among its task's writes; text where what is stored there is no integer.
         kind: ``value`` (to a channel of the user's), ``send``, ``trigger`` (to one of the graph's own), ``interrupt``,
             ``resume``, ``error``, ``nothing`` (the task ran and wrote to no channel).
         to: the node that a Send calls.
@@ -20,7 +21,7 @@ class Written(NamedTuple):
     """
 
     channel: str
-    idx: int
+    idx: int | str
     kind: str
     value: Any
     to: str | None

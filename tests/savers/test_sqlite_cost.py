@@ -16,7 +16,7 @@ from ckpt_cli.savers.sqlite import create, open_file, statements
 from ckpt_cli.savers.sqlite.schema import Layout, detect
 
 KEYS = {"thread_id", "checkpoint_ns", "checkpoint_id"}
-THREAD = "CAST(? AS TEXT)"
+THREAD = "= CAST(? AS TEXT)"
 
 
 def made(path: Path, records: Iterable[Checkpoint | Write]) -> Path:
@@ -82,12 +82,14 @@ ROWS = {
 }
 
 
+@pytest.mark.parametrize("end", [THREAD, "IS ?"], ids=["text", "odd"])
 @pytest.mark.parametrize("template", ROWS.values(), ids=ROWS)
-def test_rows_are_searched(tmp_path: Path, template: str) -> None:
+def test_rows_are_searched(tmp_path: Path, template: str, end: str) -> None:
     """Every statement about one thread searches by the key, and nothing is sorted but the writes of one checkpoint."""
     path = made(tmp_path / "x.sqlite", [])
     with closing(sqlite3.connect(path)) as connection:
-        statement = layout_of(connection).sql(template, thread=THREAD, only="", ids=THREAD)
+        names = {"thread": end, "is_ns": end, "is_id": end, "some": f"checkpoint_id {end}"}
+        statement = layout_of(connection).sql(template, only="", **names)
         assert all(line.startswith("SEARCH") and "thread_id=?" in line for line in plan(connection, statement))
         sorts = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", [""] * statement.count("?"))]
         sorts = [line for line in sorts if "TEMP B-TREE" in line]

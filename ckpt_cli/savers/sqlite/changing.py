@@ -12,6 +12,7 @@ from ckpt_cli.savers.sqlite.connect import File
 from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.records import expand, record_of
 from ckpt_cli.savers.sqlite.schema import WRITTEN, Layout, must_be_tables
+from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ class Changing(Saver):
     _images: Images
     _layout: Layout
     _writing: WritableFile | None = None
-    _odd_ids: dict[str, Scalar] | None = None
+    _odd_ids: OddIds | None = None
     _permitted: frozenset[str] = frozenset()
 
     def transaction(self, work: Callable[[], T]) -> T:
@@ -64,7 +65,7 @@ class Changing(Saver):
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Every row of the two tables is a record."""
-        return record_of(relation, key, self._layout)
+        return record_of(relation, key, self._layout, self._name)
 
     def current(self, relation: str, key: Row) -> Row | None:
         """All columns of a row."""
@@ -102,6 +103,10 @@ class Changing(Saver):
 
     def _stored(self, thread_id: str) -> Scalar:
         """A thread id as it is stored, which some programs did as a number."""
+        raise NotImplementedError
+
+    def _name(self, raw: Scalar) -> str:
+        """A stored thread id as text."""
         raise NotImplementedError
 
     def _fresh_images(self) -> Images:

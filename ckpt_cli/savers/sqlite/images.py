@@ -49,7 +49,8 @@ def quoted(name: str) -> str:
 
 def where(key: Columns) -> str:
     """The condition that finds a row."""
-    return " AND ".join(f"{quoted(name)} = {place(value)}" for name, value in key.items())
+    same = ((name, "IS" if value is None else "=", place(value)) for name, value in key.items())
+    return " AND ".join(f"{quoted(name)} {sign} {spot}" for name, sign, spot in same)
 
 
 def place(value: Scalar) -> str:

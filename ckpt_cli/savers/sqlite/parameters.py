@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from ckpt_cli.model import Scalar
+from ckpt_cli.savers.spelling import raw_of
+
+_INTEGERS = 1 << 63
 _CHUNK = 500  # values of one IN (…); SQLite takes 999 in its older builds
 
 
@@ -24,8 +28,25 @@ def data(value: object) -> bytes:
     return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
 
 
-def chunks(texts: Sequence[str]) -> Iterator[tuple[str, list[str | bytes]]]:
-    """Many texts as the insides of ``IN (…)`` with their parameters, so many at a time as a statement takes."""
-    rest = iter(texts)
-    while chunk := [bound(text) for text in islice(rest, _CHUNK)]:
-        yield ", ".join(["CAST(? AS TEXT)"] * len(chunk)), chunk
+def stored(name: str) -> Scalar:
+    """A name as its column holds it: text, unless it is spelled for something else that SQLite stores."""
+    raw = raw_of(name)
+    if raw is None or type(raw) in (str, bytes, float) or (type(raw) is int and -_INTEGERS <= raw < _INTEGERS):
+        return raw  # type: ignore[no-any-return]
+    return name
+
+
+def equals(name: str) -> tuple[str, Scalar]:
+    """The end of a condition that finds a name, and its parameter."""
+    raw = stored(name)
+    return ("= CAST(? AS TEXT)", bound(raw)) if isinstance(raw, str) else ("IS ?", raw)
+
+
+def among(column: str, names: Sequence[str]) -> Iterator[tuple[str, list[Scalar]]]:
+    """The conditions that find many names with their parameters, so many at a time as a statement takes."""
+    rest = iter(names)
+    while chunk := [stored(name) for name in islice(rest, _CHUNK)]:
+        known = [raw for raw in chunk if raw is not None]
+        places = ", ".join("CAST(? AS TEXT)" if isinstance(raw, str) else "?" for raw in known)
+        null = f" OR {column} IS NULL" if len(known) < len(chunk) else ""
+        yield f"({column} IN ({places}){null})", [bound(raw) if isinstance(raw, str) else raw for raw in known]

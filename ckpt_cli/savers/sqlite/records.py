@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import (
     Checkpoint,
+    CheckpointRow,
     Name,
     Payload,
     Plan,
@@ -19,6 +20,8 @@ from ckpt_cli.model import (
     name_of,
 )
 from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.spelling import index_of, text_of
+from ckpt_cli.savers.sqlite.parameters import stored
 from ckpt_cli.savers.sqlite.schema import Layout
 
 Current = Callable[[str, Row], Row | None]
@@ -47,14 +50,15 @@ def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current:
         yield RowChange(relation, key, None, rows.row(record))
 
 
-def record_of(relation: str, key: Row, layout: Layout) -> Ref | WriteKey | None:
-    """The record that a row is, by its key."""
+def record_of(relation: str, key: Row, layout: Layout, thread_name: Callable[[Scalar], str]) -> Name | None:
+    """The record that a row is, by its key; `thread_name` gives the name of a thread as its id is stored."""
     columns = layout.columns
     ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")
-    ref = Ref(str(key["thread_id"]), str(key.get(columns[ns], "")), str(key[columns[checkpoint_id]]))
+    place = text_of(key.get(columns[ns], "")), text_of(key[columns[checkpoint_id]])
+    ref = Ref(thread_name(key["thread_id"]), *place)
     if relation == "checkpoints":
         return ref
-    return WriteKey(ref, str(key["task_id"]), int(key["idx"] or 0)) if relation == "writes" else None
+    return WriteKey(ref, text_of(key["task_id"]), index_of(key["idx"])) if relation == "writes" else None
 
 
 class _Rows:
@@ -66,7 +70,7 @@ class _Rows:
         """The table and the columns that name a row."""
         if isinstance(name, Ref):
             return "checkpoints", self._place(name, "ns", "id")
-        return "writes", {**self._place(name.ref, "write_ns", "write_id"), "task_id": name.task_id, "idx": name.idx}
+        return "writes", {**self._place(name.ref, "write_ns", "write_id"), **_task(name)}
 
     def row(self, record: Record) -> Row:
         """All columns of a record."""
@@ -76,9 +80,9 @@ class _Rows:
         columns = self._layout.columns
         if columns[checkpoint_id] == "''":
             raise NotSupported(f"{self._layout.generation}: its rows have no ids, so nothing can be added beside them")
-        place = {"thread_id": self._stored(ref.thread_id), columns[checkpoint_id]: ref.checkpoint_id}
+        place = {"thread_id": self._stored(ref.thread_id), columns[checkpoint_id]: stored(ref.checkpoint_id)}
         if columns[ns] != "''":
-            return {**place, columns[ns]: ref.ns}
+            return {**place, columns[ns]: stored(ref.ns)}
         if ref.ns:
             raise NotSupported(f"{self._layout.generation}: it has no namespaces")
         return place
@@ -87,10 +91,10 @@ class _Rows:
         if record.channels is not None:
             raise NotSupported("SQLite keeps a checkpoint whole, not channel by channel")
         columns = self._layout.columns
-        row = {**self._place(record.row.ref, "ns", "id"), columns["parent"]: record.row.parent_id}
+        row = {**self._place(record.row.ref, "ns", "id"), columns["parent"]: _parent(record.row)}
         row["checkpoint"] = self._body(record.body)
         if columns["tag"] != "NULL":
-            row[columns["tag"]] = record.body.tag or None
+            row[columns["tag"]] = stored(record.body.tag) or None
         if columns["metadata"] != "NULL":
             row[columns["metadata"]] = None if record.metadata.tag == "null" else self._metadata(record.metadata)
         return row
@@ -101,11 +105,11 @@ class _Rows:
         if not self._layout.writes:
             raise NotSupported(f"{self._layout.generation}: it keeps no writes")
         columns = self._layout.columns
-        row = {**self.key(name_of(record))[1], "channel": record.channel, "value": self._body(record.payload)}
+        row = {**self.key(name_of(record))[1], "channel": stored(record.channel), "value": self._body(record.payload)}
         if columns["write_tag"] != "NULL":
-            row[columns["write_tag"]] = record.payload.tag or None
+            row[columns["write_tag"]] = stored(record.payload.tag) or None
         if columns["task_path"] != "''":
-            row[columns["task_path"]] = record.task_path
+            row[columns["task_path"]] = stored(record.task_path)
         return row
 
     def _metadata(self, payload: Payload) -> Scalar:
@@ -116,6 +120,14 @@ class _Rows:
     def _body(self, payload: Payload) -> Scalar:
         """Bytes, but text where the generation stores text (LangGraph.js 0.0)."""
         return payload.data.decode() if self._layout.letter == "H" else payload.data
+
+
+def _task(name: WriteKey) -> Row:
+    return {"task_id": stored(name.task_id), "idx": stored(name.idx) if isinstance(name.idx, str) else name.idx}
+
+
+def _parent(row: CheckpointRow) -> Scalar:
+    return None if row.parent_id is None else stored(row.parent_id)
 
 
 def _standing(row: Row | None, name: Name) -> Row:

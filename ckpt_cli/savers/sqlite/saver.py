@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -17,11 +17,13 @@ from ckpt_cli.model import (
     Write,
 )
 from ckpt_cli.savers.about import Ability, About, Totals, able
+from ckpt_cli.savers.spelling import index_of, text_of
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.changing import Changing
 from ckpt_cli.savers.sqlite.connect import File, ReadOnlyFile, Row
-from ckpt_cli.savers.sqlite.parameters import bound, chunks, data
+from ckpt_cli.savers.sqlite.parameters import among, bound, data, equals
 from ckpt_cli.savers.sqlite.schema import Layout, detect
+from ckpt_cli.savers.sqlite.thread_ids import OddIds
 
 T = TypeVar("T")
 
@@ -59,7 +61,7 @@ class SqliteSaver(Changing):
         self._file = file
         self._layout = layout
         self._location = location
-        self._odd_ids: dict[str, Scalar] | None = None
+        self._odd_ids: OddIds | None = None
         self._images = self._fresh_images()
         self.abilities = able(
             {
@@ -97,18 +99,21 @@ class SqliteSaver(Changing):
         ((threads,),) = self._rows(sql.COUNT_THREADS)
         ((checkpoints, oldest, newest),) = self._rows(sql.COUNT_CHECKPOINTS)
         writes = next(self._rows(sql.COUNT_WRITES))[0] if self._layout.writes else 0
-        return Totals(threads, checkpoints, writes, oldest or None, newest or None)
+        ends = (text_of(one) if one is not None else None for one in (oldest, newest))
+        threads += None in self._odd.names
+        return Totals(threads, checkpoints, writes, *(one or None for one in ends))
 
     def threads(self) -> Iterator[Thread]:
         """Skip from thread to thread in the key index; only the ids are sorted, by SQLite."""
-        found = ((str(raw), head) for raw, head in self._rows(sql.THREADS))
+        null = [(None, None)] if None in self._odd.names else []
+        found = ((self._name(raw), head) for raw, head in chain(null, self._rows(sql.THREADS)))
         by_root = groupby(found, key=lambda pair: pair[1] is None)
         rootless: list[Thread] = []
         for without_root, pairs in by_root:
             if without_root:
                 rootless = sorted((self._headed(thread_id) for thread_id, _ in pairs), key=_head_id, reverse=True)
             else:
-                rooted = (Thread(thread_id, Ref(thread_id, "", head)) for thread_id, head in pairs)
+                rooted = (Thread(thread_id, Ref(thread_id, "", text_of(head))) for thread_id, head in pairs)
                 yield from merge(rootless, rooted, key=_head_id, reverse=True)
                 return
         yield from rootless
@@ -121,7 +126,7 @@ class SqliteSaver(Changing):
     def namespaces(self, thread_id: str) -> list[str]:
         """Skip from namespace to namespace in the key index."""
         key, word = self._key(thread_id)
-        return [ns for (ns,) in self._rows(sql.NAMESPACES, [word, word], thread=key)]
+        return [text_of(ns) for (ns,) in self._rows(sql.NAMESPACES, [word, word, word], thread=key)]
 
     def count(self, thread_id: str) -> int:
         """Count the thread's part of the key index."""
@@ -133,40 +138,39 @@ class SqliteSaver(Changing):
         key, word = self._key(thread_id)
         words, only = [word], ""
         if ns is not None:
-            words, only = [word, bound(ns)], self._layout.sql(sql.ONE_NS)
-        for row_ns, checkpoint_id, parent_id, size in self._rows(sql.ROWS, words, thread=key, only=only):
-            yield CheckpointRow(thread_id, row_ns, checkpoint_id, parent_id, size)
+            is_ns, space = equals(ns)
+            words, only = [word, space], self._layout.sql(sql.ONE_NS, is_ns=is_ns)
+        for row_ns, *row in self._rows(sql.ROWS, words, thread=key, only=only):
+            yield _skeleton(thread_id, text_of(row_ns), *row)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """Walk the key index backwards."""
         key, word = self._key(thread_id)
-        found = self._rows(sql.NEWEST, [word, bound(ns), limit], thread=key)
-        return [CheckpointRow(thread_id, ns, *row) for row in found]
+        is_ns, space = equals(ns)
+        found = self._rows(sql.NEWEST, [word, space, limit], thread=key, is_ns=is_ns)
+        return [_skeleton(thread_id, ns, *row) for row in found]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
-        key, word = self._key(ref.thread_id)
-        found = next(self._rows(sql.ROW, [word, bound(ref.ns), bound(ref.checkpoint_id)], thread=key), None)
-        return CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, *found) if found else None
+        found = next(self._rows_of_one(sql.ROW, ref), None)
+        return CheckpointRow(*ref, _parent(found[0]), found[1]) if found else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Stands behind the checkpoint, so each costs a walk over that row's pages."""
         for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
-            key, word = self._key(thread_id)
-            for ids, chunk in chunks([ref.checkpoint_id for ref in some]):
-                words = [word, bound(ns), *chunk]
-                for checkpoint_id, text in self._rows(sql.METADATA, words, thread=key, ids=ids):
-                    yield Ref(thread_id, ns, checkpoint_id), self._metadata(text)
+            (key, word), (is_ns, space) = self._key(thread_id), equals(ns)
+            for condition, chunk in among(self._layout.columns["id"], [ref.checkpoint_id for ref in some]):
+                words = [word, space, *chunk]
+                for checkpoint_id, text in self._rows(sql.METADATA, words, thread=key, is_ns=is_ns, some=condition):
+                    yield Ref(thread_id, ns, text_of(checkpoint_id)), self._metadata(text)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """One row at a time, by its key."""
         for ref in refs:
-            key, word = self._key(ref.thread_id)
-            words = [word, bound(ref.ns), bound(ref.checkpoint_id)]
-            for parent_id, tag, body, metadata in self._rows(sql.CHECKPOINT, words, thread=key):
+            for parent_id, tag, body, metadata in self._rows_of_one(sql.CHECKPOINT, ref):
                 raw = data(body)
-                row = CheckpointRow(ref.thread_id, ref.ns, ref.checkpoint_id, parent_id, len(raw))
-                yield Checkpoint(row, Payload(tag or "", raw), self._metadata(metadata))
+                row = CheckpointRow(*ref, _parent(parent_id), len(raw))
+                yield Checkpoint(row, Payload(_tag(tag), raw), self._metadata(metadata))
 
     def writes(
         self,
@@ -183,14 +187,14 @@ class SqliteSaver(Changing):
         words: list[object] = [_EVERYTHING if values is None else values, word]
         only = ""
         if ns is not None:
-            words.append(bound(ns))
-            only = self._layout.sql(sql.ONE_WRITE_NS)
+            is_ns, space = equals(ns)
+            words.append(space)
+            only = self._layout.sql(sql.ONE_WRITE_NS, is_ns=is_ns)
         if checkpoint_ids is None:
             yield from self._writes(thread_id, words, key, only)
             return
-        for ids, chunk in chunks(sorted(set(checkpoint_ids))):
-            some = self._layout.sql(sql.SOME_WRITE_IDS, ids=ids)
-            yield from self._writes(thread_id, [*words, *chunk], key, only + some)
+        for condition, chunk in among(self._layout.columns["write_id"], sorted(set(checkpoint_ids))):
+            yield from self._writes(thread_id, [*words, *chunk], key, f"{only} AND {condition}")
 
     @property
     def identity(self) -> str:
@@ -209,8 +213,9 @@ class SqliteSaver(Changing):
             sql.WRITES, words, thread=key, only=only
         ):
             unread = size is not None and value is None
-            payload = None if unread else Payload(tag or "", data(value))
-            yield Write(thread_id, ns, checkpoint_id, task_id, idx, channel, path, payload, size or 0)
+            payload = None if unread else Payload(_tag(tag), data(value))
+            place = (thread_id, text_of(ns), text_of(checkpoint_id), text_of(task_id), index_of(idx))
+            yield Write(*place, text_of(channel), "" if path is None else text_of(path), payload, size or 0)
 
     def _metadata(self, text: object) -> Payload:
         """JSON text also beside encrypted checkpoints; where the generation stores no type tags it has none either."""
@@ -222,19 +227,42 @@ class SqliteSaver(Changing):
         heads = [self.newest(thread_id, ns, 1)[0].ref for ns in spaces if ns == "" or spaces[0] != ""]
         return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
 
+    @property
+    def _odd(self) -> OddIds:
+        if self._odd_ids is None:
+            self._odd_ids = OddIds(self._file.query)
+        return self._odd_ids
+
     def _stored(self, thread_id: str) -> Scalar:
         """A thread id as it is stored, which some programs did as a number."""
-        self._key(thread_id)
-        return (self._odd_ids or {}).get(thread_id, thread_id)
+        return self._odd.stored.get(thread_id, thread_id)
+
+    def _name(self, raw: Scalar) -> str:
+        """A stored thread id as text."""
+        return raw if isinstance(raw, str) else self._odd.names.get(raw) or text_of(raw)
 
     def _key(self, thread_id: str) -> tuple[str, Scalar]:
-        """The expression and the parameter that find a thread, also one whose id was stored as no text."""
-        if self._odd_ids is None:
-            found = [raw for template in (sql.NUMBER_IDS, sql.BLOB_IDS) for (raw,) in self._rows(template)]
-            self._odd_ids = {str(raw): raw for raw in found}
-        if thread_id in self._odd_ids:
-            return "?", self._odd_ids[thread_id]
-        return "CAST(? AS TEXT)", bound(thread_id)
+        """The end of the condition and the parameter that find a thread, also one whose id was stored as no text."""
+        if thread_id in self._odd.stored:
+            return "IS ?", self._odd.stored[thread_id]
+        return "= CAST(? AS TEXT)", bound(thread_id)
+
+    def _rows_of_one(self, template: str, ref: Ref) -> Iterator[Row]:
+        (key, word), (is_ns, ns), (is_id, own_id) = self._key(ref.thread_id), equals(ref.ns), equals(ref.checkpoint_id)
+        return self._rows(template, [word, ns, own_id], thread=key, is_ns=is_ns, is_id=is_id)
+
+
+def _skeleton(thread_id: str, ns: str, own_id: Scalar, parent_id: Scalar, size: int | None) -> CheckpointRow:
+    return CheckpointRow(thread_id, ns, text_of(own_id), _parent(parent_id), size)
+
+
+def _parent(raw: Scalar) -> str | None:
+    return None if raw is None else text_of(raw)
+
+
+def _tag(raw: Scalar) -> str:
+    """A type tag; "" where the generation or the row has none."""
+    return "" if raw is None else text_of(raw)
 
 
 def _head_id(thread: Thread) -> str:

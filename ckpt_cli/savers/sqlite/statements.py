@@ -3,9 +3,9 @@
 Text parameters are cast, so that bytes that are no UTF-8 can be looked up as the text they are stored as.
 """
 
-ONE_NS = "AND {ns} = CAST(? AS TEXT)"
-ONE_WRITE_NS = " AND {write_ns} = CAST(? AS TEXT)"
-SOME_WRITE_IDS = " AND {write_id} IN ({ids})"
+ONE_NS = "AND {ns} {is_ns}"
+ONE_WRITE_NS = " AND {write_ns} {is_ns}"
+SOME_WRITE_IDS = " AND {some}"
 
 _IDS = """
     WITH RECURSIVE ids(id) AS (
@@ -27,45 +27,53 @@ THREADS = _IDS + _HEADS
 
 COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
-NUMBER_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id < ''"
+NUMBER_IDS = """
+    SELECT thread_id, EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = CAST(odd.thread_id AS TEXT))
+    FROM checkpoints AS odd WHERE thread_id < '' GROUP BY thread_id
+"""
+"""Each with whether a thread of text has the same name."""
 BLOB_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id >= x''"
+NULL_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id IS NULL"
 """SQLite sorts numbers before all text and blobs behind it, so where there are none this is one look at the index."""
+
+HAS_TEXT_ID = "SELECT 1 FROM checkpoints WHERE thread_id = CAST(? AS TEXT) LIMIT 1"
 
 COUNT_CHECKPOINTS = "SELECT count(*), min({id}), max({id}) FROM checkpoints"
 COUNT_WRITES = "SELECT count(*) FROM writes"
-COUNT = "SELECT count(*) FROM checkpoints WHERE thread_id = {thread}"
+COUNT = "SELECT count(*) FROM checkpoints WHERE thread_id {thread}"
 
 NAMESPACES = """
     WITH RECURSIVE spaces(ns) AS (
-        SELECT min({ns}) FROM checkpoints WHERE thread_id = {thread}
+        SELECT min({ns}) FROM checkpoints WHERE thread_id {thread}
         UNION ALL
-        SELECT (SELECT min({ns}) FROM checkpoints WHERE thread_id = {thread} AND {ns} > spaces.ns)
+        SELECT (SELECT min({ns}) FROM checkpoints WHERE thread_id {thread} AND {ns} > spaces.ns)
         FROM spaces WHERE spaces.ns IS NOT NULL
     )
     SELECT ns FROM spaces WHERE ns IS NOT NULL
+    UNION ALL SELECT NULL WHERE EXISTS (SELECT 1 FROM checkpoints WHERE thread_id {thread} AND {ns} IS NULL)
 """
 
 ROWS = """
-    SELECT {ns}, {id}, {parent}, {size} FROM checkpoints WHERE thread_id = {thread} {only} ORDER BY {ns}, {id}
+    SELECT {ns}, {id}, {parent}, {size} FROM checkpoints WHERE thread_id {thread} {only} ORDER BY {ns}, {id}
 """
 
 NEWEST = """
     SELECT {id}, {parent}, {size} FROM checkpoints
-    WHERE thread_id = {thread} AND {ns} = CAST(? AS TEXT) ORDER BY {id} DESC LIMIT ?
+    WHERE thread_id {thread} AND {ns} {is_ns} ORDER BY {id} DESC LIMIT ?
 """
 
-_ONE = "WHERE thread_id = {thread} AND {ns} = CAST(? AS TEXT) AND {id} = CAST(? AS TEXT)"
+_ONE = "WHERE thread_id {thread} AND {ns} {is_ns} AND {id} {is_id}"
 
 ROW = "SELECT {parent}, {size} FROM checkpoints " + _ONE  # noqa: S608 - constants
 CHECKPOINT = "SELECT {parent}, {tag}, checkpoint, {metadata} FROM checkpoints " + _ONE  # noqa: S608 - constants
 
 METADATA = """
-    SELECT {id}, {metadata} FROM checkpoints WHERE thread_id = {thread} AND {ns} = CAST(? AS TEXT) AND {id} IN ({ids})
+    SELECT {id}, {metadata} FROM checkpoints WHERE thread_id {thread} AND {ns} {is_ns} AND {some}
 """
 
 WRITES = """
     SELECT {write_ns}, {write_id}, {task_path}, task_id, idx, channel, {write_tag}, {write_size},
         CASE WHEN {write_size} <= ? THEN value END
-    FROM writes WHERE thread_id = {thread} {only}
+    FROM writes WHERE thread_id {thread} {only}
     ORDER BY {write_ns}, {write_id}, {task_path}, task_id, idx
 """

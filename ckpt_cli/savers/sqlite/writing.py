@@ -104,6 +104,8 @@ class WritableFile:
                 if self._guard is not None and self._guard.denied:
                     raise self._guard.refusal() from error
                 raise Failed(f"can't write {self.path}: {error}; nothing was written") from error
+            if touched > 1:
+                raise Refused(f"{touched} rows of {change.relation} have the same key; nothing was written")
             if touched != 1:
                 raise Refused(f"a row of {change.relation} is gone; nothing was written", hint="run the command again")
 

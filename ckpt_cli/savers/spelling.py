@@ -1,0 +1,63 @@
+"""Names out of a database as text, whatever they are stored as: a blob, NULL or a number where LangGraph writes text.
+
+Damage, migrations and other tools make such rows. Text stands for itself; anything else is spelled so that it can be
+typed, is never mistaken for a text, and can be turned back: ``b'a\\xff'``, ``%null``, ``%7``, ``%1.5``. A text that
+is one of these, letter for letter, is spelled ``%=`` and itself. Spelled numbers sort before uuids and blobs behind
+them, which is where SQLite has them.
+"""
+
+import json
+import re
+from typing import Any
+
+_FIRST = frozenset("%b")
+_BYTE = re.compile(rb"\\x([0-9a-f]{2})")
+_TEXT = object()
+"""Of a text that spells nothing else."""
+
+
+def text_of(raw: Any) -> str:
+    """The text for a stored name; nearly always the name itself."""
+    if type(raw) is str:
+        return raw if raw[:1] not in _FIRST or _spelled(raw) is _TEXT else f"%={raw}"
+    return _blob(raw) if isinstance(raw, bytes) else f"%{json.dumps(raw)}"
+
+
+def raw_of(name: str) -> Any:
+    """What is stored under a name that `text_of` gave; a name that is no such spelling is stored as it is."""
+    raw = _spelled(name) if name[:1] in _FIRST else _TEXT
+    return name if raw is _TEXT else raw
+
+
+def index_of(raw: Any) -> int | str:
+    """A stored position in a task's writes, and text for what is none."""
+    return raw if type(raw) is int else text_of(raw)
+
+
+def _spelled(text: str) -> Any:
+    """What a text spells, _TEXT where it spells nothing."""
+    if text.startswith("%="):
+        return text[2:] if _spelled(re.sub("^(%=)+", "", text)) is not _TEXT else _TEXT
+    raw = _number(text[1:]) if text[:1] == "%" else _bytes(text) if text[:2] == "b'" else _TEXT
+    return raw if raw is not _TEXT and text_of(raw) == text else _TEXT
+
+
+def _number(text: str) -> Any:
+    """NULL, a number, or what else JSON and documents hold."""
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError):
+        return _TEXT
+    return _TEXT if isinstance(raw, str) else raw
+
+
+def _bytes(text: str) -> Any:
+    try:
+        return _BYTE.sub(lambda match: bytes.fromhex(match[1].decode()), text[2:-1].encode())
+    except UnicodeEncodeError:
+        return _TEXT
+
+
+def _blob(data: bytes) -> str:
+    plain = (chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in data)
+    return f"b'{''.join(plain)}'"

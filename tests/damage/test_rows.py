@@ -1,0 +1,112 @@
+"""SQLite: any value of any storage class in any column of any row, and every command still reads the rest."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ckpt_cli.savers.sqlite import open_file
+from tests.damage.databases import NAMES, Damage, damages, harm, loosened
+from tests.damage.looking import SOME, ask, must_answer
+from tests.databases import KEYS
+from tests.operations.databases import dump
+
+COUNT = 12
+"""Damaged rows that are looked at by every command; thousands were, once."""
+SETTINGS = settings(
+    max_examples=COUNT, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.fixture(autouse=True)
+def tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug comes with its traceback."""
+    monkeypatch.setenv("CKPT_TRACEBACK", "1")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each damaged database is."""
+    return tmp_path_factory.mktemp("damage") / "x.sqlite"
+
+
+def threads(path: Path) -> dict[str, Any]:
+    """What `ckpt threads` says of each thread."""
+    answer = ask(str(path), "threads", "--limit", "0", "--json")
+    assert answer.code in (0, 5), answer.err
+    return {thread["thread_id"]: thread for thread in json.loads(answer.out)["threads"]}
+
+
+@pytest.fixture(scope="module")
+def sound(path: Path) -> Callable[[str], dict[str, Any]]:
+    """What is said of the threads of a database before it is damaged."""
+
+    @cache
+    def told(name: str) -> dict[str, Any]:
+        path.write_bytes(loosened(name))
+        return threads(path)
+
+    return told
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Sets the key of a database that has one."""
+
+    def give(name: str) -> None:
+        monkeypatch.delenv("LANGGRAPH_AES_KEY", raising=False)
+        if name in KEYS:
+            monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS[name].decode())
+
+    return give
+
+
+@SETTINGS
+@given(name=st.sampled_from(NAMES), damage=damages(), asked=SOME)
+def test_one_row_stops_nothing(
+    name: str,
+    damage: Damage,
+    asked: list[tuple[str, ...]],
+    path: Path,
+    sound: Callable[[str], dict[str, Any]],
+    key: Callable[[str], None],
+) -> None:
+    """No command has a bug, each other thread is listed as before, and the damaged one is listed too."""
+    key(name)
+    before = sound(name)
+    path.write_bytes(loosened(name))
+    owner = harm(path, damage)
+    after = threads(path)
+    assert {i: told for i, told in before.items() if i != owner} == {i: after[i] for i in before if i != owner}
+    assert after.keys() - before.keys() or owner in after
+    for thread in sorted({owner, *(after.keys() - before.keys())}):
+        must_answer(path, asked, thread)
+
+
+@settings(SETTINGS, max_examples=3 * COUNT)
+@given(name=st.sampled_from([name for name in NAMES if name != "legacy/py-0.0.26"]), damage=damages())
+def test_a_damaged_thread_is_deleted_and_comes_back(
+    name: str, damage: Damage, path: Path, sound: Callable[[str], dict[str, Any]], key: Callable[[str], None]
+) -> None:
+    """Deleting a thread by its name leaves no row of it, and undo brings every byte back."""
+    key(name)
+    others = sound(name).keys()
+    path.write_bytes(loosened(name))
+    owner = harm(path, damage)
+    before = dump(path)
+    with closing(open_file(path)) as saver:
+        known = {thread.thread_id for thread in saver.threads()}
+    for thread in sorted(known - (others - {owner})):
+        gone = ask(str(path), "delete", "--yes", "--", thread)
+        assert gone.code == 0, gone.err
+        with closing(open_file(path)) as saver:
+            assert {thread.thread_id for thread in saver.threads()} == known - {thread}
+        back = ask(str(path), "undo", "--yes")
+        assert back.code == 0, back.err
+        assert dump(path) == before
