@@ -89,7 +89,9 @@ def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
         if wanted.since is not None and when is not None and when < wanted.since:
-            return
+            if ids.is_uuid6(thread.head.checkpoint_id):  # these are in the order of time, other ids may not be
+                return
+            continue
         if fits(thread.thread_id):
             yield thread
 

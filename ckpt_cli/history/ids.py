@@ -8,6 +8,10 @@ read.
 from datetime import UTC, datetime
 
 _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
+_DAY = 86_400
+_EARLIEST = -62_135_596_800 + 2 * _DAY
+_LATEST = 253_402_300_800 - 2 * _DAY
+"""The years 1 to 9999 in every time zone: what Python can tell as a date."""
 
 
 def is_uuid6(checkpoint_id: str) -> bool:
@@ -16,7 +20,15 @@ def is_uuid6(checkpoint_id: str) -> bool:
 
 
 def unix_time(checkpoint_id: str) -> float | None:
-    """Seconds since 1970 when the id was made; ISO timestamps (langgraph 0.0) are read too; None if nothing tells."""
+    """Seconds since 1970 when the id was made; ISO timestamps (langgraph 0.0) are read too; None if nothing tells.
+
+    Nothing does, either, where the time is before the year 1 or after 9999 somewhere on earth.
+    """
+    found = _recorded_time(checkpoint_id)
+    return found if found is None or _EARLIEST <= found <= _LATEST else None
+
+
+def _recorded_time(checkpoint_id: str) -> float | None:
     if is_uuid6(checkpoint_id):
         digits = checkpoint_id.replace("-", "")
         try:
