@@ -5,7 +5,7 @@ checkpoint is the nearest ancestor's stored value, then the writes on the path f
 the graph's reducer. Writes stored on the checkpoint itself belong to the next one; those on the seed's row count.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -100,11 +100,22 @@ class Rebuilt:
         return Node(Opened("", "DeltaChannel", Form.KWARGS, {**seed, "writes": self.writes}))
 
 
+def counters(metadata: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Updates and steps since each delta channel's last snapshot; what is no pair of numbers counts from here."""
+    found = metadata.get(COUNTERS)
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {
+        channel: (pair[0], pair[1]) if _is_pair(pair) else (0, 0) for channel, pair in pairs if isinstance(channel, str)
+    }
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value)
+
+
 def marked(state: State) -> set[str]:
     """The channels that a checkpoint itself says are delta channels."""
-    counters = state.metadata.get(COUNTERS)
-    named = set(counters) if isinstance(counters, dict) else set()
-    return named | {channel for channel, value in state.values.items() if is_snapshot(value)}
+    return counters(state.metadata).keys() | {channel for channel, value in state.values.items() if is_snapshot(value)}
 
 
 def rebuild(

@@ -104,7 +104,7 @@ class Past:
                 self.tallies.setdefault(channel, Tally()).add(Step(before, values, after))
 
     def _cadence(self, channel: str, parent: State, child: State) -> None:
-        counters = parent.metadata.get(delta.COUNTERS) or {}
+        counters = delta.counters(parent.metadata)
         if is_snapshot(child.values.get(channel)) and channel in counters:
             known = self.deltas[channel]
             self.deltas[channel] = min(known or 1 << 30, counters[channel][0] + 1)

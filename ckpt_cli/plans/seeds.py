@@ -46,8 +46,8 @@ def seeds(reader: Reader, mint: Mint, of: Origin) -> Seeds:
     """
     touched = {write.channel for write in reader.writes(of.ref, values=0)}
     values = {**stored_values(reader, of.ref, touched), **_begun(reader, of, touched)}
-    counters = of.metadata.get(delta.COUNTERS) or {}
-    onward = {c: [updates, steps + 1] for c, (updates, steps) in counters.items() if c not in values}
+    counters = delta.counters(of.metadata).items()
+    onward = {c: [updates, steps + 1] for c, (updates, steps) in counters if c not in values}
     return Seeds(values, _edits(mint, of, values) if values else {}, onward)
 
 

@@ -95,7 +95,7 @@ def successor(
 
 
 def _counted(of: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:
-    before = of.metadata.get(delta.COUNTERS) or {}
+    before = delta.counters(of.metadata)
     told = {channel: before.get(channel, (0, 0)) for channel in deltas}
     return {c: (updates + (c in updated), steps + 1) for c, (updates, steps) in told.items()}
 
