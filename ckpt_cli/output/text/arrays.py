@@ -18,6 +18,7 @@ _CODES = {
     "u8": "Q",
     "b1": "?",
 }
+_DIGITS = 9  # of the bytes of one number
 _NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex", "M": "datetime", "m": "timedelta"}
 
 
@@ -25,7 +26,8 @@ def heading(state: dict[str, Any]) -> str:
     """``float64[3×4]``."""
     dtype, shape = str(state.get("dtype")), _shape(state)
     kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
-    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if kind in _NAMES and size.isdigit() else dtype
+    sized = kind in _NAMES and size.isascii() and size.isdecimal() and len(size) < _DIGITS
+    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if sized else dtype
     return f"{name}[{'×'.join(map(str, shape))}]" if shape else name
 
 

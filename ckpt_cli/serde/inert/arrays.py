@@ -26,7 +26,9 @@ def _dtype(value: Any) -> str:
 def _array(dtype: str, shape: Any, order: str, data: Any) -> Node | None:
     if isinstance(data, Node):
         data = data.state
-    if not isinstance(data, bytes) or not all(type(n) is int for n in shape) or order not in ("C", "F"):
+    if not isinstance(data, bytes) or not isinstance(shape, list) or order not in ("C", "F"):
+        return None
+    if not all(type(n) is int and n >= 0 for n in shape):
         return None
     state = {"dtype": dtype, "shape": shape, "order": order, "data": data}
     return Node(Opened("numpy", "ndarray", Form.ARRAY, state))

@@ -20,7 +20,13 @@ class Call:
     method: str = ""
 
     def node(self, form: Form, state: Any, module: str = "", name: str = "", method: str = "") -> Node:
-        """A node of this class, or of the one named."""
+        """A node of this class, or of the one named.
+
+        Raises:
+            TypeError: the state isn't of that form: a pickle may give a call anything for its arguments.
+        """
+        if form is Form.ARGS and not isinstance(state, list):
+            raise TypeError(state)
         return Node(Opened(module or self.module, name or self.name, form, state, method))
 
 
