@@ -117,7 +117,7 @@ def packed(data: bytes, compress: bool) -> tuple[bytes, str]:
 
 
 def unpacked(data: bytes, compression: str) -> bytes:
-    """A payload as the serializer made it; what doesn't decompress, or to too much, stays and is told when it is read."""
+    """A payload as the serializer made it; one that does not decompress, or to too much, stays as it is."""
     if compression != "gzip":
         return data
     unpacker = zlib.decompressobj(wbits=31)  # gzip's header and end
