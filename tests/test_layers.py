@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "around": _GROUND | {"history", "savers"},
     "reading": _GROUND | _LOGIC | {"layouts", "around"},
     "demo": _GROUND | _LOGIC,
-    "operations": _GROUND | {"savers", "views"},
+    "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
     "plans": _GROUND | {"around", "history", "layouts", "reading", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output"},
     "commands": _BELOW_COMMANDS,

@@ -250,7 +250,6 @@ def plan(
     learned = Reducers(reader, row.ref, reducers or {}, new_id)
     must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
     at, head = standing(reader, of, learned), reader.head(row.thread_id, row.ns)
-    lost = finished_calls(reader, at.tasks, row)
     superseded = head.checkpoint_id != row.checkpoint_id
     older = is_older(reader, at, finished)
     writer = _Writer(
@@ -260,7 +259,6 @@ def plan(
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
     short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
-    said = metadata_notes(of.metadata, changes)
     return Plan(
         reason="",
         add=tuple(writer.records),
@@ -272,9 +270,9 @@ def plan(
         f"{upcoming(writer.at.tasks)}",
         notes=(
             *_notes(writer, supersteps, at.tasks),
-            *(f"what {calls} had finished is not taken over" for calls in lost),
+            *(f"what {calls} had finished is not taken over" for calls in finished_calls(reader, at.tasks, row)),
             *moved(reader, row, short),
-            *said,
+            *metadata_notes(of.metadata, changes),
         ),
         result=made[-1].row.ref,
     )

@@ -1,0 +1,141 @@
+"""What an undo may bring back to a thread that went on or was made anew, and what is said of one that may run."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.conformance.records import checkpoint, write
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Plan, Ref
+from ckpt_cli.operations import recent, undo
+from ckpt_cli.operations.apply import apply
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.savers.memory import MemorySaver
+
+NOW = 1_700_000_000.0
+DAY = 86400.0
+_LOWEST = "1b000000-0000-6000-8000-000000000000"
+
+
+def at(seconds: float) -> str:
+    """The id of a checkpoint made so many seconds from now."""
+    return Mint(lambda: NOW + seconds).stamp(_LOWEST, "", 1).id
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[OperationLog]:
+    """A log that doesn't exist yet."""
+    with closing(OperationLog(tmp_path / "ckpt" / "x" / "log.sqlite")) as made:
+        yield made
+
+
+def deleted(saver: MemorySaver, log: OperationLog, *ids: str, thread_id: str = "t") -> None:
+    """Some checkpoints go, by an operation of now."""
+    refs = tuple(Ref(thread_id, "", one) for one in ids)
+    apply(saver, log, Plan("", remove=refs, verb="delete", summary="of checkpoints"), at=NOW)
+
+
+def undone(saver: MemorySaver, log: OperationLog, number: int) -> int:
+    """Take an operation back."""
+    return undo.undo(saver, log, undo.find(log, number), at=NOW + 60, reason="")
+
+
+@pytest.mark.parametrize("seconds", [5.0, -5.0, 7200.0])
+def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
+    """Nothing comes back into it, also where the application's clock is behind."""
+    old, new = at(-60), at(seconds)
+    saver = MemorySaver([checkpoint("t", old), checkpoint("u", old)])
+    deleted(saver, log, old)
+    saver.apply(Plan("", (checkpoint("t", new),)))
+    with pytest.raises(Refused, match="thread 't' was made anew since, and two histories would be mixed") as refused:
+        undone(saver, log, 1)
+    assert refused.value.hint.startswith("`ckpt delete t` first, or before that `ckpt fork t @ --to NEW_THREAD`")
+    assert [row.checkpoint_id for row in saver.rows("t")] == [new]
+
+
+def test_a_thread_made_anew_by_ckpt(log: OperationLog) -> None:
+    """A fork to the same id keeps older ids; the operation that made it is named, and undone first it's all as was."""
+    old, older = at(-60), at(-DAY)
+    saver = MemorySaver([checkpoint("t", old)])
+    deleted(saver, log, old)
+    apply(saver, log, Plan("", (checkpoint("t", older),), verb="fork", summary="to t"), at=NOW + 1)
+    with pytest.raises(Refused, match="was made anew since") as refused:
+        undone(saver, log, 1)
+    assert refused.value.hint == "`ckpt undo 2` first"
+    undone(saver, log, 2)
+    undone(saver, log, 1)
+    assert [row.checkpoint_id for row in saver.rows("t")] == [old]
+
+
+def test_an_undone_fork_made_again(log: OperationLog) -> None:
+    """The undo of an undo adds to a thread as well, and is refused as well."""
+    made, new = at(-60), at(30)
+    saver = MemorySaver([checkpoint("u", at(-DAY))])
+    apply(saver, log, Plan("", (checkpoint("t", made),), verb="fork", summary="to t"), at=NOW)
+    undone(saver, log, 1)
+    saver.apply(Plan("", (checkpoint("t", new),)))
+    with pytest.raises(Refused, match="was made anew since"):
+        undone(saver, log, 2)
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_runs_that_share_no_checkpoint(gone: int, log: OperationLog) -> None:
+    """Where each run left one checkpoint whose parent was never stored (durability "exit"), any of them comes back."""
+    runs = [at(-3 * DAY), at(-2 * DAY), at(-DAY)]
+    saver = MemorySaver([checkpoint("t", run, parent_id=at(-4 * DAY)) for run in runs])
+    deleted(saver, log, runs[gone])
+    undone(saver, log, 1)
+    assert [row.checkpoint_id for row in saver.rows("t")] == runs
+
+
+def test_a_checkpoint_that_stays_and_changes(log: OperationLog) -> None:
+    """One that the operation itself hung elsewhere was there before, however young it is."""
+    root, child = at(-60), at(-30)
+    saver = MemorySaver([checkpoint("t", root), checkpoint("t", child, parent_id=root)])
+    plan = Plan("", replace=(checkpoint("t", child),), remove=(Ref("t", "", root),), verb="delete")
+    apply(saver, log, plan, at=NOW)
+    undone(saver, log, 1)
+    assert [row.parent_id for row in saver.rows("t")] == [None, root]
+
+
+def test_writes_under_another_child(log: OperationLog) -> None:
+    """What a checkpoint's tasks left doesn't come back once it has a child that they didn't make."""
+    root, child, other = at(-60), at(-30), at(30)
+    saver = MemorySaver([checkpoint("t", root), write("t", root), checkpoint("t", child, parent_id=root)])
+    writes = next(iter(saver.writes("t")))
+    gone = undo.WriteKey(writes.ref, writes.task_id, writes.idx)
+    apply(saver, log, Plan("", remove=(Ref("t", "", child), gone), verb="delete"), at=NOW)
+    saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
+    with pytest.raises(Refused, match=f"thread 't' went on since from {root}") as refused:
+        undone(saver, log, 1)
+    assert f"`ckpt delete t --after {root}` first" in refused.value.hint
+
+
+def test_a_branch_beside_the_head(log: OperationLog) -> None:
+    """Without writes it comes back, and it's said that the head stays where the application went on."""
+    root, child, other = at(-60), at(-30), at(30)
+    saver = MemorySaver([checkpoint("t", root), checkpoint("t", child, parent_id=root)])
+    deleted(saver, log, child)
+    assert undo.notes(saver, log, undo.find(log, 1)) == []
+    saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
+    assert undo.notes(saver, log, undo.find(log, 1)) == [f"the head stays {other}; what comes back is another branch"]
+    undone(saver, log, 1)
+    assert [row.checkpoint_id for row in saver.rows("t")] == [root, child, other]
+
+
+def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None:
+    """Of threads whose newest checkpoint is young it is said, but not of those where an operation made it."""
+    theirs, ours = Ref("t", "", at(-4)), Ref("u", "", at(-3))
+    saver = MemorySaver([checkpoint("t", theirs.checkpoint_id)])
+    apply(saver, log, Plan("", (checkpoint("u", ours.checkpoint_id),), verb="fork"), at=NOW - 2)
+    assert list(recent.notes(saver, log, [ours], NOW)) == []
+    assert list(recent.notes(saver, log, [theirs], NOW)) == [
+        "the thread was last written 4s ago; the application may be running"
+    ]
+    many = [Ref(f"t{place}", "", at(-4)) for place in range(7)]
+    told = list(recent.notes(saver, log, [*many, ours], NOW))
+    assert told[0] == "the thread t0 was last written 4s ago; the application may be running"
+    assert told[5:] == ["and 2 more threads were written to as lately"]
