@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dynamodb import items
+from ckpt_cli.savers.dynamodb import items, own_fields
 from ckpt_cli.savers.dynamodb.address import parsed
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
@@ -186,6 +186,18 @@ class DynamoSaver(Saver):
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """Items and their payloads', as many in a request as it takes."""
         return self._images.currents([record_of(relation, key) for relation, key in names])
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
+        """LangGraph's attributes."""
+        return own_fields.WRITTEN
+
+    def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
+        """Both items attribute by attribute."""
+        return own_fields.fields(row)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
+        """With the attributes of others."""
+        return own_fields.restored(image, now)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Put and delete items, up to 100 of them in a transaction."""

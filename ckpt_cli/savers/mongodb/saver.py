@@ -7,12 +7,12 @@ from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Totals, able
-from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parsed
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.generation import Generation, generation
 from ckpt_cli.savers.mongodb.images import Images
+from ckpt_cli.savers.mongodb.own_fields import OwnFields
 from ckpt_cli.savers.mongodb.telling import explained
 from ckpt_cli.savers.paging import pages, weighed
 
@@ -39,7 +39,7 @@ def open_saver(url: str) -> "MongoSaver":
         raise
 
 
-class MongoSaver(Saver):
+class MongoSaver(OwnFields):
     """A database of the official saver, its former async twin, or LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"

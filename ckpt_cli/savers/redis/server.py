@@ -7,6 +7,7 @@ from typing import ClassVar, TypeVar
 from ckpt_cli.model import Ref, Row, RowChange, Thread
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only
+from ckpt_cli.savers.redis import own_fields
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.images import Images
 from ckpt_cli.savers.redis.telling import explained
@@ -92,6 +93,18 @@ class KeySaver(Saver):
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """Many keys at once."""
         return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
+        """LangGraph's fields, and values that are whole."""
+        return own_fields.WRITTEN
+
+    def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
+        """A document field by field."""
+        return own_fields.fields(row)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
+        """With the fields of others."""
+        return own_fields.restored(image, now)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Set and delete keys that are as they were."""

@@ -1,0 +1,57 @@
+"""The fields of a document that ckpt writes, beside those that an application or its TTL added."""
+
+from functools import partial
+from typing import cast
+
+import bson
+from bson.codec_options import CodecOptions
+from bson.raw_bson import RawBSONDocument
+
+from ckpt_cli.model import Row
+from ckpt_cli.savers.contract import Saver
+
+WRITTEN = frozenset(
+    {
+        *("thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint", "metadata"),
+        *("task_id", "task_path", "idx", "channel", "value"),
+    }
+)
+"""langgraph-checkpoint-mongodb 0.3, ``saver.py: put, put_writes``."""
+
+_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+_decoded = partial(bson.decode, codec_options=_RAW)
+
+
+class OwnFields(Saver):
+    """The part of `MongoSaver` that says this of its documents."""
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
+        """LangGraph's fields."""
+        return WRITTEN
+
+    def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
+        """A document field by field."""
+        return fields(row)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
+        """With the fields of others."""
+        return restored(image, now)
+
+
+def fields(row: Row) -> Row:
+    """A document's fields, each as BSON; those that ckpt writes are None where they aren't there."""
+    found = {name: bson.encode({"": value}) for name, value in _decoded(_data(row)).items()}
+    return {**dict.fromkeys(WRITTEN), **found}
+
+
+def restored(image: Row, now: Row | None) -> Row:
+    """An image, with the fields that others have changed or added in the document that exists."""
+    if now is None:
+        return image
+    old, new = _decoded(_data(image)), _decoded(_data(now))
+    kept = {name: value if name in WRITTEN else new[name] for name, value in old.items() if name in {*new, *WRITTEN}}
+    return {"bson": bson.encode({**kept, **{name: new[name] for name in new if name not in WRITTEN}})}
+
+
+def _data(row: Row) -> bytes:
+    return cast(bytes, row["bson"])
