@@ -45,8 +45,8 @@ class _Dropped:
 
 def _parsed(text: str) -> "tuple[str, Scalar | _Dropped]":
     key, is_said, value = text.partition("=")
-    is_json = key.endswith(":") and key != ":"
-    key = key[:-1] if is_json else key
+    is_json = key.endswith(":")
+    key = key.removesuffix(":")
     if not is_said or not key:
         raise UsageError(f"--metadata {text!r} names no key and value", hint=_HINT)
     _must_be_utf8(text)

@@ -193,22 +193,29 @@ def threads(
         session.say(f"sorting by {sort.value} looks at every thread")
     view = session.look(lambda reader: run(reader, wanted, wide=wide))
     view.narrowed = not (since is match is where is None)
-    if wanted.where is not None and not view.unreadable:
-        wanted.where.must_have_worked()
-        if wanted.where.complaint:
-            session.say(wanted.where.complaint)
-        if not any_ and not wanted.where.of_state and (words := _heads_only(view)):
-            session.say(words)
-    if view.unreadable:
-        session.say(_unread(view, wanted))
+    for line in _talk(view, wanted):
+        session.say(line)
     return view
 
 
-def _heads_only(view: ThreadsView) -> str:
+def _talk(view: ThreadsView, wanted: Wanted) -> Iterator[str]:
+    """What the filter looked at and missed, and which heads can't be read."""
+    if wanted.where is not None and not view.unreadable:
+        wanted.where.must_have_worked()
+        if wanted.where.complaint:
+            yield wanted.where.complaint
+        if not wanted.any_checkpoint and not wanted.where.of_state:
+            yield from _heads_only(view)
+    if view.unreadable:
+        yield _unread(view, wanted)
+
+
+def _heads_only(view: ThreadsView) -> Iterator[str]:
     if view.older:
         count = "1 more thread has" if view.older == 1 else f"{view.older:,} more threads have"
-        return f"{count} it in older checkpoints: --any lists them too"
-    return "heads only; --any looks at the metadata of every checkpoint" if view.older is None else ""
+        yield f"{count} it in older checkpoints: --any lists them too"
+    elif view.older is None:
+        yield "heads only; --any looks at the metadata of every checkpoint"
 
 
 def _unread(view: ThreadsView, wanted: Wanted) -> str:

@@ -120,8 +120,10 @@ class Ahead(Saver):
         return self._saver.rows(thread_id, ns) if known is None else (r for r in known if ns is None or r.ns == ns)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """See `Saver.rows_of`."""
-        return self._saver.rows_of(thread_ids)
+        """See `Saver.rows_of`; those of expected threads come first."""
+        for thread_id in thread_ids:
+            yield from self._rows.get(thread_id, ())
+        yield from self._saver.rows_of([thread_id for thread_id in thread_ids if thread_id not in self._rows])
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """See `Saver.newest`."""

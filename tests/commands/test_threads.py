@@ -104,7 +104,7 @@ def test_a_slip_in_a_filter_is_told(database: Database) -> None:
     """An expression that can't be read, or fails on every thread, is a usage error; a name that none has is said."""
     path = database("real")
     view, said = look(path, lambda session: threads(session, where="stpe > 1"))
-    assert (view.threads, said) == ([], ["--where: no thread has 'stpe'"])
+    assert (view.threads, said[0]) == ([], "--where: no thread has 'stpe'")
     with pytest.raises(UsageError, match="column 6"):
         look(path, lambda session: threads(session, where="step = 1"))
     with pytest.raises(UsageError, match="fails on every thread: '>' not supported"):

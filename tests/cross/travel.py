@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
 
@@ -256,6 +257,20 @@ class Travel:
             ckpt(backend, ["delete", "--where", PERSON, "--any"], capsys, thread=False)
             assert "u-1" not in repr(contents(backend))
             assert contents_of(backend, THEIRS) == others
+
+    def test_a_text_is_found_exactly(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
+        """A server that looks for a text in metadata finds what Python finds: no other case, no number, no part."""
+        texts = ["5", "u-1", "U-1", "u-1 ", "ü", "u\u0308", '"', "\\", "%", "null"]
+        held = {f"t{place}": value for place, value in enumerate([*texts, 5, True, None, 2.5])}
+        with backend.official() as official:
+            for thread_id, value in held.items():
+                config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+                metadata: Any = {"source": "update", "step": 0, "parents": {}, "kind": value}
+                official.put(config, empty_checkpoint(), metadata, {})
+        for text in [*texts, "u", "a\u0000b", "\ud800"]:
+            words = ["--where", f"{text!a} == kind", "--any"]
+            found = ckpt(backend, ["threads", *words, "--limit", "0"], capsys, thread=False)
+            assert [thread["thread_id"] for thread in found["threads"]] == [t for t, v in held.items() if v == text]
 
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
         """A thread forked with its ancestry goes on to the same end as the one it was forked from."""

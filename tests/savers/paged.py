@@ -15,6 +15,8 @@ COMMANDS = {
     "info": ["info"],
     "grep": ["grep", "7"],
     "tree": ["tree", "tips", "--full"],
+    "any": ["threads", "--where", 'thread_id == "t-001" and metadata != 0', "--any"],
+    "older": ["delete", "--where", 'thread_id == "t-001" and metadata != 0', "--dry-run"],
     "delete": ["delete", "--match", "t-*", "--dry-run"],
 }
 
