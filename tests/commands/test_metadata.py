@@ -75,6 +75,13 @@ def test_metadata_alone_is_an_edit(demo: Demo) -> None:
     assert "--commit" in demo("replay", "support-42", "--metadata", "user_id=u-8", code=2)
 
 
+def test_an_answered_thread_is_found(demo: Demo) -> None:
+    """A recorded answer is a write on the head, which stays as it is."""
+    demo("resume", "support-42", "--value", "true", "--yes")
+    words = ["--where", "user_id == 'u-112'", "--query", "threads[].thread_id"]
+    assert "support-42" in demo("threads", *words)
+
+
 def test_a_thread_of_its_own_is_changed_in_every_checkpoint(demo: Demo) -> None:
     """Nothing of the copy is found as the old person's, and the original still is."""
     demo("fork", "support-42", "@", "--to", "new", "--metadata", "user_id=me", "--yes")
