@@ -19,9 +19,9 @@ class Draft:
 
     def __init__(self, text: str, name: str) -> None:
         self._words = _editor()
-        handle, path = tempfile.mkstemp(prefix=f"ckpt-{name}-", suffix=".json")  # of mode 600
-        os.close(handle)
-        self.path = Path(path)
+        folder = tempfile.mkdtemp(prefix=f"ckpt-{name}-")  # of mode 700: editors put files of their own beside it
+        self.path = Path(folder) / f"{name}.json"
+        os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self._first = text.encode()
         self.write(text)
 
@@ -70,8 +70,8 @@ class Draft:
             return False
 
     def discard(self) -> None:
-        """Remove the file."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file, and what the editor left beside it."""
+        shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
 def _editor() -> list[str]:

@@ -344,7 +344,7 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cal
 
 def drafts(tmp_path: Path) -> list[Path]:
     """The files that are left."""
-    return list((tmp_path / "drafts").iterdir())
+    return list((tmp_path / "drafts").glob("*/*"))
 
 
 REPLACED = 'text = text.replace(\'"text": "old"\', \'"text": "new"\')'
