@@ -92,7 +92,7 @@ def _wiped(found: Survey) -> Iterator[str]:
     yield f"there is no undo: the operation log is wiped of {whose} and {its} tags"
     if found.standing:
         what = f"operation{'' if len(found.standing) == 1 else 's'} {spans(found.standing)}"
-        yield f"no undo of {what} either, but for rows of other threads"
+        yield f"{what} can't be taken back either, except in other threads"
 
 
 def _copied(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:
