@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ckpt_cli import __version__
+from ckpt_cli import __version__, interrupts
 from ckpt_cli.startup import begin, leave, prepare
 
 ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
@@ -127,8 +127,9 @@ def _complete(command: Any) -> int:
 
 def run(args: Sequence[str]) -> int:
     """Run one command line and tell its exit code."""
-    from ckpt_cli.output.talk import report
+    from ckpt_cli.output.talk import report, stopped
 
+    interrupts.leaves("")
     command = typer.main.get_command(app)
     if os.environ.get(_SHELL_ASKS):
         return _complete(command)
@@ -139,13 +140,15 @@ def run(args: Sequence[str]) -> int:
     try:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:
-        return 130
+        return stopped()
     except SystemExit as error:  # what Typer and Rich make of a pipe that is closed under their help
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         return report(error.__context__)
     except Exception as error:
         return report(error)
+    if result == interrupts.CODE:  # what Typer makes of KeyboardInterrupt (typer 0.29 ``core.py: _main``)
+        return stopped()
     return result if isinstance(result, int) else 0
 
 

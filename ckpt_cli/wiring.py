@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hi
 import typer
 from typer.core import TyperCommand
 
+from ckpt_cli import interrupts
 from ckpt_cli.commands.completing import complete_database
 from ckpt_cli.commands.options import DryRun, Reason, Remember, WithTriggers, Yes
 from ckpt_cli.errors import UsageError
@@ -159,6 +160,8 @@ def _run(
         raise UsageError("--json is one answer, --jsonl one object a line", hint="leave one of them out")
     if will is not None and will.remember and not will.with_triggers:
         raise UsageError("--remember belongs to --with-triggers")
+    if will is not None:
+        interrupts.leaves("nothing was written")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
     session = Session(
         database=db,

@@ -156,7 +156,7 @@ def test_an_interrupt_ends_with_130(database: Database) -> None:
     assert os.read(process.stdout.fileno(), 1) == b"{"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (130, b"")
+    assert (process.returncode, said) == (130, b"ckpt: stopped\n")
 
 
 def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

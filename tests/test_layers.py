@@ -17,17 +17,18 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words"}
+_GROUND = {"values", "model", "errors", "shell_words", "interrupts"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "shell_words": set(),
+    "interrupts": set(),
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,
-    "savers": {"model", "errors"},  # they work on checkpoints nobody can decode
+    "savers": {"model", "errors", "interrupts"},  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
@@ -41,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": _BELOW_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
-    "startup": set(),
+    "startup": {"interrupts"},
     "wiring": _BELOW_COMMANDS | {"startup", "commands"},
     "app": _BELOW_COMMANDS | {"startup", "wiring", "commands"},
     "__main__": {"app"},

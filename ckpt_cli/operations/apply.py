@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
 
+from ckpt_cli import interrupts
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen, Write
 from ckpt_cli.operations.forget import finish as finish_forgetting
@@ -61,9 +62,13 @@ def write(
 ) -> int:
     """Log the rows that `expand` gives inside the transaction, then change them; gives the operation's number."""
     logged: list[int] = []
+    interrupts.leaves("nothing was written")
 
     def work() -> None:
         logged.append(log.begin(heading, watched(saver, expand(), accepted)))
+        interrupts.leaves(
+            f"operation {logged[0]} is planned: the next change, or `ckpt operations --settle`, finds what was written"
+        )
         saver.change(log.changes(logged[0]))
 
     saver.permit(accepted)
@@ -71,6 +76,7 @@ def write(
     try:
         with log.alone(needed=stepwise):
             saver.transaction(work)
+            interrupts.leaves(f"operation {logged[0]} is applied; `ckpt undo {logged[0]}` takes it back")
             _finish(log, logged[0])
     except Exception:
         with suppress(CkptError):  # else the next change finds out

@@ -30,7 +30,11 @@ def answer(question: str) -> bool:
     """Ask on the terminal that `confirm` found; anything but yes is no."""
     sys.stderr.write(question)
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in _YES
+    try:
+        return sys.stdin.readline().strip().lower() in _YES
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # what is said next has a line of its own
+        raise
 
 
 def _painter(colored: bool) -> Callable[[Line], str]:

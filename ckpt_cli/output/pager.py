@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 
+from ckpt_cli.interrupts import left_to_child
+
 
 def page(lines: Iterable[str]) -> bool:
     """Show lines in ``$PAGER`` or less; False where there is none (``cat`` and an empty word mean none)."""
@@ -15,9 +17,10 @@ def page(lines: Iterable[str]) -> bool:
     env = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **os.environ}
     process = subprocess.Popen(words, stdin=subprocess.PIPE, env=env)  # noqa: S603 - the person's own choice
     feed: bytes | None = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
-    while process.returncode is None:
-        try:
-            process.communicate(feed)
-        except KeyboardInterrupt:  # the pager's, as in git
-            feed = None
+    with left_to_child():
+        while process.returncode is None:
+            try:
+                process.communicate(feed)
+            except KeyboardInterrupt:  # the pager's, as in git
+                feed = None
     return True

@@ -6,6 +6,7 @@ import traceback
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
+from ckpt_cli import interrupts
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.stdout import OutputClosedError, discard
@@ -43,6 +44,8 @@ def say(text: str) -> None:
 
 def report(error: Exception) -> int:
     """Say what went wrong, and the exit code for it."""
+    if interrupts.came():
+        return stopped()
     if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
         discard()
         return PIPE_CLOSED
@@ -55,9 +58,15 @@ def report(error: Exception) -> int:
     if hasattr(error, "format_message"):  # Typer's own, whose class it keeps to itself
         return _usage(error)
     if type(error).__name__ == "Abort":
-        say("ckpt: stopped")
-        return 130
+        return stopped()
     return _bug(error)
+
+
+def stopped() -> int:
+    """Say that Ctrl-C ended the command and what it left, and the exit code for it."""
+    if interrupts.finished():
+        say(interrupts.sentence())
+    return interrupts.CODE
 
 
 def _explain(message: str, candidates: tuple[str, ...], hint: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from ckpt_cli import interrupts
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
 from ckpt_cli.savers.columns import assigned
@@ -67,8 +68,9 @@ class WritableFile:
         except sqlite3.DatabaseError as error:
             raise _refused(self.path, error) from error
         try:
-            value = work()
-            self._commit()
+            with interrupts.stopping(self._connection.interrupt):
+                value = work()
+                self._commit()
         finally:
             if self._connection.in_transaction:  # SQLite ends it by itself where the disk is full
                 self._connection.execute("ROLLBACK")

@@ -1,0 +1,146 @@
+"""Ctrl-C ends every command within a second, wherever it waits, with one line and exit 130."""
+
+import os
+import pty
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.commands.stored import database as stored
+from tests.servers.mysql import MySQLServer
+from tests.servers.postgres import PostgresServer
+
+Database = Callable[[str], Path]
+_BUSY = 20.0  # seconds; far below what each command here waits for, far above what a busy machine takes
+
+
+def start(*words: str, **more: object) -> "subprocess.Popen[bytes]":
+    """A ckpt that Ctrl-C reaches also where the tests run in the background."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "ckpt_cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **more,  # type: ignore[call-overload]
+    )
+
+
+def until(waits: Callable[[], bool]) -> None:
+    """Go on when something is so."""
+    end = time.monotonic() + 60
+    while not waits():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def stopped(process: "subprocess.Popen[bytes]") -> str:
+    """Press Ctrl-C; gives the line that is said."""
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=_BUSY)
+    assert process.returncode == 130
+    assert said.startswith(b"ckpt: stopped")
+    assert said.count(b"\n") == 1
+    return said.decode().strip()
+
+
+def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
+    """Whether a process has a file open."""
+    names = Path(f"/proc/{process.pid}/fd").iterdir()
+    return any(os.path.realpath(name) == str(path) for name in names)
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells what a process waits for")
+
+
+@linux
+def test_while_sqlite_waits_for_a_lock(database: Database) -> None:
+    """Inside a C function of SQLite's, where Python sees no signal for five seconds."""
+    path = database("real")
+    before = path.read_bytes()
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        process = start("delete", "subgraphs", "--yes", "-d", str(path))
+        until(lambda: opened(process, path))
+        time.sleep(0.5)
+        assert stopped(process) == "ckpt: stopped; nothing was written"
+        writer.execute("ROLLBACK")
+    assert path.read_bytes() == before
+
+
+def test_inside_a_regular_expression(tmp_path: Path) -> None:
+    """One that would take years."""
+    path = stored(tmp_path / "t.sqlite", "t", text="a" * 64 + "b")
+    process = start("grep", r"(a|aa)+$", "-d", str(path))
+    until(lambda: cpu(process) > 0.8)
+    assert stopped(process) == "ckpt: stopped"
+
+
+def cpu(process: "subprocess.Popen[bytes]") -> float:
+    """Seconds that a process has used."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_at_the_question(database: Database) -> None:
+    """At a prompt: nothing was written, and the line begins on its own."""
+    path = database("real")
+    before = path.read_bytes()
+    process, terminal = pty.fork()
+    if process == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.execv(sys.executable, [sys.executable, "-m", "ckpt_cli", "delete", "subgraphs", "-d", str(path)])
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    _, status = os.waitpid(process, 0)
+    rest = ""
+    with suppress(OSError):  # what Linux gives at the end of a terminal
+        while more := os.read(terminal, 4096).decode():
+            rest += more
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert rest.splitlines()[-1] == "ckpt: stopped; nothing was written"
+    assert path.read_bytes() == before
+
+
+def test_while_postgres_waits(postgres: PostgresServer) -> None:
+    """In a query that a lock holds up."""
+    url = postgres.url(postgres.loaded("pg"))
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE checkpoints IN ACCESS EXCLUSIVE MODE")
+        process = start("threads", "-d", url)
+        until(lambda: bool(postgres.run("SELECT 1 FROM pg_locks WHERE NOT granted")))
+        assert stopped(process) == "ckpt: stopped"
+
+
+def test_while_mysql_waits(mysql: MySQLServer) -> None:
+    """In a query that a lock holds up."""
+    name = mysql.loaded("mysql")
+    with closing(mysql.connect(name)) as other:
+        other.cursor().execute("LOCK TABLES checkpoints WRITE")
+        process = start("threads", "-d", mysql.url(name))
+        until(lambda: any("metadata lock" in str(row) for row in mysql.run("SHOW PROCESSLIST")))
+        assert stopped(process) == "ckpt: stopped"
+
+
+@pytest.mark.parametrize("address", ["postgresql://u@{}/d", "mysql://u@{}/d", "redis://{}/0", "mongodb://{}/d"])
+def test_while_a_server_says_nothing(address: str) -> None:
+    """A server that takes a connection and never answers, whichever driver waits for it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        process = start("threads", "-d", address.format(f"127.0.0.1:{server.getsockname()[1]}"))
+        connection, _ = server.accept()
+        with connection:
+            if "mysql" not in address:  # where the server speaks first
+                assert connection.recv(1)
+            time.sleep(0.3)
+            assert stopped(process) == "ckpt: stopped"
