@@ -13,6 +13,7 @@ from ckpt_cli.serde.codec import Codec
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
+    from ckpt_cli.operations.logs import Logs
     from ckpt_cli.operations.survey import Survey
     from ckpt_cli.savers.about import SideEffect
     from ckpt_cli.values.difference import Difference
@@ -53,6 +54,7 @@ class Session:
         will: what the person said about changing the database.
         changing: the command is one that may; a write that a crash cut off is then taken back before it is read.
         ask: shows a plan and gives whether the person says yes.
+        same_database: the person says that a log which can't be proved is of this database.
         ask_again: asks a question of its own about the plan that was shown last.
     """
 
@@ -63,9 +65,10 @@ class Session:
     will: Will = Will()
     changing: bool = False
     ask: Callable[["PlanView"], bool] = _nobody
+    same_database: bool = False
     ask_again: Callable[[str], bool] = lambda _: False
     _reader: Reader | None = field(default=None, repr=False)
-    _log: "OperationLog | None" = field(default=None, repr=False)
+    _logs: "Logs | None" = field(default=None, repr=False)
 
     @property
     def reader(self) -> Reader:
@@ -88,14 +91,18 @@ class Session:
         return self._reader
 
     @property
-    def log(self) -> "OperationLog":
-        """The operation log of the database; looking at it makes no file."""
-        if self._log is None:
-            from ckpt_cli.operations.log import OperationLog
-            from ckpt_cli.operations.place import default_path
+    def logs(self) -> "Logs":
+        """The operation logs of the database."""
+        if self._logs is None:
+            from ckpt_cli.operations.logs import Logs
 
-            self._log = OperationLog(default_path(self.reader.saver.identity))
-        return self._log
+            self._logs = Logs(self.reader.saver, self.say, is_vouched_for=self.same_database)
+        return self._logs
+
+    @property
+    def log(self) -> "OperationLog":
+        """The operation log of the database, to look at; that makes no file."""
+        return self.logs.to_look()
 
     def look(self, run: Callable[[Reader], T]) -> T:
         """Run something that only reads, in one moment of the database."""
@@ -121,7 +128,8 @@ class Session:
 
         saver = self.reader.saver
         found = saver.moment(saver.side_effects)
-        return lines(found, remembered(self.log) if found else ())
+        log = self.logs.tagged() if found and self._has_logs() else None
+        return lines(found, () if log is None else remembered(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
         """Show a plan, ask, apply it: the one way from a plan to a database; `changes` are what it does to a state.
@@ -136,15 +144,16 @@ class Session:
 
         plan = plan._replace(reason=self.will.reason or plan.reason)
         config = None if plan.result is None else {"configurable": _configurable(plan.result)}
-        notes = [*plan.notes, *self._recent(plan)]
+        log, notes = self.logs.to_write(), [*plan.notes, *self._recent(plan)]
         view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
         if plan.verb == "delete":
-            view.log, view.forgets = (None, True) if forget else (str(self.log.path), False)
+            view.log, view.forgets = (None, True) if forget else (str(log.path), False)
         saver, threads = self.reader.saver, forget.threads if forget else ()
         return self._confirmed(
             view,
+            log,
             lambda: saver.expand(plan),
-            lambda accepted: apply(saver, self.log, plan, at=self.clock(), forget=threads, accepted=accepted),
+            lambda accepted: apply(saver, log, plan, at=self.clock(), forget=threads, accepted=accepted),
             () if forget is None else forget.rows,
         )
 
@@ -154,16 +163,16 @@ class Session:
             return ()
         from ckpt_cli.operations.recent import notes
 
-        return notes(self.reader.saver, self.log, plan.recent, self.clock())
+        return notes(self.reader.saver, self.logs.to_write(), plan.recent, self.clock())
 
     def undo(self, number: int | None) -> "PlanView":
         """Show what takes an operation back, the newest unless named, ask, and do it."""
         from ckpt_cli.operations import undo
         from ckpt_cli.views.plan import PlanView
 
+        saver, log = self.reader.saver, self.logs.to_undo()
         if not self.will.dry_run:
-            self.settle()
-        saver, log = self.reader.saver, self.log
+            self.settle(log)
         operation = undo.find(log, number)
         self._must_be_writable()
         notes = saver.moment(lambda: undo.notes(saver, log, operation))
@@ -172,22 +181,27 @@ class Session:
         view = PlanView("undo", undo.said(operation), self.will.reason, notes)
         return self._confirmed(
             view,
+            log,
             lambda: undo.inverse(saver, log, operation),
             lambda accepted: undo.undo(
                 saver, log, operation, at=self.clock(), reason=self.will.reason, accepted=accepted
             ),
         )
 
-    def settle(self) -> None:
+    def settle(self, log: "OperationLog") -> None:
         """Find out how operations ended that a crash interrupted, and say so."""
-        from ckpt_cli.operations.settle import settle
+        from ckpt_cli.operations.settle import planned, settle
 
-        for operation in settle(self.reader.saver, self.log):
+        for operation in settle(self.reader.saver, log):
             self.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
+        for operation in planned(log):
+            what = f"operation {operation.number} ({operation.verb}) was interrupted"
+            self.say(f"{what}, and no row of the database says how it ended; it stays planned")
 
     def _confirmed(
         self,
         view: "PlanView",
+        log: "OperationLog",
         expand: Callable[[], Iterable[RowChange]],
         act: "Callable[[Collection[SideEffect]], int]",
         wiped: "Sequence[RowLine]" = (),
@@ -196,32 +210,32 @@ class Session:
         from ckpt_cli.operations.tally import tally
 
         if not self.will.dry_run:
-            self.settle()
+            self.settle(log)
         saver = self.reader.saver
         view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
         if not view.rows:
             return view
-        found = self._side_effects(view)
+        found = self._side_effects(view, log)
         if self.will.dry_run:
             return view
-        accepted = found if self.will.with_triggers else side_effects.remembered(self.log)
+        accepted = found if self.will.with_triggers else side_effects.remembered(log)
         side_effects.must_be_accepted(found, accepted)
         if not self.will.yes and not (self.ask(view) and (not view.forgets or self.ask_again(_FOR_EVER))):
             raise Refused("not confirmed; nothing was written")
         view.operation = act(accepted)
         view.applied = True
         if self.will.remember:
-            side_effects.remember(self.log, found)
+            side_effects.remember(log, found)
         return view
 
-    def _side_effects(self, view: "PlanView") -> "list[SideEffect]":
+    def _side_effects(self, view: "PlanView", log: "OperationLog") -> "list[SideEffect]":
         """What else the rows of a plan set off, told in the plan too."""
         from ckpt_cli.operations.side_effects import lines, remembered, set_off
 
         saver = self.reader.saver
         every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
         found = set_off(every, {(row.table, row.change) for row in view.rows})
-        accepted = found if self.will.with_triggers else remembered(self.log)
+        accepted = found if self.will.with_triggers else remembered(log)
         view.side_effects = lines(found, accepted)
         view.notes += caveats
         return found
@@ -234,26 +248,31 @@ class Session:
 
     def _tell_of_halves(self) -> None:
         """Say that what is read may be half of a plan, where the database has no transaction to hold it together."""
-        from ckpt_cli.operations.settle import planned
-
-        for operation in planned(self.log):
+        if not self._has_logs():
+            return
+        for operation in self.logs.interrupted():
             what = f"operation {operation.number} ({operation.verb}) was interrupted, or goes on now"
             self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
-        from ckpt_cli.operations.place import default_path
-
-        if not os.path.exists(default_path(self.reader.saver.identity)):  # noqa: PTH110 - looking works without a log
+        log = self.logs.tagged() if self._has_logs() else None
+        if log is None:
             return {}
         from ckpt_cli.operations.tags import tags
 
-        return {tag.name: tag.ref.checkpoint_id for tag in tags(self.log, thread_id) if tag.ref.ns == ns}
+        return {tag.name: tag.ref.checkpoint_id for tag in tags(log, thread_id) if tag.ref.ns == ns}
+
+    def _has_logs(self) -> bool:
+        """Whether there are logs at all, of whatever database: a look without any imports nothing of them."""
+        from ckpt_cli.operations.place import state_folder
+
+        return os.path.exists(state_folder())  # noqa: PTH110 - a look doesn't need more
 
     def close(self) -> None:
         """Let go of the database and of the log."""
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        if self._logs is not None:
+            self._logs.close()
+            self._logs = None
         if self._reader is not None:
             self._reader.saver.close()
             self._reader = None

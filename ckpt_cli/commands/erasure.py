@@ -53,10 +53,12 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         Refused: the reason that is to be logged names what is to be forgotten.
     """
     if not session.will.dry_run:
-        session.settle()
+        session.settle(session.logs.to_write())
 
     def plan(reader: Reader) -> tuple[Plan, Survey]:
-        logged = {one for one in known_threads(reader.saver, session.log) if reader.saver.thread(one) is None}
+        logged = {
+            one for one in known_threads(reader.saver, session.logs.to_write()) if reader.saver.thread(one) is None
+        }
         chosen, note = selection.choose(reader)
         thread_ids = dict.fromkeys(chosen)
         if selection.pattern is not None:
@@ -76,7 +78,7 @@ def _plan(
     plan = plans.threads(reader, there) if there or not gone else Plan("", verb="delete")
     if not there:
         plan = plan._replace(summary=f"of {_some(len(gone), 'thread')}: the database has nothing of it any more")
-    found = survey(reader.saver, session.log, thread_ids)
+    found = survey(reader.saver, session.logs.to_write(), thread_ids)
     notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in gone[:_LISTED])]
     notes += _wiped(found)
     notes += _copied(reader, session, thread_ids)
@@ -96,7 +98,7 @@ def _wiped(found: Survey) -> Iterator[str]:
 
 
 def _copied(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:
-    found = copies(reader.saver, session.log, thread_ids)
+    found = copies(reader.saver, session.logs.to_write(), thread_ids)
     if found.kept:
         yield f"copies with the same checkpoints, which stay unless they are named: {_listed(found.kept)}"
     if found.logged:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.options import DryRun, Yes
+from ckpt_cli.commands.options import DryRun, SameDatabase, Yes
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.finder import spans
 from ckpt_cli.operations import side_effects
@@ -37,6 +37,7 @@ def operations(
     forget_triggers: Annotated[
         bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
     ] = False,
+    same_database: SameDatabase = False,
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> OperationsView | PlanView:
@@ -57,12 +58,13 @@ def operations(
     _must_fit(numbers or (), prune=prune, bounded=keep is not None or older is not None)
     if not prune and (dry_run or yes):
         raise UsageError("--dry-run and --yes belong to --prune")
-    session.reader  # noqa: B018 - a database that can't be opened is said first
+    session.same_database = same_database
+    log = session.log
     if forget_triggers:
-        side_effects.forget(session.log)
+        side_effects.forget(log)
     if settle or (prune and not dry_run):
-        session.settle()
-    known = session.log.operations()
+        session.settle(log)
+    known = log.operations()
     gone = named(known, numbers) if numbers else old(known, session.clock(), keep, older) if prune else []
     if prune:
         plan = planned(gone)
@@ -70,7 +72,7 @@ def operations(
             return plan
         if gone and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
-    return run(session.log, gone)
+    return run(log, gone)
 
 
 def named(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:

@@ -38,6 +38,14 @@ At = Annotated[
     ),
 ]
 
+SameDatabase = Annotated[
+    bool,
+    typer.Option(
+        "--same-database",
+        help="You know that the operation log is of this database, though no row proves it.",
+    ),
+]
+
 Ns = Annotated[
     str,
     typer.Option(

@@ -5,10 +5,13 @@ from typing import Annotated
 import typer
 
 from ckpt_cli.commands.completing import complete_revision, complete_thread
-from ckpt_cli.commands.options import Ns
+from ckpt_cli.commands.options import Ns, SameDatabase
 from ckpt_cli.errors import UsageError
+from ckpt_cli.model import Ref
 from ckpt_cli.operations import tags
+from ckpt_cli.operations.witnesses import digests
 from ckpt_cli.reading import Reader
+from ckpt_cli.savers.about import Ability
 from ckpt_cli.session import Session
 from ckpt_cli.views.tag import TagLine, TagView
 
@@ -31,6 +34,7 @@ def tag(
     listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags, of a thread or of all.")] = False,
     delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Take a name away.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a name that another checkpoint has.")] = False,
+    same_database: SameDatabase = False,
 ) -> TagView:
     """Give a checkpoint a name that every command takes as a revision: tag:NAME.
 
@@ -42,11 +46,12 @@ def tag(
       ckpt tag --list
       ckpt tag support-42 --delete before-refund
     """
+    session.same_database = same_database
     if delete is not None:
         if thread is None or rev is not None or listed:
             raise UsageError("a name is taken away with THREAD --delete NAME")
         session.reader.thread(thread)
-        return _view("deleted", session, [tags.remove(session.log, thread, ns, delete)])
+        return _view("deleted", session, [tags.remove(session.logs.to_write(), thread, ns, delete)])
     if listed or thread is None:
         if rev is not None:
             raise UsageError("--list takes a THREAD or nothing")
@@ -56,11 +61,19 @@ def tag(
         raise UsageError("say which: THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
     row = session.look(lambda reader: reader.resolve(thread, rev, ns))
     given = tags.Tag(name, row.ref, session.clock())
-    had = [tag.ref for tag in tags.tags(session.log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
-    tags.add(session.log, given, move=force)
+    log, saver = session.logs.to_write(), session.reader.saver
+    had = [tag.ref for tag in tags.tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
+    tags.add(log, given, move=force, witness=_witness(session, row.ref), place=saver.place())
     if had and had != [row.ref]:
         session.say(f"tag:{name} was on {had[0].checkpoint_id}")
     return _view("added", session, [given])
+
+
+def _witness(session: Session, ref: Ref) -> bytes | None:
+    """The digest of a checkpoint, where it stays as it is: a shallow saver writes over its only one."""
+    if Ability.BRANCHES not in session.reader.saver.abilities:
+        return None
+    return session.look(lambda reader: digests(reader.saver, [ref])).get(ref)
 
 
 def _view(did: str, session: Session, found: list[tags.Tag]) -> TagView:

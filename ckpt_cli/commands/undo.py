@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ckpt_cli.commands.options import SameDatabase
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 
@@ -18,15 +19,17 @@ def undo(
             show_default=False,
         ),
     ] = None,
+    same_database: SameDatabase = False,
 ) -> PlanView:
     """Take back what ckpt did: every row becomes what it was before, byte for byte.
 
-    It refuses where rows were changed since, or where somebody went on from a checkpoint that would go. An undo is an
-    operation too, so it can be undone.
+    It refuses where rows were changed since, or where somebody went on from a checkpoint that would go, and where the
+    log isn't proved to be of this database. An undo is an operation too, so it can be undone.
 
     Examples:
       ckpt undo
       ckpt undo 7 --dry-run
       ckpt undo 8 --yes --reason "it was right after all"
     """
+    session.same_database = same_database
     return session.undo(operation)

@@ -12,6 +12,7 @@ from ckpt_cli.operations.forget import finish as finish_forgetting
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.side_effects import watched
+from ckpt_cli.operations.witnesses import Choice, confirm, sample
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import Whole, wholes
@@ -63,12 +64,16 @@ def write(
     """Log the rows that `expand` gives inside the transaction, then change them; gives the operation's number."""
     logged: list[int] = []
     interrupts.leaves("nothing was written")
+    candidates, place = sample(saver), saver.place()
 
     def work() -> None:
-        logged.append(log.begin(heading, watched(saver, expand(), accepted)))
+        confirm(saver, log)
+        changes = watched(saver, expand(), accepted)
+        logged.append(log.begin(heading, changes, witnessing=Choice(saver, candidates), place=place))
         interrupts.leaves(
             f"operation {logged[0]} is planned: the next change, or `ckpt operations --settle`, finds what was written"
         )
+        log.enlist(place)
         saver.change(log.changes(logged[0]))
 
     saver.permit(accepted)

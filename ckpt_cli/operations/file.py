@@ -29,8 +29,8 @@ _SECOND = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO settings SELECT 'unwitnessed', max(number) FROM operations HAVING max(number) IS NOT NULL;
 CREATE TABLE witnesses (
-  relation TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, operation INTEGER NOT NULL,
-  PRIMARY KEY (relation, key)) WITHOUT ROWID;
+  thread_id TEXT NOT NULL, ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, digest BLOB NOT NULL,
+  operation INTEGER NOT NULL, PRIMARY KEY (thread_id, ns, checkpoint_id)) WITHOUT ROWID;
 CREATE INDEX witnesses_by_age ON witnesses (operation);
 CREATE TABLE places (
   address TEXT PRIMARY KEY, engine TEXT NOT NULL, instance TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
@@ -180,6 +180,11 @@ class LogFile:
         if self._connection is not None:
             self._connection.close()
             self._connection, self._writable = None, False
+
+    @property
+    def version(self) -> int:
+        """The version of its schema, once it is open."""
+        return self._version
 
     @property
     def _opened(self) -> "sqlite3.Connection":

@@ -7,11 +7,14 @@ operation of any size is written and read back row by row.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ckpt_cli.model import Row, RowChange
+from ckpt_cli.model import Ref, Row, RowChange
 from ckpt_cli.operations.file import LogFile
 from ckpt_cli.operations.images import digest, key_text, pack, restored, row_of, stored, unpack
+from ckpt_cli.operations.index import Index
+from ckpt_cli.operations.proofs import FOUND, LEFT, WITNESSES, Witnessing, add_place, keep_witnesses
+from ckpt_cli.savers.about import Place
 
 if TYPE_CHECKING:
     import sqlite3
@@ -77,11 +80,38 @@ class Heading:
     forget: Sequence[str] = ()
 
 
-class OperationLog(LogFile):
-    """The log of one database, made at the first operation; `path` is where it is or would be."""
+class Evidence(NamedTuple):
+    """A row that an operation wrote last, and where that operation stands."""
 
-    def begin(self, heading: Heading, changes: Iterable[RowChange]) -> int:
-        """Write an operation with all its images and give its number; it is on disk when this returns."""
+    change: RowChange
+    phase: Phase
+
+
+class OperationLog(LogFile):
+    """The log of one database, made at the first operation; `path` is where it is or would be.
+
+    Attributes:
+        is_vouched_for: a person says that it is of the database at hand.
+    """
+
+    is_vouched_for = False
+
+    def begin(
+        self,
+        heading: Heading,
+        changes: Iterable[RowChange],
+        *,
+        witnessing: Witnessing | None = None,
+        place: Place | None = None,
+    ) -> int:
+        """Write an operation with all its images and give its number; it is on disk when this returns.
+
+        Args:
+            heading: what is said of it.
+            changes: its rows, as they are read.
+            witnessing: chooses its witnesses once all rows are known.
+            place: where the database is.
+        """
         with self.writing() as connection:
             words = stored(heading.reason), stored(heading.summary)
             said = (heading.at, heading.verb, *words, Phase.PLANNED, heading.undoes)
@@ -96,7 +126,20 @@ class OperationLog(LogFile):
             for rows, change in enumerate(changes, 1):
                 size += _add(connection, number or 0, rows, change)
             connection.execute("UPDATE operations SET rows = ?, bytes = ? WHERE number = ?", (rows, size, number))
+            if witnessing is not None:
+                keep_witnesses(connection, number or 0, witnessing)
+            if place is not None:
+                add_place(connection, place, heading.at)
         return number or 0
+
+    def enlist(self, place: Place) -> None:
+        """Note in the index that the database at a place uses this log.
+
+        Raises:
+            Failed: the index can't be written.
+        """
+        with self._explained("write"):
+            Index(self.path.parent.parent).add(self.path.parent.name, place)
 
     def mark(self, number: int, phase: Phase) -> None:
         """Say where an operation stands now."""
@@ -149,6 +192,49 @@ class OperationLog(LogFile):
         while found := self.rows(statement, (number, position)):
             ((position, *columns_of_row),) = found
             yield tuple(columns_of_row)
+
+    def witnesses(self, page: int) -> Iterator[dict[Ref, bytes]]:
+        """Checkpoints that prove this log, with their digests, the newest first, so many at a time."""
+        found = self.rows(f"{WITNESSES} ORDER BY operation DESC, thread_id, ns, checkpoint_id", since=2)
+        for at in range(0, len(found), page):
+            yield {Ref(*map(restored, name)): digest for *name, digest in found[at : at + page]}
+
+    def evidence(self) -> Iterator[Evidence]:
+        """Rows that operations wrote last and that should be there, the newest first."""
+        for statement in (LEFT, FOUND):
+            for number, relation, key, phase in self.rows(statement):
+                yield Evidence(self.change(number, relation, row_of(key)), Phase(phase))
+
+    @property
+    def unwitnessed(self) -> int:
+        """The last operation that was logged by a ckpt which kept no witnesses; 0 if none was."""
+        if not self.exists:
+            return 0
+        self.reading()
+        if self.version > 1:
+            return int(self.setting("unwitnessed") or 0)
+        return max((operation.number for operation in self.operations()), default=0)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has no witnesses because nobody ever kept any: it has no operations, or older ones alone."""
+        newest = self.rows("SELECT max(number) FROM operations")
+        return not newest or (newest[0][0] or 0) <= self.unwitnessed
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether any checkpoint has a name in it."""
+        return bool(self.rows("SELECT 1 FROM tags LIMIT 1"))
+
+    def adds_rows(self, number: int) -> bool:
+        """Whether an operation left rows that can be compared with the database."""
+        statement = "SELECT 1 FROM changes WHERE operation = ? AND after_hash IS NOT NULL LIMIT 1"
+        return bool(self.rows(statement, (number,)))
+
+    def places(self) -> list[Place]:
+        """Where its database was when it was changed, the last first."""
+        found = self.rows("SELECT address, engine, instance FROM places ORDER BY at DESC", since=2)
+        return [Place(restored(address), *marks) for address, *marks in found]
 
     def later(self, number: int) -> list[int]:
         """Operations after this one that touched a row of it and still stand, newest first."""

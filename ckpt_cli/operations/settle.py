@@ -6,14 +6,16 @@ Where the engine has transactions all rows were written or none. Elsewhere some 
 from ckpt_cli.operations import forget
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.operations.rows import inverse, is_image
+from ckpt_cli.operations.witnesses import Verdict, verdict
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    """Tell of every operation found planned whether it happened; gives those that were.
+    """Decide of every operation found planned whether it happened; gives those of which the rows tell.
 
-    What a person wants forgotten is wiped then, where an operation was interrupted before that.
+    Where nothing proves that the log is of this database, all stay planned. Else what a person wants forgotten is wiped
+    then, where an operation was interrupted before that.
 
     Nobody else is between its log and its end while this transaction has the right to write, and opening it lets the
     engine take back what it had half done.
@@ -32,25 +34,33 @@ def planned(log: OperationLog) -> list[Operation]:
 
 
 def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    found = planned(log)
-    for operation in found:  # the newest first, as its rows may be those of an older one
+    if verdict(saver, log).verdict is not Verdict.MATCHES and not log.is_vouched_for:
+        return []
+    settled = []
+    for operation in planned(log):  # the newest first, as its rows may be those of an older one
         if Ability.ATOMIC in saver.abilities:
             happened = _happened(saver, log, operation.number)
         else:
             happened = _completed(saver, log, operation.number)
+        if happened is None:
+            continue
         if happened:
             log.finish(operation.number)
         else:
             log.mark(operation.number, Phase.ABANDONED)
-    return found
+        settled.append(operation)
+    return settled
 
 
-def _happened(saver: Saver, log: OperationLog, number: int) -> bool:
-    """All rows of an operation were written or none, so one row that is as before or as after tells it of all.
+def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
+    """Whether an operation happened; None where no row tells.
 
-    A row that isn't there tells less than one that is: somebody else may have removed it since.
+    All rows of an operation were written or none, so one row that is as before or as after is enough. A row that isn't
+    there tells less than one that is, as somebody else may have removed it since; least tells one that is there and is
+    neither, unless the operation added it.
     """
     likely: bool | None = None
+    is_told = True
     for relation, key, before, after in log.hashes(number):
         now = saver.current(relation, key)
         if now is None:
@@ -61,7 +71,10 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool:
         undone, done = (is_image(saver, relation, now, image) for image in (change.before, change.after))
         if undone is not done:
             return done
-    return bool(likely)
+        is_told = is_told and before == after
+        if change.before is None:
+            likely = True
+    return False if likely is None and is_told else likely
 
 
 def _completed(saver: Saver, log: OperationLog, number: int) -> bool:

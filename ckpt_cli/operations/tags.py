@@ -6,6 +6,9 @@ from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Ref
 from ckpt_cli.operations.file import LogFile
 from ckpt_cli.operations.images import restored, stored
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.proofs import add_place, add_witness
+from ckpt_cli.savers.about import Place
 
 _ODD = "-_./+"
 
@@ -29,8 +32,17 @@ def tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
     return [Tag(name, Ref(*map(restored, where)), at) for name, *where, at in found]
 
 
-def add(log: LogFile, tag: Tag, *, move: bool = False) -> None:
-    """Give a name; `move` takes it from the checkpoint that has it.
+def add(
+    log: OperationLog, tag: Tag, *, move: bool = False, witness: bytes | None = None, place: Place | None = None
+) -> None:
+    """Give a name.
+
+    Args:
+        log: where tags of this database are kept.
+        tag: the name, and what it is given to.
+        move: take it from the checkpoint that has it.
+        witness: the checkpoint's digest, which proves later that the tag is of this database.
+        place: where the database is.
 
     Raises:
         UsageError: it can't be written as a revision.
@@ -47,6 +59,12 @@ def add(log: LogFile, tag: Tag, *, move: bool = False) -> None:
             "INSERT OR REPLACE INTO tags (thread_id, ns, name, checkpoint_id, at) VALUES (?, ?, ?, ?, ?)",
             (stored(ref.thread_id), stored(ref.ns), tag.name, stored(ref.checkpoint_id), tag.at),
         )
+        if witness is not None:
+            add_witness(connection, ref, witness, 0)
+        if place is not None:
+            add_place(connection, place, tag.at)
+    if place is not None:
+        log.enlist(place)
 
 
 def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:

@@ -48,8 +48,18 @@ def undo(
     Raises:
         Refused: its rows were changed since, by a later operation or by somebody else; nothing was written.
     """
+    _must_be_proved(log, operation)
     heading = Heading(at, "undo", reason, said(operation), operation.number)
     return write(saver, log, heading, lambda: inverse(saver, log, operation), accepted)
+
+
+def _must_be_proved(log: OperationLog, operation: Operation) -> None:
+    """An operation without a witness that left no rows could be of whatever database was at this address then."""
+    if operation.number > log.unwitnessed or log.is_vouched_for or log.adds_rows(operation.number):
+        return
+    why = "the ckpt that logged it kept nothing to know it by"
+    what = f"nothing proves that operation {operation.number} was done to this database"
+    raise Refused(f"{what}: {why}; nothing was written", hint="if you know that it was: --same-database")
 
 
 def said(operation: Operation) -> str:

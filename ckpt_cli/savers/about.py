@@ -66,6 +66,26 @@ class About(NamedTuple):
     size: int | None = None
 
 
+class Place(NamedTuple):
+    """Where a database is: what helps to find it again; none of it proves that it is the same one.
+
+    Attributes:
+        address: `Saver.identity`.
+        engine: an id that the engine keeps with the database and a clone of its files shares; "" where it has none.
+        instance: what is the same for every address of one running server and not the same for a clone of it; "" where
+            nothing is.
+    """
+
+    address: str
+    engine: str = ""
+    instance: str = ""
+
+    @property
+    def mark(self) -> str:
+        """What finds this database at another address; "" where nothing does."""
+        return self.engine or self.instance
+
+
 class Totals(NamedTuple):
     """What was counted; a full count reads the index once, never the values.
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import About, SideEffect, Totals
+from ckpt_cli.savers.about import About, Place, SideEffect, Totals
 from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
@@ -158,6 +158,14 @@ class Ahead(Saver):
             found |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
             yield from (found[ref] for ref in page if ref in found)
 
+    def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """See `Saver.headers`."""
+        return self._saver.headers(refs)
+
+    def sample(self, limit: int) -> list[Ref]:
+        """See `Saver.sample`."""
+        return self._saver.sample(limit)
+
     def writes(
         self,
         thread_id: str,
@@ -188,6 +196,14 @@ class Ahead(Saver):
     def identity(self) -> str:
         """See `Saver.identity`."""
         return self._saver.identity
+
+    def place(self) -> Place:
+        """See `Saver.place`."""
+        return self._saver.place()
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
+        """See `Saver.original`."""
+        return self._saver.original(seen, is_it)
 
     def must_be_writable(self, *, trying: bool) -> None:
         """See `Saver.must_be_writable`."""

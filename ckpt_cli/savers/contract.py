@@ -7,11 +7,12 @@ inside `Saver.moment`, so that what one command prints is of one moment.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, SideEffect, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Place, SideEffect, Totals
 
 T = TypeVar("T")
 
@@ -115,6 +116,14 @@ class Saver(ABC):
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """The checkpoints of these names in the order asked, one at a time; missing ones are left out."""
 
+    def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """The same without the channels that are kept apart from them."""
+        return self.checkpoints(refs)
+
+    def sample(self, limit: int) -> list[Ref]:
+        """Some checkpoints of different threads, cheaply found."""
+        return [thread.head for thread in islice(self.threads(), limit)]
+
     @abstractmethod
     def writes(
         self,
@@ -146,7 +155,20 @@ class Saver(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """What the operation log knows this database by: canonical, without credentials."""
+        """The address of this database: canonical, without credentials."""
+
+    def place(self) -> Place:
+        """Where this database is; one small question to a server."""
+        return Place(self.identity)
+
+    def original(self, seen: Place, is_it: Callable[["Saver"], bool]) -> bool | None:  # noqa: ARG002 - for files
+        """Whether the database that was seen at another place is still there, beside this one; None if unknown.
+
+        `is_it` says whether a database that is found there is that one.
+        """
+        here = self.place()
+        same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
+        return False if same else None
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: B027 - not every engine can be asked
         """Refuse before a change is planned, where it would be refused in the end.

@@ -14,6 +14,7 @@ from ckpt_cli.operations.apply import apply, seen, seen_heads
 from ckpt_cli.operations.lock import locked
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.settle import settle
+from ckpt_cli.operations.witnesses import Choice, sample
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.memory import MemorySaver
 
@@ -84,7 +85,7 @@ def test_what_is_elsewhere_moves_no_head(log: OperationLog, saver: MemorySaver) 
 def test_one_ckpt_at_a_time_where_there_are_no_transactions(log: OperationLog, saver: MemorySaver) -> None:
     """While another holds the lock, nothing is planned or settled; with transactions nobody needs it."""
     plan = Plan("", (checkpoint("t", "3", parent_id="2"),))
-    log.begin(Heading(1.0, "fork", "", ""), saver.expand(plan))
+    log.begin(Heading(1.0, "fork", "", ""), saver.expand(plan), witnessing=Choice(saver, sample(saver)))
     with locked(log.path.with_name("lock")):
         saver.abilities = frozenset(Ability) - {Ability.ATOMIC}  # type: ignore[misc]
         for act in (lambda: apply(saver, log, plan, at=2.0), lambda: settle(saver, log)):

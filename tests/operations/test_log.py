@@ -17,6 +17,7 @@ from ckpt_cli.operations.apply import apply, seen
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.operations.settle import settle
+from ckpt_cli.operations.witnesses import Choice, sample
 from ckpt_cli.savers.memory import MemorySaver
 
 DAY = 86400
@@ -140,7 +141,7 @@ def test_undo_refuses_where_an_application_went_on(log: OperationLog, saver: Mem
 @pytest.mark.parametrize("written", [True, False])
 def test_a_crash_is_settled_by_the_rows(log: OperationLog, saver: MemorySaver, written: bool) -> None:
     """An operation found planned is done if its rows are written, else abandoned; the same for an undo."""
-    number = log.begin(Heading(1.0, "fork", "", ""), saver.expand(adding("3")))
+    number = log.begin(Heading(1.0, "fork", "", ""), saver.expand(adding("3")), witnessing=Choice(saver, sample(saver)))
     if written:
         saver.apply(adding("3"))
     assert [operation.number for operation in settle(saver, log)] == [number]
@@ -151,7 +152,8 @@ def test_a_crash_is_settled_by_the_rows(log: OperationLog, saver: MemorySaver, w
             undo.find(log, 1)
         return
     operation = undo.find(log, None)
-    log.begin(Heading(2.0, "undo", "", "", operation.number), undo.inverse(saver, log, operation))
+    heading = Heading(2.0, "undo", "", "", operation.number)
+    log.begin(heading, undo.inverse(saver, log, operation), witnessing=Choice(saver, sample(saver)))
     saver.change(undo.inverse(saver, log, operation))
     settle(saver, log)
     assert phases(log) == {1: Phase.UNDONE, 2: Phase.DONE}
@@ -198,7 +200,7 @@ def test_a_damaged_log_is_said(log: OperationLog, saver: MemorySaver) -> None:
     """A log that is no database, or of a newer version, stops changes before anything is written."""
     log.path.parent.mkdir(parents=True)
     log.path.write_bytes(b"no database at all" * 100)
-    with pytest.raises(Failed, match=r"can't write the operation log .*; nothing was written"):
+    with pytest.raises(Failed, match=r"can't read the operation log .*; nothing was written"):
         apply(saver, log, adding("3"), at=1.0)
     log.path.unlink()
     with closing(sqlite3.connect(log.path)) as connection:

@@ -14,6 +14,7 @@ import signal
 import socketserver
 import struct
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from copy import deepcopy
@@ -51,6 +52,8 @@ class Stub:
         self.live = mongomock.MongoClient()
         self.lock = threading.RLock()
         self.cursors: dict[int, tuple[str, list[Document]]] = {}
+        self.numbered: dict[tuple[str, str], uuid.UUID] = {}
+        self.process = bson.ObjectId()
         self.numbers = itertools.count(1000)
         self.snapshots: dict[bson.Timestamp, Any] = {}
         self.begun: dict[bytes, Document] = {}
@@ -276,15 +279,22 @@ class Stub:
         only = (c.get("filter") or {}).get("name")
         wanted = only["$in"] if isinstance(only, dict) else [only] if only else None
         names = [n for n in sorted(self.live[db].list_collection_names()) if wanted is None or n in wanted]
-        found = [{"name": n, "type": "collection", "options": {}, "info": {"readOnly": False}} for n in names]
+        found = [{"name": n, "type": "collection", "options": {}, "info": self.info(db, n)} for n in names]
         return self.batch(found, f"{db}.$cmd.listCollections", None)
+
+    def info(self, db: str, name: str) -> Document:
+        """A collection's own id, which it has as long as this server runs."""
+        number = self.numbered.setdefault((db, name), uuid.uuid4())
+        return {"readOnly": False, "uuid": bson.Binary.from_uuid(number)}
 
     def do_listdatabases(self, _: str, __: Document) -> Document:
         names = self.live.list_database_names()
         found = [{"name": name, "sizeOnDisk": 1.0, "empty": False} for name in names]
         return {"databases": found, "totalSize": 1.0, "ok": 1.0}
 
-    def do_hello(self, _: str, __: Document) -> Document:
+    # The driver's monitor has no session: told of versions of the topology, it would want each change pushed.
+
+    def do_hello(self, _: str, c: Document) -> Document:
         me = f"127.0.0.1:{self.port}"
         member = {"setName": "rs", "setVersion": 1, "hosts": [me], "primary": me, "me": me, "secondary": False}
         return {
@@ -301,6 +311,7 @@ class Stub:
             "readOnly": False,
             "ok": 1.0,
             **(member if self.replica_set else {}),
+            **({"topologyVersion": {"processId": self.process, "counter": bson.Int64(0)}} if "lsid" in c else {}),
         }
 
     do_ismaster = do_hello

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.about import Ability, About, Form, Totals
-from ckpt_cli.savers.dev.files import Files
+from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.dev.files import Files, found
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
 from ckpt_cli.savers.held import ReadOnlySaver, Skeleton
 from ckpt_cli.serde.codec import Codec
@@ -17,6 +19,7 @@ from ckpt_cli.values.node import Node
 T = TypeVar("T")
 
 _ATTEMPTS = 5
+_SCHEME = "dev:"
 _KEY = "LANGGRAPH_AES_KEY"  # where LangGraph looks for it: an encrypted header hides which blobs are its own
 _KEY_SIZES = (16, 24, 32)
 
@@ -131,7 +134,20 @@ class DevSaver(ReadOnlySaver):
     @property
     def identity(self) -> str:
         """The storage's file, by whatever name it was opened."""
-        return f"dev:{self._files.storage}"
+        return f"{_SCHEME}{self._files.storage}"
+
+    def place(self) -> Place:
+        """The path, and the file's numbers."""
+        from ckpt_cli.savers.whereabouts import place_of
+
+        return place_of(self.identity, self._files.storage)
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
+        """Look at the file that has the other path now."""
+        from ckpt_cli.savers.whereabouts import original_at
+
+        path = Path(seen.address.removeprefix(_SCHEME))
+        return original_at(self._files.storage, path, is_it, lambda other: DevSaver(found(other), str(other)))
 
     def close(self) -> None:
         """Nothing is open."""

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items, own_fields
 from ckpt_cli.savers.dynamodb.address import parsed
@@ -127,6 +127,11 @@ class DynamoSaver(Saver):
             found = self._table.stored(page)
             yield from (items.checkpoint(found[ref]) for ref in page if ref in found)
 
+    def sample(self, limit: int) -> list[Ref]:
+        """The first that a scan comes upon."""
+        found = islice(self._table.scan(CHECKPOINT, columns=("PK", "SK")), limit)
+        return [Ref(*items.place(item)) for item in found]
+
     def writes(
         self,
         thread_id: str,
@@ -161,6 +166,18 @@ class DynamoSaver(Saver):
         """The table's ARN, or its region and name."""
         arn = str(self._table.description.get("TableArn", ""))
         return self._table.address.identity(arn, self._table.region)
+
+    def place(self) -> Place:
+        """The table's id, which a table that is made anew or restored doesn't share."""
+        number = str(self._table.description.get("TableId", ""))
+        return Place(self.identity, number, number)
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
+        """Ask for the table of that name, in this region."""
+        here = self.place()
+        if seen.engine and seen.engine == here.engine:
+            return False
+        return self._table.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Ask for the right to write by a transaction that can't come about, as there is no other way to ask."""

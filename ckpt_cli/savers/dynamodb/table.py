@@ -106,6 +106,14 @@ class Table:
         actions = [{verb: {"TableName": self.address.table, **one}} for named in actions for verb, one in named.items()]
         self._client.transact_write_items(TransactItems=actions)
 
+    def has(self, number: str, table: str) -> bool | None:
+        """Whether the table of that id is still there under its name; None where it may not be asked for."""
+        try:
+            found = self._client.describe_table(TableName=table)["Table"]
+        except aws.ClientError as error:
+            return False if code(error) == "ResourceNotFoundException" else None
+        return str(found.get("TableId", "")) == number
+
     def close(self) -> None:
         """Let go of the sockets; safe to call twice."""
         for client in (self._client, self._s3):

@@ -75,6 +75,21 @@ class Connection:
         hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"
         raise faults.no_checkpoints(self.address.location, f"it has no collection {wanted[0][0]!r}: {hint}")
 
+    def marks(self) -> tuple[str, str]:
+        """The collections' UUIDs, and what only the running server says of itself; "" where it says none.
+
+        Renaming keeps the UUIDs; a dump that is restored has others, and a clone of the files has the same. A primary
+        says when it was elected, at whichever address; a server alone which process it is (MongoDB 4.4, ``hello``).
+        """
+        wanted = [self.address.collection, self.address.writes]
+        with explained(self.address.location):
+            found = self._db.list_collections(filter={"name": {"$in": wanted}}, session=self._session)
+            ids = {one["name"]: one.get("info", {}).get("uuid") for one in found}
+            hello = self._client.admin.command("hello")
+        process = hello.get("topologyVersion", {}).get("processId")
+        known = [str(ids[name]) for name in wanted if ids.get(name) is not None]
+        return "/".join(known), str(hello.get("electionId") or process or "")
+
     def find(
         self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
     ) -> Iterator[Document]:

@@ -1,10 +1,10 @@
 """Filters and pipelines over LangGraph's unique indexes (thread, namespace, id downwards, then task and position)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from ckpt_cli.model import Ref
+from ckpt_cli.model import Ref, Thread
 
 Document = dict[str, Any]
 
@@ -110,3 +110,21 @@ def by_checkpoint(found: Iterable[Any]) -> Iterator[Any]:
     """Writes that come checkpoint by checkpoint, each one's in canonical order."""
     for _, some in groupby(found, key=lambda write: write.ref):
         yield from sorted(some, key=lambda write: write.order)
+
+
+def ends(find: Callable[..., Iterable[Document]], limit: int) -> list[Ref]:
+    """The first and the last checkpoints of the index; `find` takes columns, an order and a limit."""
+    columns = ("thread_id", "checkpoint_ns", "checkpoint_id")
+    orders = (DOWNWARDS, {name: -way for name, way in DOWNWARDS.items()})
+    found = (one for order in orders for one in find(columns, order, limit // 2))
+    return list(dict.fromkeys(Ref(*(str(one.get(name, "")) for name in columns)) for one in found))
+
+
+def headed(thread_id: Any, ns: str, head: str) -> Thread:
+    """A thread, whose id may be stored as a number."""
+    return Thread(str(thread_id), Ref(str(thread_id), ns, head))
+
+
+def head_id(thread: Thread) -> str:
+    """What threads are sorted by."""
+    return thread.head.checkpoint_id

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Totals, able
+from ckpt_cli.savers.about import Ability, About, Form, Place, Totals, able
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parsed
 from ckpt_cli.savers.mongodb.connection import Connection
@@ -93,10 +93,10 @@ class MongoSaver(OwnFields):
         rootless: list[Thread] = []
         for is_rooted, some in by_root:
             if not is_rooted:
-                rootless = sorted(self._rootless([one["_id"] for one in some]), key=_head_id, reverse=True)
+                rootless = sorted(self._rootless([one["_id"] for one in some]), key=reading.head_id, reverse=True)
             else:
-                rooted = (_thread(one["_id"], "", one["checkpoint_id"]) for one in some)
-                yield from merge(rootless, rooted, key=_head_id, reverse=True)
+                rooted = (reading.headed(one["_id"], "", one["checkpoint_id"]) for one in some)
+                yield from merge(rootless, rooted, key=reading.head_id, reverse=True)
                 return
         yield from rootless
 
@@ -153,6 +153,10 @@ class MongoSaver(OwnFields):
         """As many in a statement as keep it to a few megabytes."""
         return weighed(refs, self._whole, first=_FIRST)
 
+    def sample(self, limit: int) -> list[Ref]:
+        """The first and the last of the index."""
+        return reading.ends(lambda *order: self._connection.find(self._checkpoints, {}, *order), limit)
+
     def writes(
         self,
         thread_id: str,
@@ -187,6 +191,11 @@ class MongoSaver(OwnFields):
     def identity(self) -> str:
         """The hosts, the database, and the collections where they aren't the usual ones."""
         return self._connection.address.identity
+
+    def place(self) -> Place:
+        """The collections' own ids, which copies of documents don't share, and who the primary is."""
+        ids, instance = self._connection.marks()
+        return Place(self.identity, ids, f"{instance}/{ids}" if instance else "")
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server tells it without
         """Ask the server."""
@@ -270,7 +279,7 @@ class MongoSaver(OwnFields):
             thread_id, ns = one["_id"]["thread_id"], one["_id"]["checkpoint_ns"]
             found = (ns == "", one["checkpoint_id"], ns)
             best[thread_id] = max(best.get(thread_id, found), found)
-        yield from (_thread(thread_id, ns, head) for thread_id, (_, head, ns) in best.items())
+        yield from (reading.headed(thread_id, ns, head) for thread_id, (_, head, ns) in best.items())
 
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
         for page in pages(thread_ids, _NAMES):
@@ -287,11 +296,3 @@ class MongoSaver(OwnFields):
 
     def _all_stored(self, refs: Iterable[Ref]) -> dict[str, Any]:
         return {thread_id: self._stored(thread_id) for thread_id in {ref.thread_id for ref in refs}}
-
-
-def _thread(thread_id: Any, ns: str, head: str) -> Thread:
-    return Thread(str(thread_id), Ref(str(thread_id), ns, head))
-
-
-def _head_id(thread: Thread) -> str:
-    return thread.head.checkpoint_id

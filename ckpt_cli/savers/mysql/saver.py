@@ -1,12 +1,13 @@
 """`MySQLSaver`: LangGraph's tables on MySQL and MariaDB behind the contract."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import chain
 from typing import ClassVar, Self
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
-from ckpt_cli.savers.about import About, Form, Totals
+from ckpt_cli.savers.about import About, Form, Place, Totals
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse
 from ckpt_cli.savers.mysql.connect import Connection
@@ -14,6 +15,7 @@ from ckpt_cli.savers.mysql.engine import MySQLEngine
 from ckpt_cli.savers.mysql.listing import Head, Listing
 from ckpt_cli.savers.mysql.schema import Schema, detect, size
 from ckpt_cli.savers.mysql.spellings import SharedBlobs, must_be_alone
+from ckpt_cli.savers.mysql.whereabouts import stands, whereabouts
 from ckpt_cli.savers.sql.saver import SqlSaver
 
 
@@ -61,6 +63,21 @@ class MySQLSaver(SqlSaver):
     def identity(self) -> str:
         """Host, port and database."""
         return self._connection.address.identity
+
+    def place(self) -> Place:
+        """The server's own id and the database's name; and where the server runs, which isn't where a clone does."""
+        server, host = self._connection.moment(lambda: whereabouts(self._connection.query))
+        name = self._connection.address.database
+        return Place(self.identity, f"{server}/{name}" if server else "", f"{host}/{name}")
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
+        """Another database of this server may be there, where this user may see it."""
+        here = self.place()
+        (host, _, own), (other_host, _, other) = here.instance.rpartition("/"), seen.instance.rpartition("/")
+        is_there = self._connection.moment(lambda: stands(self._connection.query, other))
+        if host == other_host and own != other and is_there:
+            return True
+        return super().original(seen, is_it)
 
     def about(self) -> About:
         """The generation, the server, and whether its ids are told apart byte for byte."""

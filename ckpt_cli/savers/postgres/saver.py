@@ -1,13 +1,16 @@
 """`PostgresSaver`: LangGraph's tables in Postgres behind the contract."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
-from ckpt_cli.savers.about import About, Form
+from ckpt_cli.savers.about import About, Form, Place
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.postgres.connect import Link
 from ckpt_cli.savers.postgres.dialect import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Found, generation, look
+from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_there, whereabouts
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
 from ckpt_cli.savers.sql.saver import SqlSaver
 
@@ -67,3 +70,17 @@ class PostgresSaver(SqlSaver):
         """Host, port, database and schema, whoever asks."""
         place = self._link.place._replace(schema="")
         return f"{place.location}/{self._found.schemas[CHECKPOINTS]}"
+
+    def place(self) -> Place:
+        """The numbers of cluster, database and schema, which a renamed one keeps; and when the server was started."""
+        here = whereabouts(self._link, self._found.schemas[CHECKPOINTS])
+        return Place(self.identity, here.engine, here.instance)
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
+        """Another database of this running server is there or not; what another server has isn't known.
+
+        A standby has what its primary has, and takes no changes.
+        """
+        here = whereabouts(self._link, self._found.schemas[CHECKPOINTS])
+        follows = here.started == STANDBY and here.engine == seen.engine != ""
+        return False if follows or here.instance == seen.instance else still_there(self._link, here, seen.instance)

@@ -48,6 +48,11 @@ class Address(NamedTuple):
         return place if pair == PREFIXES else f"{place}?{','.join(quote(name, safe='') for name in pair)}"
 
     @property
+    def space(self) -> str:
+        """What of a server is named: the number of the database, and how keys begin in it."""
+        return f"{self.database}/{self.prefix}/{self.write_prefix}"
+
+    @property
     def location(self) -> str:
         """What people may see."""
         shown = "" if self.prefix == PREFIXES[0] else f"?checkpoint_prefix={self.prefix}"

@@ -37,6 +37,7 @@ class Connection:
         with explained(address.location):
             self._client: Any = _client(address)
             told = self._client.info()
+        self._run_id = str(told.get("run_id", ""))
         self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
         self.major = int(str(told.get("redis_version", "0")).partition(".")[0] or 0)
         self.is_cluster = bool(told.get("cluster_enabled"))
@@ -52,6 +53,14 @@ class Connection:
         options = {name: value for name, value in _options(address).items() if name != "db"}
         with explained(address.location):
             self._client = RedisCluster(host=host, port=port, **options, require_full_coverage=True)
+
+    def instance(self) -> str:
+        """What is the same at every address of this running server: its run id; of a cluster the first node's id."""
+        if not self.is_cluster:
+            return self._run_id
+        with explained(self.address.location):
+            nodes = self._client.execute_command("CLUSTER NODES")
+        return min((str(node["node_id"]) for node in nodes.values()), default="")
 
     def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
         """The answers to some commands, sent together, page by page; `failing` ones give their error."""

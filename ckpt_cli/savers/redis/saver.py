@@ -128,6 +128,11 @@ class RedisSaver(KeySaver):
         """As many at once as keep it to a few megabytes."""
         return weighed(refs, self._documents.checkpoints, first=_FIRST)
 
+    def sample(self, limit: int) -> list[Ref]:
+        """Those that the index gives first, or the scan."""
+        keys = self._index.some() if self._index is not None else self._scan.some(limit)
+        return [one.ref for one in self._scan.of(keys)][:limit]
+
     def writes(
         self,
         thread_id: str,

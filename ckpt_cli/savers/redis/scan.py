@@ -1,8 +1,9 @@
 """Documents found by a scan of the keys: for a server without the index, and for ids that its tags can't find."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import nlargest
+from itertools import islice
 from typing import Any
 
 from ckpt_cli.savers.redis.connection import Connection
@@ -37,6 +38,15 @@ class Scan(Finder):
             one = found(key, fields)
             if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids):
                 yield one
+
+    def some(self, limit: int) -> list[str]:
+        """The first keys of checkpoints that a scan comes upon."""
+        return [*islice(self._connection.keys(self._keys.pattern(None, writes=False)), limit)]
+
+    def of(self, keys: Iterable[str]) -> Iterator[Found]:
+        """The names of the checkpoints at these keys."""
+        listed = (found(key, fields) for key, fields in self._fields(iter(keys), CHECKPOINT))
+        return (one for one in listed if one is not None)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
         """See `Finder.newest`."""

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
 from ckpt_cli.model import Ref, Row, RowChange, Thread
+from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only
 from ckpt_cli.savers.redis import own_fields
@@ -66,6 +67,11 @@ class KeySaver(Saver):
     def identity(self) -> str:
         """The server, the database's number, and key prefixes where they aren't the usual ones."""
         return self._connection.address.identity
+
+    def place(self) -> Place:
+        """The running server, and what in it is named; nothing that outlives the server is there to know it by."""
+        address = self._connection.address
+        return Place(self.identity, "", f"{self._connection.instance()}/{address.space}")
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Ask for the server's role; for the user's rights only by trying, as a user may rarely look at its own."""

@@ -155,6 +155,17 @@ class SqlReading(Saver):
             total = sum(len(row[4]) + len(row[5]) for row in here) or 1
             size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(here) // total))
 
+    def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
+        """Those without their blobs."""
+        for page in pages(refs, _FIRST):
+            found = {Ref(*row[:3]): row for row in self._named(self._sql.headers, page)}
+            yield from (_checkpoint(found[ref], {}) for ref in page if ref in found)
+
+    def sample(self, limit: int) -> list[Ref]:
+        """Those of the first and of the last threads in the key index."""
+        found = self._engine.query(self._sql.sample, [limit // 2, limit // 2])
+        return list(dict.fromkeys(Ref(*row) for row in found))
+
     def writes(
         self,
         thread_id: str,

@@ -69,6 +69,8 @@ class OfCheckpoints:
         self.rows_of_end = f" ORDER BY {engine.ordered(thread)}, {engine.ordered(ns)}, {engine.ordered(own)}"
         self.newest = f"SELECT {own}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
         self.parents = f"SELECT {place}, {parent} FROM {table} WHERE "
+        ends = (f"(SELECT {place} FROM {table} ORDER BY thread_id{down} LIMIT %s)" for down in ("", " DESC"))
+        self.sample = " UNION ALL ".join(ends)
         self.metadata = f"SELECT {place}, {shown('metadata')} FROM {table} WHERE "
         self.having = f"SELECT DISTINCT {thread} FROM {table} WHERE {engine.member_is()}"
         self.headers = f"SELECT {place}, {parent}, {shown('checkpoint')}, {shown('metadata')} FROM {table} WHERE "

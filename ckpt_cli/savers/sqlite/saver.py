@@ -16,17 +16,19 @@ from ckpt_cli.model import (
     Thread,
     Write,
 )
-from ckpt_cli.savers.about import Ability, About, Totals, able
+from ckpt_cli.savers.about import Ability, About, Place, Totals, able
+from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.spelling import index_of, text_of
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.changing import Changing
-from ckpt_cli.savers.sqlite.connect import File, ReadOnlyFile, Row
+from ckpt_cli.savers.sqlite.connect import File, NotCheckpoints, ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.parameters import among, bound, data, equals
 from ckpt_cli.savers.sqlite.schema import Layout, detect
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 
 T = TypeVar("T")
 
+_SCHEME = "sqlite:"
 _EVERYTHING = 1 << 62
 
 
@@ -172,6 +174,12 @@ class SqliteSaver(Changing):
                 row = CheckpointRow(*ref, _parent(parent_id), len(raw))
                 yield Checkpoint(row, Payload(_tag(tag), raw), self._metadata(metadata))
 
+    def sample(self, limit: int) -> list[Ref]:
+        """Those of the first and the last threads in the key index, and the rows that were put first and last."""
+        words = [limit // 4] * 4
+        found = dict.fromkeys(self._rows(sql.SAMPLE, words))
+        return [Ref(self._name(thread_id), text_of(ns), text_of(own)) for thread_id, ns, own in found]
+
     def writes(
         self,
         thread_id: str,
@@ -199,7 +207,19 @@ class SqliteSaver(Changing):
     @property
     def identity(self) -> str:
         """The file itself, by whatever name it was opened."""
-        return f"sqlite:{self._file.path}"
+        return f"{_SCHEME}{self._file.path}"
+
+    def place(self) -> Place:
+        """The path, and the file's numbers."""
+        from ckpt_cli.savers.whereabouts import place_of
+
+        return place_of(self.identity, self._file.path)
+
+    def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
+        """Look at the file that has the other path now."""
+        from ckpt_cli.savers.whereabouts import original_at
+
+        return original_at(self._file.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _opened)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -263,6 +283,13 @@ def _parent(raw: Scalar) -> str | None:
 def _tag(raw: Scalar) -> str:
     """A type tag; "" where the generation or the row has none."""
     return "" if raw is None else text_of(raw)
+
+
+def _opened(path: Path) -> SqliteSaver | None:
+    try:
+        return open_file(path)
+    except NotCheckpoints:
+        return None
 
 
 def _head_id(thread: Thread) -> str:

@@ -67,6 +67,11 @@ _ONE = "WHERE thread_id {thread} AND {ns} {is_ns} AND {id} {is_id}"
 ROW = "SELECT {parent}, {size} FROM checkpoints " + _ONE  # noqa: S608 - constants
 CHECKPOINT = "SELECT {parent}, {tag}, checkpoint, {metadata} FROM checkpoints " + _ONE  # noqa: S608 - constants
 
+SAMPLE = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT thread_id, {{ns}}, {{id}} FROM checkpoints ORDER BY {order} LIMIT ?)"  # noqa: S608
+    for order in ("thread_id", "thread_id DESC", "rowid", "rowid DESC")
+)
+
 METADATA = """
     SELECT {id}, {metadata} FROM checkpoints WHERE thread_id {thread} AND {ns} {is_ns} AND {some}
 """

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
@@ -65,6 +66,10 @@ class Keys:
         starts = [thread_key((thread_id, "")) for thread_id in thread_ids]
         keys = (key for start in starts for key in begun(self._scanned(self._pattern(starts)), start))
         return {space: ids for space, ids in self._listed([*dict.fromkeys(keys)]).items() if space[0] in thread_ids}
+
+    def some(self, limit: int) -> dict[Space, list[str]]:
+        """A few namespaces of any threads."""
+        return self._listed([*islice(self._connection.keys(_ALL), limit)])
 
     def _pattern(self, starts: Sequence[str]) -> str:
         """The first thread is scanned for by itself, for others one scan finds all lists."""

@@ -98,6 +98,11 @@ class ValkeySaver(ScannedSaver):
         ids = sorted(set(self._keys.spaces([thread_id]).get((thread_id, ns), ())), reverse=True)
         return [*islice(self._keys.rows(Ref(thread_id, ns, one) for one in ids), limit)]
 
+    def sample(self, limit: int) -> list[Ref]:
+        """The highest ids of the lists that a scan comes upon first."""
+        spaces = self._keys.some(limit // 2)
+        return [Ref(*space, one) for space, ids in spaces.items() for one in sorted(ids, reverse=True)[:2]]
+
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A key a checkpoint, one for the writes of each, and one a namespace."""
         return Expansion(plan, self._images).rows()

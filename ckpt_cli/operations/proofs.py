@@ -1,0 +1,73 @@
+"""The rows of a log that say which database it is of: witnesses, images that should be there, and places."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from ckpt_cli.model import Ref, Row
+from ckpt_cli.operations.images import restored, row_of, stored
+from ckpt_cli.savers.about import Place
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_KEPT = 64
+"""How many witnesses of operations a log keeps; those of tags (operation 0) are kept besides."""
+
+WITNESSES = "SELECT thread_id, ns, checkpoint_id, digest FROM witnesses"
+
+_EVIDENCE = """
+SELECT c.operation, c.relation, c.key, o.state FROM changes c JOIN operations o ON o.number = c.operation
+WHERE o.state IN ({states}) AND c.{image} IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM changes l JOIN operations p ON p.number = l.operation
+  WHERE l.relation = c.relation AND l.key = c.key AND l.operation > c.operation AND p.state <> 'abandoned')
+ORDER BY c.operation DESC, c.position DESC LIMIT 100
+"""
+LEFT = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
+FOUND = _EVIDENCE.format(states="'planned'", image="before_hash")
+"""Rows as operations left them; and as those found them of which it isn't known whether they happened."""
+
+
+Names = Callable[[], Iterator[tuple[str, Row]]]
+"""The relations and keys of all rows of an operation, each time from the first."""
+
+
+class Witnessing(Protocol):
+    """Chooses the checkpoints that will prove a log; see `operations.witnesses`."""
+
+    def choose(self, names: Names, known: Collection[Ref]) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
+        """Those of the known witnesses that the operation touches, and new ones with their digests."""
+
+
+def keep_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Witnessing) -> None:
+    """Forget the witnesses that an operation touches, and keep those that it has."""
+
+    def names() -> Iterator[tuple[str, Row]]:
+        found = connection.execute("SELECT relation, key FROM changes WHERE operation = ?", (number,))
+        return ((relation, row_of(key)) for relation, key in found)
+
+    known = {Ref(*map(restored, name)) for *name, _ in connection.execute(WITNESSES)}
+    gone, new = witnessing.choose(names, known)
+    forget = "DELETE FROM witnesses WHERE thread_id = ? AND ns = ? AND checkpoint_id = ?"
+    connection.executemany(forget, [[*map(stored, ref)] for ref in gone])
+    for ref, witness in new.items():
+        add_witness(connection, ref, witness, number)
+    connection.execute(
+        "DELETE FROM witnesses WHERE operation > 0 AND operation <= (SELECT operation FROM witnesses"
+        " WHERE operation > 0 ORDER BY operation DESC LIMIT 1 OFFSET ?)",
+        (_KEPT,),
+    )
+
+
+def add_witness(connection: "sqlite3.Connection", ref: Ref, digest: bytes, number: int) -> None:
+    """Keep a witness of an operation, or of a tag, whose number is 0."""
+    connection.execute(
+        "INSERT INTO witnesses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest,"
+        " operation = CASE WHEN witnesses.operation = 0 THEN 0 ELSE excluded.operation END",
+        (*map(stored, ref), digest, number),
+    )
+
+
+def add_place(connection: "sqlite3.Connection", place: Place, at: float) -> None:
+    """Remember where the database is; `at` is seconds since 1970."""
+    words = stored(place.address), place.engine, place.instance, at
+    connection.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", words)

@@ -1,0 +1,232 @@
+"""Finds the log of a database: by its address, by an id that its engine keeps, or by the rows that logs know."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ckpt_cli.errors import CkptError, Failed, Refused
+from ckpt_cli.model import Ref
+from ckpt_cli.operations.index import Entry, Index
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.place import LOG, folder_name, state_folder
+from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, unproven, verdict
+from ckpt_cli.savers.about import Place
+from ckpt_cli.savers.contract import Saver
+
+_MOST = 64  # logs of other addresses that are compared with the database
+_GLANCE = 4  # witnesses that a look reads
+_FILES = ("sqlite", "dev")
+
+
+class Doubt(StrEnum):
+    """Why a log that was found isn't used."""
+
+    OTHER = "other"
+    """Its rows have other content here: it is of another database."""
+    UNPROVEN = "unproven"
+    """None of its rows is here."""
+    COPY = "copy"
+    """This database is a copy of the one that it is of, which still exists."""
+    UNREADABLE = "unreadable"
+    """It is damaged, locked, of a newer ckpt, or this user may not read it."""
+    CLONE = "clone"
+    """Its rows are here, but this may be a clone of the database that it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A log that was found and isn't used.
+
+    Attributes:
+        is_here: it was used at the database's own address.
+        original: the address of the database that it is of.
+        ref: the checkpoint that has other content here.
+        error: why it can't be read.
+    """
+
+    log: OperationLog
+    doubt: Doubt
+    is_here: bool = True
+    original: str = ""
+    ref: Ref | None = None
+    error: CkptError | None = None
+
+    @property
+    def note(self) -> str:
+        """One line for people."""
+        if self.error is not None:
+            return self.error.message
+        path, shown = self.log.path, _shown(self.original)
+        match self.doubt:
+            case Doubt.COPY:
+                return f"this is a copy of {shown}, whose operation log is {path}"
+            case Doubt.CLONE:
+                return f"{path} is the operation log of this database or of one that it was cloned from ({shown})"
+            case Doubt.OTHER:
+                return f"the operation log {path} is of another database that was at this address"
+        return f"nothing proves that the operation log {path} is of this database: none of its rows is here"
+
+    @property
+    def refusal(self) -> CkptError:
+        """The error for what needs this log."""
+        if self.error is not None:
+            return type(self.error)(f"{self.error.message}; nothing was written", hint=self.error.hint)
+        match self.doubt:
+            case Doubt.COPY:
+                return Refused(f"{self.note}; nothing was written", hint="name that database with --db")
+            case Doubt.CLONE:
+                return Refused(f"{self.note}; nothing was written", hint="if it is this one's: --same-database")
+            case Doubt.OTHER:
+                return contradicted(self.log, self.ref)
+        return unproven(self.log)
+
+    @property
+    def may_be_vouched_for(self) -> bool:
+        """Whether a person may know better."""
+        return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        own: the log of the database; None where none is proved to be.
+        doubtful: others, those at the database's own address first.
+    """
+
+    own: OperationLog | None = None
+    doubtful: list[Doubtful] = field(default_factory=list)
+
+
+class Search:
+    """One database and the logs of this user.
+
+    Args:
+        saver: the database.
+        deep: whether logs are looked for that only their rows can tell; else as little as possible is read.
+    """
+
+    def __init__(self, saver: Saver, *, deep: bool) -> None:
+        self._saver, self._deep = saver, deep
+        self._state = state_folder()
+        self._place: Place | None = None
+        self._found = Found()
+
+    def run(self) -> Found:
+        """Look where a log of this address would be, then at logs of other addresses."""
+        if not self._state.is_dir():
+            return self._found
+        address = self._saver.identity
+        entries = Index(self._state).entries()
+        here = [entry.folder for entry in entries if entry.address == address]
+        own = dict.fromkeys([*here, folder_name(address)])
+        others = [entry for entry in entries if entry.folder not in own and _kind(entry.address) == _kind(address)]
+        for log in self._logs(own):
+            if self._is_own(log, is_here=True):
+                return self._found
+        for log in self._logs(dict.fromkeys(self._likely(others))) if others else ():
+            if self._is_own(log, is_here=False):
+                break
+        return self._found
+
+    def _logs(self, folders: dict[str, None]) -> Iterator[OperationLog]:
+        """Those that exist; each stays open only if it is used."""
+        for folder in folders:
+            path = self._state / folder / LOG
+            if path.exists():
+                yield OperationLog(path)
+
+    def _likely(self, entries: list[Entry]) -> Iterator[str]:
+        """The folders of logs that may be of this database, the likeliest first."""
+        mark = self.place.mark
+        yield from (entry.folder for entry in entries if mark and entry.mark == mark)
+        rest = entries if self._deep else [entry for entry in entries if _is_gone(entry.address)]
+        yield from list(dict.fromkeys(entry.folder for entry in rest))[:_MOST]
+
+    @property
+    def place(self) -> Place:
+        """Where the database is."""
+        if self._place is None:
+            self._place = self._saver.place()
+        return self._place
+
+    def _is_own(self, log: OperationLog, *, is_here: bool) -> bool:
+        """Whether a log is the database's; else it is noted as doubtful, or left out."""
+        try:
+            found = self._saver.moment(lambda: verdict(self._saver, log, page=WITNESSES if self._deep else _GLANCE))
+            doubt, original = self._doubt(log, found.verdict, is_here=is_here)
+        except (Failed, Refused) as error:
+            if is_here:
+                self._found.doubtful.append(Doubtful(log, Doubt.UNREADABLE, error=error))
+            return False
+        if doubt is None and (is_here or found.verdict is Verdict.MATCHES):
+            self._found.own = log
+            return True
+        log.close()
+        if doubt is not None:
+            self._found.doubtful.append(Doubtful(log, doubt, is_here, original, found.ref))
+        return False
+
+    def _doubt(self, log: OperationLog, found: Verdict, *, is_here: bool) -> tuple[Doubt | None, str]:
+        places = log.places()
+        if found is Verdict.CONTRADICTED:
+            return (Doubt.OTHER if is_here else None), ""
+        if found is Verdict.UNPROVEN:
+            is_likely = is_here or any(place.mark and place.mark == self.place.mark for place in places)
+            return (Doubt.UNPROVEN if is_likely else None), ""
+        if found is Verdict.OPEN or (is_here and not self._deep):
+            return None, ""
+        return self._whose(log, places)
+
+    def _whose(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
+        """Whether a log whose rows are here is of this database or of one that this is a copy of.
+
+        Where it was used at this address before, only the places count at which it was used later.
+        """
+        here = self.place
+        if any(_is_same(place, here) for place in places):
+            return None, ""
+        addresses = [place.address for place in places]
+        is_known = here.address in addresses
+        since = places[: addresses.index(here.address) + 1] if is_known else places
+        originals = {place.address: self._saver.original(place, lambda saver: _is_of(saver, log)) for place in since}
+        if address := next((address for address, one in originals.items() if one), ""):
+            return Doubt.COPY, address
+        unknown = next((address for address, one in originals.items() if one is None), "")
+        return (Doubt.CLONE, unknown) if unknown and not is_known else (None, "")
+
+
+def new_log(address: str) -> OperationLog:
+    """A log for an address that doesn't exist yet, in a folder of its own."""
+    state, name, number = state_folder(), folder_name(address), 1
+    folder = name
+    while (state / folder / LOG).exists():
+        number += 1
+        folder = f"{name}-{number}"
+    return OperationLog(state / folder / LOG)
+
+
+def _is_of(saver: Saver, log: OperationLog) -> bool:
+    return saver.moment(lambda: verdict(saver, log)).verdict is Verdict.MATCHES
+
+
+def _is_same(one: Place, other: Place) -> bool:
+    """Whether two addresses are of one running server; a clone of its files has the same ids and is another one."""
+    return bool(one.instance) and (one.engine, one.instance) == (other.engine, other.instance)
+
+
+def _kind(address: str) -> str:
+    return address.partition(":")[0]
+
+
+def _is_gone(address: str) -> bool:
+    """Whether an address is a file's that is no longer there."""
+    kind, _, path = address.partition(":")
+    return kind in _FILES and not os.path.exists(path)  # noqa: PTH110 - a path that was written by nobody knows whom
+
+
+def _shown(address: str) -> str:
+    kind, _, path = address.partition(":")
+    return path if kind in _FILES else address

@@ -1,0 +1,194 @@
+"""What proves that a log is of a database: digests of checkpoints that its operations left as they were.
+
+A checkpoint's header and metadata never change in LangGraph, so one that has the same name and other content is of
+another database. Its parent isn't looked at: ckpt itself hangs a checkpoint elsewhere where one between is deleted.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from enum import StrEnum
+from hashlib import blake2b
+from itertools import islice
+from typing import NamedTuple
+
+from ckpt_cli.errors import Failed, Refused
+from ckpt_cli.model import Checkpoint, Ref, Row, WriteKey
+from ckpt_cli.operations.log import Evidence, OperationLog, Phase
+from ckpt_cli.operations.proofs import Names
+from ckpt_cli.operations.rows import is_image
+from ckpt_cli.savers.about import Ability
+from ckpt_cli.savers.contract import Saver
+
+WITNESSES = 16
+"""How many checkpoints an operation chooses, and how many are read at once to prove a log."""
+
+_SAMPLED = 40  # candidates of other threads
+_SPACES = 3  # namespaces of its own that an operation takes witnesses of
+_NEAR = 4  # checkpoints of each
+_FAR = 5000  # threads that are looked through where all candidates are touched
+_BYTES = 4_000_000  # read at most for witnesses, beyond `_ENOUGH`
+_ENOUGH = 4
+_ROWS = 8  # rows of earlier operations that are compared where no witness is left
+
+
+class Verdict(StrEnum):
+    """What the rows say of a log."""
+
+    MATCHES = "matches"
+    CONTRADICTED = "contradicted"
+    UNPROVEN = "unproven"
+    """No row that the log knows is in the database."""
+    OPEN = "open"
+    """The log knows no row: nothing was ever logged, or by a ckpt that kept no witnesses."""
+
+
+class Finding(NamedTuple):
+    """A verdict, and the checkpoint that contradicts."""
+
+    verdict: Verdict
+    ref: Ref | None = None
+
+
+def digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
+    """The digests of those checkpoints that exist; of large ones only as many as are enough."""
+    found: dict[Ref, bytes] = {}
+    size = 0
+    for checkpoint in saver.headers(refs):
+        found[checkpoint.row.ref] = _digest(checkpoint)
+        size += len(checkpoint.body.data)
+        if size > _BYTES and len(found) >= _ENOUGH:
+            break
+    return found
+
+
+def _digest(checkpoint: Checkpoint) -> bytes:
+    total = blake2b(digest_size=16)
+    for payload in (checkpoint.body, checkpoint.metadata):
+        for part in (payload.tag.encode(), payload.data):
+            total.update(len(part).to_bytes(8) + part)
+    return total.digest()
+
+
+def sample(saver: Saver) -> list[Ref]:
+    """Checkpoints that may become witnesses, read in a moment of its own before rows are locked."""
+    return saver.moment(lambda: saver.sample(_SAMPLED))
+
+
+class Choice:
+    """Chooses the witnesses of one operation: near what it touches, and of other threads.
+
+    Args:
+        saver: the database, inside the transaction that the operation is in.
+        sampled: what `sample` gave.
+    """
+
+    def __init__(self, saver: Saver, sampled: Iterable[Ref]) -> None:
+        self._saver = saver
+        self._sampled = list(sampled)
+
+    def choose(self, names: Names, known: Collection[Ref]) -> tuple[set[Ref], dict[Ref, bytes]]:
+        """Those of the known witnesses that the operation touches, and new ones with their digests."""
+        candidates = dict.fromkeys([*self._near(names), *_spread(self._sampled)])
+        touched = self._touched(names, {*known, *candidates})
+        left = [ref for ref in candidates if ref not in touched]
+        if not left:
+            heads = dict.fromkeys(thread.head for thread in islice(self._saver.threads(), _FAR))
+            gone = self._touched(names, heads)
+            left = [ref for ref in heads if ref not in gone]
+        return touched.intersection(known), digests(self._saver, left[:WITNESSES]) if left else {}
+
+    def _touched(self, names: Names, refs: Collection[Ref]) -> set[Ref]:
+        found = (self._saver.record_of(*name) for name in names())
+        return {ref for ref in found if isinstance(ref, Ref) and ref in refs}
+
+    def _near(self, names: Names) -> Iterator[Ref]:
+        """The newest checkpoints of the namespaces that the first rows are of, where no scan finds them."""
+        if Ability.SKIPS not in self._saver.abilities:
+            return
+        records = (self._saver.record_of(*name) for name in islice(names(), 200))
+        refs = (record.ref if isinstance(record, WriteKey) else record for record in records if record is not None)
+        for thread_id, ns in islice(dict.fromkeys(ref[:2] for ref in refs), _SPACES):
+            yield from (row.ref for row in self._saver.newest(thread_id, ns, _NEAR))
+
+
+def _spread(refs: Iterable[Ref]) -> list[Ref]:
+    """The first of each thread, then the second of each, and so on."""
+    rank: dict[str, int] = {}
+    ranked: list[tuple[int, int, Ref]] = []
+    for ref in refs:
+        rank[ref.thread_id] = rank.get(ref.thread_id, 0) + 1
+        ranked.append((rank[ref.thread_id], len(ranked), ref))
+    return [ref for _, _, ref in sorted(ranked, key=lambda one: one[:2])]
+
+
+def verdict(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
+    """What the rows of a database say of a log; witnesses are read `page` at a time until one is there."""
+    is_witnessed = False
+    for known in log.witnesses(page):
+        is_witnessed = True
+        now = digests(saver, known)
+        if other := next((ref for ref in now if now[ref] != known[ref]), None):
+            return Finding(Verdict.CONTRADICTED, other)
+        if now:
+            return Finding(Verdict.MATCHES)
+    found = _images(saver, log)
+    if found.verdict is Verdict.UNPROVEN and not is_witnessed and log.is_silent:
+        return Finding(Verdict.OPEN)
+    return found
+
+
+def _images(saver: Saver, log: OperationLog) -> Finding:
+    """What the rows say that operations wrote last, as far as LangGraph doesn't write over such rows."""
+    lasting = (one for one in log.evidence() if _lasts(saver.record_of(one.change.relation, one.change.key)))
+    while some := list(islice(lasting, _ROWS)):
+        now = saver.currents([(one.change.relation, one.change.key) for one in some])
+        present = [(one, row) for one, row in zip(some, now, strict=True) if row is not None]
+        if any(_is_as_logged(saver, one, row) for one, row in present):
+            return Finding(Verdict.MATCHES)
+        if present:
+            name = saver.record_of(present[0][0].change.relation, present[0][0].change.key)
+            return Finding(Verdict.CONTRADICTED, name.ref if isinstance(name, WriteKey) else name)
+    return Finding(Verdict.UNPROVEN)
+
+
+def _lasts(name: Ref | WriteKey | None) -> bool:
+    """Whether LangGraph never changes such a row: special writes, pointers and lists it does."""
+    return isinstance(name, Ref) or (isinstance(name, WriteKey) and name.idx >= 0)
+
+
+def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
+    """Whether a row is as an operation left it, or found it where nobody knows yet whether it happened."""
+    change = evidence.change
+    images = [change.after, change.before] if evidence.phase is Phase.PLANNED else [change.after]
+    return any(image is not None and is_image(saver, change.relation, row, image) for image in images)
+
+
+def confirm(saver: Saver, log: OperationLog) -> None:
+    """Check, inside the transaction that writes, that the log is of this database.
+
+    Raises:
+        Refused: it is of another one, or nothing proves that it is of this one and no person said so.
+    """
+    try:
+        found = verdict(saver, log)
+    except Failed as error:
+        raise Failed(f"{error.message}; nothing was written") from error
+    if found.verdict is Verdict.CONTRADICTED:
+        raise contradicted(log, found.ref)
+    if found.verdict is Verdict.UNPROVEN and not log.is_vouched_for:
+        raise unproven(log)
+
+
+def contradicted(log: OperationLog, ref: Ref | None) -> Refused:
+    """The error for a log of another database."""
+    what = f"checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}" if ref else "a row"
+    why = f"{what} has other content here than in the database that it was made for"
+    hint = "undo in that database; the next change of this one gets a log of its own"
+    return Refused(f"the operation log {log.path} is of another database: {why}; nothing was written", hint=hint)
+
+
+def unproven(log: OperationLog) -> Refused:
+    """The error for a log of which no row is left."""
+    why = "none of the rows that it knows is here"
+    hint = "if you know that it is: --same-database"
+    what = f"nothing proves that the operation log {log.path} is of this database"
+    return Refused(f"{what}: {why}; nothing was written", hint=hint)
