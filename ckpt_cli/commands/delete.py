@@ -186,19 +186,15 @@ def delete(
       ckpt delete support-42 support-42-copy --forget
     """
     part = Part(branch, tuple(run_id or ()), after)
-    chosen = Chosen(
-        tuple(_named(threads)) if threads else None,
-        match,
-        filter_of(where, any_checkpoint=any_),
-        any_,
-        tuple(one.value for one in status or ()),
-        None if idle is None else moment(idle, session.clock()),
-    )
+    named, statuses = tuple(_named(threads)) if threads else None, tuple(one.value for one in status or ())
+    since = None if idle is None else moment(idle, session.clock())
+    chosen = Chosen(named, match, filter_of(where, any_checkpoint=any_), any_, statuses, since)
     mend = _mend(with_children, reparent)
     _must_fit(chosen, part, mend, ns)
-    plan, survey = (
-        _planned(session, chosen, part, ns, mend) if not forget else _forgetting(session, chosen, part, where)
-    )
+    if forget:
+        plan, survey = _forgetting(session, chosen, part, where)
+    else:
+        plan, survey = _planned(session, chosen, part, ns, mend), None
     if chosen.where is not None and chosen.where.complaint:
         session.say(chosen.where.complaint)
     return session.change(plan, forget=survey)
@@ -238,10 +234,10 @@ def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], str]:
     return found, note
 
 
-def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> tuple[Plan, None]:
+def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> Plan:
     if part.said:
-        return session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend)), None
-    return session.planned(lambda reader: run(reader, chosen)), None
+        return session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
+    return session.planned(lambda reader: run(reader, chosen))
 
 
 def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:

@@ -17,6 +17,11 @@ from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
+_Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")]
+_ForgetTriggers = Annotated[
+    bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
+]
+
 
 def operations(
     session: Session,
@@ -31,12 +36,8 @@ def operations(
     older: Annotated[
         float | None, typer.Option("--older", metavar="DAYS", min=0, help="With --prune: forget those older than this.")
     ] = None,
-    settle: Annotated[
-        bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")
-    ] = False,
-    forget_triggers: Annotated[
-        bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
-    ] = False,
+    settle: _Settle = False,
+    forget_triggers: _ForgetTriggers = False,
     same_database: SameDatabase = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -55,9 +56,7 @@ def operations(
       ckpt operations --prune --older 30 --keep 10 --dry-run
       ckpt operations 7 --prune
     """
-    _must_fit(numbers or (), prune=prune, bounded=keep is not None or older is not None)
-    if not prune and (dry_run or yes):
-        raise UsageError("--dry-run and --yes belong to --prune")
+    _must_fit(numbers or (), prune=prune, bounded=keep is not None or older is not None, confirmed=dry_run or yes)
     session.same_database = same_database
     log = session.log
     if forget_triggers:
@@ -98,7 +97,9 @@ def named(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]
     return found
 
 
-def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool) -> None:
+def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool, confirmed: bool) -> None:
+    if confirmed and not prune:
+        raise UsageError("--dry-run and --yes belong to --prune")
     if prune is (bool(numbers) or bounded) and not (numbers and bounded):
         return
     if numbers and bounded:

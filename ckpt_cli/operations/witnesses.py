@@ -152,7 +152,7 @@ def _images(saver: Saver, log: OperationLog) -> Finding:
 
 def _lasts(name: Ref | WriteKey | None) -> bool:
     """Whether LangGraph never changes such a row: special writes, pointers and lists it does."""
-    return isinstance(name, Ref) or (isinstance(name, WriteKey) and name.idx >= 0)
+    return isinstance(name, Ref) or (isinstance(name, WriteKey) and isinstance(name.idx, int) and name.idx >= 0)
 
 
 def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:

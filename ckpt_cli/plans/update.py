@@ -236,8 +236,7 @@ def plan(
 ) -> Plan:
     """What the real call would write, one checkpoint a superstep.
 
-    Each has the application's metadata of the one before, with `changes`: what the call writes when the graph's config
-    has these keys.
+    Each has the application's metadata of the one before, with `changes`, as where the graph's config has these keys.
     What is `finished` at the checkpoint is taken over or not as in the database's own generation, or as said.
 
     Raises:
@@ -249,12 +248,9 @@ def plan(
     of = origin(reader, row.ref)
     learned = Reducers(reader, row.ref, reducers or {}, new_id)
     must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
-    at, head = standing(reader, of, learned), reader.head(row.thread_id, row.ns)
-    superseded = head.checkpoint_id != row.checkpoint_id
+    at, now = standing(reader, of, learned), reader.head(row.thread_id, row.ns).checkpoint_id
     older = is_older(reader, at, finished)
-    writer = _Writer(
-        reader, mint, learned, at, head.checkpoint_id, superseded, new_id, [], [], finished, older, changes
-    )
+    writer = _Writer(reader, mint, learned, at, now, now != row.checkpoint_id, new_id, [], [], finished, older, changes)
     for updates in supersteps:
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
