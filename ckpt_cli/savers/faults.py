@@ -94,6 +94,12 @@ def no_tls_file(location: str, path: str, why: str) -> DatabaseUnreachable:
     return DatabaseUnreachable(f"{location}: can't use the TLS file {path}{_why(why)}")
 
 
+def not_encrypted(location: str) -> DatabaseUnreachable:
+    """The URL asks for TLS, and the connection would be without."""
+    hint = "does the server speak TLS? nothing is read or written over a connection that anybody can read"
+    return DatabaseUnreachable(f"{location}: the connection would not be encrypted, as the URL asks", hint=hint)
+
+
 def busy(location: str) -> Refused:
     """Somebody else holds what is to be written, or was quicker."""
     return Refused(f"{location}: somebody else is writing there; nothing was written", hint="try again")

@@ -26,6 +26,7 @@ class Address(NamedTuple):
         writes: of pending writes; "" where the URL names none.
         options: what the URL says to the driver, by lower-case name.
         timeout: seconds to wait for a server.
+        tls: whether TLS is asked for; an SRV record's host has it unless the URL says no.
     """
 
     url: str
@@ -36,6 +37,7 @@ class Address(NamedTuple):
     writes: str
     options: frozenset[str]
     timeout: float
+    tls: bool
 
     @property
     def identity(self) -> str:
@@ -76,7 +78,13 @@ def parsed(url: str) -> Address:
         writes,
         frozenset(part.partition("=")[0].lower() for part in given),
         _seconds(words.get("connect_timeout")),
+        _tls(words, scheme),
     )
+
+
+def _tls(words: dict[str, str], scheme: str) -> bool:
+    said = {name.lower(): value.lower() for name, value in words.items()}
+    return said.get("tls", said.get("ssl", "true" if scheme.endswith("srv") else "")) == "true"
 
 
 def _host(host: str, scheme: str) -> str:

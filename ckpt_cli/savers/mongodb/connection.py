@@ -36,6 +36,7 @@ class Connection:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._client = _client(address)
+        must_be_encrypted(self._client, address)
         self._session: Any = None
         self._inside = False
         self._measures = True
@@ -211,6 +212,17 @@ def _client(address: Address) -> MongoClient[Document]:
     except (errors.ConfigurationError, ValueError) as error:
         hint = "mongodb+srv:// wants a name that DNS knows, and options want values of their kind"
         raise DatabaseUnreachable(f"{address.location}: the driver can't use this URL", hint=hint) from error
+
+
+def must_be_encrypted(client: MongoClient[Document], address: Address) -> None:
+    """Check that a client makes nothing but TLS connections where the URL, or an SRV record, asks for TLS.
+
+    Raises:
+        DatabaseUnreachable: it doesn't; nothing was sent.
+    """
+    if address.tls and client.options.pool_options._ssl_context is None:
+        client.close()
+        raise faults.not_encrypted(address.location)
 
 
 def _allowed(address: Address, privileges: Sequence[Document]) -> bool:

@@ -1,16 +1,30 @@
 """A new connection of the driver's: what it is asked for, and what its session is told."""
 
+from ssl import SSLSocket
 from typing import Any
 
 import pymysql  # type: ignore[import-untyped]
-from pymysql.constants import CLIENT  # type: ignore[import-untyped]
+from pymysql.constants import CLIENT, CR  # type: ignore[import-untyped]
 
+from ckpt_cli.savers.faults import not_encrypted
 from ckpt_cli.savers.mysql.address import Address
 
 _SLACK = 5  # seconds that the server has to say that a statement took too long
 
 _MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 """Nothing is cut short silently, and text in statements is escaped as PyMySQL does it."""
+
+
+class _Encrypted(pymysql.Connection):  # type: ignore[misc]
+    """A connection that sends no user and no password to a server without TLS.
+
+    PyMySQL 1.1 goes on without (``connections.py: _request_authentication``), 1.2 refuses by itself.
+    """
+
+    def _request_authentication(self) -> None:
+        if not self.server_capabilities & CLIENT.SSL:
+            raise pymysql.err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "the server offers none")
+        super()._request_authentication()
 
 
 def dial(address: Address) -> Any:
@@ -20,9 +34,10 @@ def dial(address: Address) -> Any:
 
     Raises:
         pymysql.err.MySQLError, RuntimeError: the server can't be reached, or won't have us.
-        DatabaseUnreachable: a TLS file can't be read.
+        DatabaseUnreachable: a TLS file can't be read, or the connection isn't encrypted as the URL asks.
     """
-    driver = pymysql.Connection(
+    encrypted = address.tls.is_must and not address.socket  # a socket never leaves the machine
+    driver = (_Encrypted if encrypted else pymysql.Connection)(
         host=address.host,
         port=address.port,
         user=address.user or None,
@@ -41,6 +56,9 @@ def dial(address: Address) -> Any:
     if not address.socket:
         address.tls.prefer(driver)
     driver.connect()
+    if encrypted and not isinstance(driver._sock, SSLSocket):
+        driver._force_close()
+        raise not_encrypted(address.location)
     with driver.cursor() as cursor:
         cursor.execute(_settings(address.statement_timeout, driver.get_server_info()))
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")

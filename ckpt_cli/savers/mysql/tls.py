@@ -39,6 +39,11 @@ class Tls(NamedTuple):
             names = ", ".join(filter(None, (self.ca, self.cert, self.key)))
             raise DatabaseUnreachable(f"can't use the TLS files {names}: {error.strerror or error}") from error
 
+    @property
+    def is_must(self) -> bool:
+        """Whether there is to be no connection without TLS."""
+        return self.mode not in ("disabled", "preferred")
+
     def prefer(self, driver: Any) -> None:
         """Let a connection that isn't made yet take TLS; PyMySQL itself loads every root certificate for that."""
         if self.mode == "preferred":

@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.faults import ConnectionLost
+from ckpt_cli.savers.faults import ConnectionLost, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
 from ckpt_cli.savers.postgres.faults import no_connection, unread, unwritten
 
@@ -25,6 +25,7 @@ Words = Sequence[Scalar | list[Scalar]]
 
 _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
+_ENCRYPTED = ("require", "verify-ca", "verify-full")
 _FIRST, _MOST = 100, 5000  # rows of a page
 _PAGE_BYTES = 4_000_000
 
@@ -59,6 +60,7 @@ class Link:
                 self._connection = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
             except Error as error:
                 raise no_connection(self.place.location, error) from None
+            must_be_encrypted(self._connection, self.place.location)
         return self._connection
 
     def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Row]:
@@ -185,6 +187,18 @@ class Link:
             return error
         lost = self._connection is None or self._connection.closed
         return (unwritten if self._writing else unread)(self.place.location, error, lost=lost)
+
+
+def must_be_encrypted(connection: Connection[Row], location: str) -> None:
+    """Check what libpq was asked for, by the URL, the environment or a service file; sockets stay on the machine.
+
+    Raises:
+        DatabaseUnreachable: it isn't encrypted and should be; it is closed then.
+    """
+    mode = connection.info.get_parameters().get("sslmode", "")
+    if mode in _ENCRYPTED and not connection.pgconn.ssl_in_use and not connection.info.host.startswith(("/", "@")):
+        connection.close()
+        raise not_encrypted(location)
 
 
 class _Told:

@@ -6,11 +6,12 @@ from time import sleep
 from typing import Any, TypeVar, cast
 
 from redis import Redis, exceptions
+from redis import __version__ as driver_version
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from ckpt_cli.errors import CkptError
-from ckpt_cli.savers.faults import no_tls_file
+from ckpt_cli.errors import CkptError, MissingExtra
+from ckpt_cli.savers.faults import no_tls_file, not_encrypted
 from ckpt_cli.savers.redis.address import Address
 from ckpt_cli.savers.redis.telling import explained, is_lost, is_moving, is_other_type
 
@@ -20,6 +21,9 @@ Command = tuple[Any, ...]
 _PAGE = 1000  # commands in one round trip
 _SCANNED = 2000  # keys that one step of a scan looks at
 _FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+_WHOLE = (7, 2)
+"""The first version of the driver whose scans of a cluster are whole."""
+
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds in which a cluster should have moved a few keys
 
 
@@ -36,6 +40,7 @@ class Connection:
         self._inside = False
         with explained(address.location):
             self._client: Any = _client(address)
+            must_be_encrypted(address, [self._client])
             told = self._client.info()
         self._run_id = str(told.get("run_id", ""))
         self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
@@ -49,10 +54,12 @@ class Connection:
         from redis.cluster import RedisCluster
 
         self._client.close()
+        must_list_whole_clusters(address.location)
         host, port = address.hosts[0]
         options = {name: value for name, value in _options(address).items() if name != "db"}
         with explained(address.location):
             self._client = RedisCluster(host=host, port=port, **options, require_full_coverage=True)
+            must_be_encrypted(address, [node.redis_connection for node in self._client.get_nodes()])
 
     def instance(self) -> str:
         """What is the same at every address of this running server: its run id; of a cluster the first node's id."""
@@ -156,6 +163,32 @@ class Connection:
 def text(value: Any) -> str:
     """What the server sent as text; bytes that are none of UTF-8 come back as they were sent."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def must_be_encrypted(address: Address, clients: Iterable[Any]) -> None:
+    """Check that clients of a ``rediss`` or ``valkeys`` URL make nothing but TLS connections.
+
+    Raises:
+        DatabaseUnreachable: one doesn't; nothing was sent.
+    """
+    if address.tls is None:
+        return
+    from redis.connection import SSLConnection
+
+    for client in clients:
+        if client is not None and not issubclass(client.connection_pool.connection_class, SSLConnection):
+            raise not_encrypted(address.location)
+
+
+def must_list_whole_clusters(location: str, version: str = driver_version) -> None:
+    """Check that the driver scans every node of a cluster to its end.
+
+    Raises:
+        MissingExtra: it is one below 7.2, which misses keys and says nothing (seen with 5.2 to 7.1).
+    """
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _WHOLE:
+        what = f"{location} is a cluster, of which redis {version} for Python misses keys without a word"
+        raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _WHOLE))}'")
 
 
 def _client(address: Address) -> Redis:
