@@ -50,7 +50,7 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
 
     Raises:
         ThreadNotFound: neither the database nor the log has one of them.
-        Refused: the reason that is to be logged names what is to be forgotten.
+        Refused: the reason that is to be logged names what is to be forgotten, or an operation isn't settled.
     """
     if not session.will.dry_run:
         session.settle(session.logs.to_write())
@@ -79,6 +79,9 @@ def _plan(
     if not there:
         plan = plan._replace(summary=f"of {_some(len(gone), 'thread')}: the database has nothing of it any more")
     found = survey(reader.saver, session.logs.to_write(), thread_ids)
+    if found.planned and not session.will.dry_run:
+        what = f"operation {found.planned[0]} was interrupted, or goes on now, and its rows are needed to settle it"
+        raise Refused(f"{what}; nothing was written", hint="`ckpt operations --settle` finds out how it ended")
     notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in gone[:_LISTED])]
     notes += _wiped(found)
     notes += _copied(reader, session, thread_ids)

@@ -50,7 +50,10 @@ def apply(
     summary = f"of {len(forget):,} thread{'' if len(forget) == 1 else 's'}, forgotten"
     heading = Heading(at, plan.verb, plan.reason, summary, forget=tuple(forget))
     number = write(saver, log, heading, expand, accepted)
-    finish_forgetting(saver, log)
+    try:
+        finish_forgetting(saver, log)
+    except CkptError as error:
+        raise Failed(f"operation {number} was applied, but {error.message}", hint=error.hint) from error
     return number
 
 

@@ -132,7 +132,8 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
             continue
         gone = Counter({number: _wipe_operation(log, connection, number)})
         if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted there: only what it kept itself goes
-            gone += _wipe_threads(saver, log, connection, threads[number])
+            planned = {operation for operation, phase in phases.items() if phase is Phase.PLANNED}
+            gone += _wipe_threads(saver, log, connection, threads[number], planned)
         _count(connection, {operation: gone[operation] for operation in phases if operation in {*gone, number}})
         if phases.get(number) is not Phase.ABANDONED:
             _wipe_words(log, connection, gone.keys() - {number}, threads[number])
@@ -150,11 +151,14 @@ def _wipe_operation(log: OperationLog, connection: "sqlite3.Connection", number:
 
 
 def _wipe_threads(
-    saver: Saver, log: OperationLog, connection: "sqlite3.Connection", thread_ids: set[str]
+    saver: Saver, log: OperationLog, connection: "sqlite3.Connection", thread_ids: set[str], planned: Collection[int]
 ) -> "Counter[int]":
-    """Wipe threads from all operations, and their tags; gives how many changes of each operation that were."""
+    """Wipe threads from all operations, and their tags; gives how many changes of each operation that were.
+
+    Operations that are planned keep their rows: another ckpt may be writing by them, a new thread of that id.
+    """
     gone: Counter[int] = Counter()
-    for row in [*of_threads(saver, log, thread_ids)]:
+    for row in [row for row in of_threads(saver, log, thread_ids) if row.operation not in planned]:
         statement = f"DELETE FROM {row.table} WHERE operation = ? AND relation = ? AND key = ?"  # noqa: S608
         removed = connection.execute(statement, (row.operation, row.relation, row.key)).rowcount
         gone[row.operation] += removed if row.table == _CHANGES else 0

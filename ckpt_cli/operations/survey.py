@@ -23,12 +23,14 @@ class Survey:
         rows: each row of the log, and each tag.
         operations: the operations that lose rows, in order.
         standing: those of them that could still be undone.
+        planned: those of which it isn't known how they ended, and whose rows are needed to find out.
     """
 
     threads: tuple[str, ...]
     rows: list[RowLine] = field(default_factory=list)
     operations: list[int] = field(default_factory=list)
     standing: list[int] = field(default_factory=list)
+    planned: list[int] = field(default_factory=list)
 
 
 def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Survey:
@@ -41,8 +43,11 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
         if tag.ref.thread_id in thread_ids
     ]
     numbers = {trace.operation for trace in found}
-    standing = [one.number for one in log.operations() if one.phase is Phase.DONE and one.number in numbers]
-    return Survey(tuple(thread_ids), rows, sorted(numbers), sorted(standing))
+    phases = {one.number: one.phase for one in log.operations() if one.number in numbers}
+    standing, planned = (
+        sorted(number for number, phase in phases.items() if phase is wanted) for wanted in (Phase.DONE, Phase.PLANNED)
+    )
+    return Survey(tuple(thread_ids), rows, sorted(numbers), standing, planned)
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:

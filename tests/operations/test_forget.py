@@ -27,12 +27,13 @@ from ckpt_cli.operations.forget import without
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.operations.settle import settle
+from ckpt_cli.operations.survey import survey
 from ckpt_cli.savers.memory import MemorySaver
 from tests.operations.residue import holders, left, pieces
 
 GONE, KEPT = "interrupt-resumed", "error-fixed"
 COPY = "a twin of it"
-TICKS = 1000
+TICKS = 2000
 """Instructions of SQLite between two kills; fewer make more kills."""
 
 
@@ -237,6 +238,20 @@ def test_a_deletion_that_did_not_happen_forgets_nothing_else(log: OperationLog) 
     assert (newest.phase, newest.forgotten, newest.size, oldest.forgotten) == (Phase.ABANDONED, 1, 0, None)
     undo.undo(saver, log, undo.find(log, 1), at=3.0, reason="")
     assert list(saver.rows("mine")) == []
+
+
+def test_what_another_ckpt_is_writing_stays(log: OperationLog) -> None:
+    """The images of a planned operation, by which a thread of the same id is made anew, are not wiped under it."""
+    saver = MemorySaver()
+    apply(saver, log, adding("mine", "1"), at=1.0)
+    gone = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
+    saver.apply(gone)
+    number = log.begin(Heading(2.0, "delete", "", "of 1 thread, forgotten", forget=["mine"]), [])
+    log.finish(number)
+    again = log.begin(Heading(3.0, "fork", "", ""), saver.expand(adding("mine", "1")))
+    forget.finish(saver, log)
+    assert len([*log.changes(again)]) == 2 and not [*log.changes(1)]
+    assert survey(saver, log, ["mine"]).planned == [again]
 
 
 def removing_one(thread_id: str) -> Plan:
