@@ -58,6 +58,7 @@ class Stub:
         self.snapshots: dict[bson.Timestamp, Any] = {}
         self.begun: dict[bytes, Document] = {}
         self.dying: dict[str, int] = {}
+        self.views: set[tuple[str, str]] = set()
         if keep is not None and keep.exists():
             self.put_back(bson.decode(keep.read_bytes(), _OPTIONS))
 
@@ -250,6 +251,12 @@ class Stub:
         self.did("writes")
         return {"numIndexesBefore": 1, "numIndexesAfter": 1 + len(c["indexes"]), "ok": 1.0}
 
+    def do_create(self, db: str, c: Document) -> Document:
+        """A view is only a name here: nobody may read it."""
+        self.live[db].create_collection(c["create"])
+        self.views.add((db, c["create"])) if "viewOn" in c else None
+        return {"ok": 1.0}
+
     def do_drop(self, db: str, c: Document) -> Document:
         self.live[db].drop_collection(c["drop"])
         return {"ok": 1.0}
@@ -279,7 +286,8 @@ class Stub:
         only = (c.get("filter") or {}).get("name")
         wanted = only["$in"] if isinstance(only, dict) else [only] if only else None
         names = [n for n in sorted(self.live[db].list_collection_names()) if wanted is None or n in wanted]
-        found = [{"name": n, "type": "collection", "options": {}, "info": self.info(db, n)} for n in names]
+        kinds = {n: "view" if (db, n) in self.views else "collection" for n in names}
+        found = [{"name": n, "type": kinds[n], "options": {}, "info": self.info(db, n)} for n in names]
         return self.batch(found, f"{db}.$cmd.listCollections", None)
 
     def info(self, db: str, name: str) -> Document:

@@ -63,14 +63,18 @@ class Connection:
         """The collections there are of LangGraph's, and the address with those that count.
 
         Raises:
-            DatabaseUnreachable: there are none.
+            DatabaseUnreachable: there are none, or views in their place, which would run their pipelines.
         """
         wanted = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
         names = [name for pair in (*wanted, *PAIRS) for name in pair]
         with explained(self.address.location):
-            listed = self._db.list_collection_names(filter={"name": {"$in": names}}, session=self._session)
+            found = self._db.list_collections(filter={"name": {"$in": names}}, nameOnly=True, session=self._session)
+            listed = {str(one["name"]): one.get("type") for one in found}
         for collection, writes in wanted:
             if collection in listed:
+                for name in (collection, writes):
+                    if listed.get(name) == "view":
+                        raise faults.no_table(self.address.location, name, "a view")
                 self.address = self.address._replace(collection=collection, writes=writes)
                 return sorted(listed), self.address
         hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"

@@ -197,3 +197,17 @@ def test_an_older_server_measures_nothing(place: Place, monkeypatch: pytest.Monk
                 measured[0],
                 [row._replace(size=None) for row in measured[1]],
             )
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "checkpoint_writes"])
+def test_a_view_is_refused(
+    name: str, mongo: Mongo, mongo_database: Callable[[], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A view in place of a collection is named, and its pipeline doesn't run."""
+    database = mongo_database()
+    with MongoClient(mongo.url) as client:
+        own = {"checkpoints", "checkpoint_writes"} - {name}
+        client[database].create_collection(next(iter(own)))
+        client[database].command("create", name, viewOn="real", pipeline=[{"$match": {"$expr": {"$sleep": 1}}}])
+    assert run(["threads", "-d", mongo.database(database)]) == 3
+    assert f"{name} is a view, not a table; it was not read" in capsys.readouterr().err
