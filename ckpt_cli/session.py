@@ -266,7 +266,10 @@ class Session:
         """Whether there are logs at all, of whatever database: a look without any imports nothing of them."""
         from ckpt_cli.operations.place import state_folder
 
-        return os.path.exists(state_folder())  # noqa: PTH110 - a look doesn't need more
+        try:
+            return os.path.exists(state_folder())  # noqa: PTH110 - False where this user may not look
+        except Refused:  # there is no home directory, and so no log
+            return False
 
     def close(self) -> None:
         """Let go of the database and of the log."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CkptError, Failed, Refused
+from ckpt_cli.operations.place import HINT
 
 if TYPE_CHECKING:
     import sqlite3
@@ -48,6 +49,7 @@ _MIGRATIONS = (_FIRST, _SECOND)
 """What makes each version of the schema from the one before."""
 
 _VERSION = len(_MIGRATIONS)
+_PATIENCE = {"ro": 0.5, "rw": 5.0}  # seconds to wait for a lock; a look goes on without the log
 
 
 class LogFile:
@@ -196,13 +198,17 @@ class LogFile:
         from ckpt_cli.operations.privacy import make_private
 
         _must_be_no_link(self.path)
+        self._must_be_regular()
         make_private(self.path)
 
     def _connect(self, mode: str) -> None:
         import sqlite3
 
         _must_be_no_link(self.path)
-        connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        self._must_be_regular()
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=_PATIENCE[mode]
+        )
         try:
             ((version,),) = connection.execute("PRAGMA user_version")
             if version > _VERSION:
@@ -224,10 +230,24 @@ class LogFile:
             raise self._worded(doing, error) from error
 
     def _worded(self, doing: str, error: Exception) -> CkptError:
+        if "locked" in str(error) and doing == "read":
+            return Failed(f"the operation log {self.path} is locked by another process", hint="try again")
         if "locked" in str(error):
             return Refused("another ckpt is at work on this database; nothing was written", hint="try again")
         said = f"can't {doing} the operation log {self.path}: {error}"
-        return Failed(said if doing == "read" else f"{said}; nothing was written")
+        hint = HINT if isinstance(error, OSError) and not os.access(self.path, os.F_OK) else ""
+        return Failed(said if doing == "read" else f"{said}; nothing was written", hint=hint)
+
+    def _must_be_regular(self) -> None:
+        """Check that opening the file, and what SQLite keeps beside it, can't wait for ever, as for a FIFO.
+
+        Raises:
+            Failed: one of them is no regular file.
+        """
+        for ending in ("", "-wal", "-shm", "-journal"):
+            path = self.path.with_name(self.path.name + ending)
+            if path.exists() and not path.is_file():
+                raise Failed(f"the operation log {path} is not a regular file", hint="move it away")
 
 
 def _migrated(connection: "sqlite3.Connection") -> int:

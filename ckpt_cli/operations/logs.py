@@ -71,7 +71,7 @@ class Logs:
             self._glance = [found.own] if found.own is not None else []
             for one in found.doubtful if found.own is None else ():
                 if one.error is not None or one.log.has_tags:
-                    self._note(one, "; tags are left out")
+                    self._note(one, "tags are left out: ")
         return self._glance[0] if self._glance else None
 
     def interrupted(self) -> "list[Operation]":
@@ -120,10 +120,10 @@ class Logs:
             self._used = new_log(self._saver.identity)
         return self._used
 
-    def _note(self, one: "Doubtful", more: str = "") -> None:
+    def _note(self, one: "Doubtful", lead: str = "") -> None:
         if one.note not in self._said:
             self._said.add(one.note)
-            self._say(one.note + more)
+            self._say(lead + one.note)
 
 
 def _must_be_readable(found: "Found") -> None:

@@ -4,12 +4,21 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 
+from ckpt_cli.errors import Refused
+
+HINT = "set XDG_STATE_HOME to a folder that you may write and that is kept"
 LOG = "log.sqlite"
 
 
 def state_folder() -> Path:
-    """Where the logs of all databases are: ``$XDG_STATE_HOME/ckpt``."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    """Where the logs of all databases are: ``$XDG_STATE_HOME/ckpt``.
+
+    Raises:
+        Refused: neither that variable nor a home directory says where.
+    """
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111 - never fails
+    if state.startswith("~"):
+        raise Refused("there is no home directory to keep the operation log in; nothing was written", hint=HINT)
     return Path(state) / "ckpt"
 
 

@@ -48,7 +48,7 @@ def sqlite_file(database: str) -> Path | None:
     url = _config()[1].get(database)
     if not isinstance(url, str):
         return None
-    return sqlite_file(url if "://" in url else str(Path(url).expanduser()))
+    return sqlite_file(url if "://" in url else str(_at_home(url)))
 
 
 def names() -> list[str]:
@@ -115,10 +115,15 @@ def _open_known(name: str) -> Saver | None:
         return None
     if not isinstance(url, str):
         raise UsageError(f'{config}: {name} wants a line like {name} = "path or URL"')
-    saver = _open_url(url) or _open_path(Path(url).expanduser(), url) or _open_attribute(url)
+    saver = _open_url(url) or _open_path(_at_home(url), url) or _open_attribute(url)
     if saver is None:
         raise DatabaseUnreachable(f"no such file: {redact(url)}", hint=f"{config} calls it {name}")
     return saver
+
+
+def _at_home(path: str) -> Path:
+    """A path from the home directory where it begins with a ``~``, and as it is where there is no home."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path's own is an error there
 
 
 def _open_attribute(name: str) -> Saver | None:
@@ -146,11 +151,11 @@ def _no_such(name: str) -> NoReturn:
 def _config() -> tuple[Path, dict[str, object]]:
     """The config file and what stands in it: ``[databases]``, ``name = "url or path"``, each judged when it is used."""
     home = os.environ.get("XDG_CONFIG_HOME")
-    path = (Path(home) if home else Path("~/.config").expanduser()) / "ckpt" / "config.toml"
+    path = _at_home(home or "~/.config") / "ckpt" / "config.toml"
     try:
+        if not os.path.exists(path):  # noqa: PTH110 - False also in a home that this user may not enter
+            return path, {}
         text = path.read_text("utf-8")
-    except FileNotFoundError:
-        return path, {}
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} can't be read: {error}", hint=_LINES) from error
     import tomllib

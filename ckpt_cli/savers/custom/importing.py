@@ -1,5 +1,6 @@
 """Importing what a person named, and telling in one line what went wrong in their code."""
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,8 @@ class Named(NamedTuple):
         if not place or not attribute:
             raise DatabaseUnreachable(f"{text}: neither module:attribute nor file.py:attribute")
         if place.endswith(".py") or "/" in place:
-            return cls("", (folder / Path(place).expanduser()).resolve(), attribute, text)
+            file = folder / os.path.expanduser(place)  # noqa: PTH111 - which is no error without a home
+            return cls("", file.resolve(), attribute, text)
         return cls(place, None, attribute, text)
 
     def __str__(self) -> str:

@@ -75,6 +75,8 @@ def _survey(path: Path, header: bytes) -> Survey:
 def is_sqlite(path: Path) -> bool:
     """Whether a file begins as SQLite databases do."""
     try:
+        if not path.is_file():  # a FIFO would keep who opens it waiting
+            return False
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
@@ -114,4 +116,7 @@ def _mark(path: Path) -> tuple[int, int, int]:
         status = path.stat()
     except FileNotFoundError:
         return _ABSENT
+    if not S_ISREG(status.st_mode):  # opening a FIFO waits until somebody writes to it
+        hint = "SQLite keeps its log or journal under that name"
+        raise DatabaseUnreachable(f"{path} is not a regular file", hint=hint)
     return (status.st_ino, status.st_size, status.st_mtime_ns)
