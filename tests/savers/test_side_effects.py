@@ -297,6 +297,30 @@ def test_a_trigger_made_while_a_plan_is_confirmed_is_refused(tmp_path: Path) -> 
         assert saver.count("t") == 1
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.usefixtures("filled")
+def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) -> None:
+    """SQLite cascades only on connections that ask for it: the plan says that the rows which refer to others stay."""
+    place.run(_REFERS, "INSERT INTO notes SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints")
+    notes = place.run("SELECT * FROM notes")
+    code, out, _ = ckpt(*DELETE, "--json")
+    told = "table notes has a foreign key to checkpoints, which SQLite doesn't enforce here: its rows stay as they are"
+    assert code == 0 and told in json.loads(out)["notes"]
+    assert place.run("SELECT * FROM notes") == notes
+
+
+def test_a_user_who_cannot_see_triggers_is_told(request: pytest.FixtureRequest, capsys: Any) -> None:
+    """MySQL and MariaDB hide triggers from who may not make any: then ckpt says that there may be some."""
+    server = request.getfixturevalue("mysql")
+    name = server.fresh()
+    for grant, told in (("ALL", False), ("SELECT, INSERT, UPDATE, DELETE", True)):
+        user = server.new_user("secret", f"{grant} ON {name}.*")
+        capsys.readouterr()
+        assert run(["info", "-d", server.url(name, user=user, password="secret"), "--json"]) == 0
+        caveats = json.loads(capsys.readouterr().out)["caveats"]
+        assert any("no TRIGGER right" in caveat for caveat in caveats) is told
+
+
 def test_rows_hidden_by_row_level_security_are_told(request: pytest.FixtureRequest, capsys: Any) -> None:
     """A user from whom rows may be hidden is told so by info and in the plan; the owner isn't."""
     server = request.getfixturevalue("postgres")

@@ -53,8 +53,10 @@ def caveats(query: Query) -> list[str]:
     if next(query("PRAGMA foreign_keys"))[0]:
         return []
     tables = {(table, relation) for table, relation, *_ in query(_KEYS)}
-    told = "has a foreign key to {}, which SQLite enforces for ckpt neither by refusing nor by cascading"
-    return [f"table {table} {told.format(relation)}" for table, relation in sorted(tables)]
+    return [
+        f"table {table} has a foreign key to {relation}, which SQLite doesn't enforce here: its rows stay as they are"
+        for table, relation in sorted(tables)
+    ]
 
 
 class Guard:
