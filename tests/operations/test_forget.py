@@ -119,7 +119,7 @@ def test_nothing_is_left_of_them_and_all_of_others(ckpt: Callable[..., Any], pat
         assert "its rows were forgotten" in ckpt("undo", *([number] if number else []), "--yes", code=7)
     assert "rows were forgotten and don't come back" in ckpt("undo", "5", "--yes")["notes"][0]
     ckpt("show", KEPT, code=4)
-    ckpt("undo", "--yes", "8", "--same-database")
+    ckpt("undo", "--yes", "8", "--same-database")  # no row is left that could prove it
     assert ckpt("show", KEPT) == other
     ckpt("undo", "3", "--yes")
 

@@ -11,7 +11,7 @@ from ckpt_cli.savers.dynamodb import items, own_fields
 from ckpt_cli.savers.dynamodb.address import parsed
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
-from ckpt_cli.savers.dynamodb.table import Table
+from ckpt_cli.savers.dynamodb.table import Table, table_number
 from ckpt_cli.savers.paging import pages
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class DynamoSaver(Saver):
 
     def place(self) -> Place:
         """The table's id, which a table that is made anew or restored doesn't share."""
-        number = str(self._table.description.get("TableId", ""))
+        number = table_number(self._table.description)
         return Place(self.identity, number, number)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002

@@ -112,7 +112,7 @@ class Table:
             found = self._client.describe_table(TableName=table)["Table"]
         except aws.ClientError as error:
             return False if code(error) == "ResourceNotFoundException" else None
-        return str(found.get("TableId", "")) == number
+        return table_number(found) == number
 
     def close(self) -> None:
         """Let go of the sockets; safe to call twice."""
@@ -190,6 +190,12 @@ class Table:
                 raise
             return None
         return bytes(found["Body"].read())
+
+
+def table_number(described: Mapping[str, Any]) -> str:
+    """What a table made anew under the same name doesn't share: its id, or when it was made where a server has none."""
+    made = f"{described.get('TableArn', '')}@{described['CreationDateTime']}" if "CreationDateTime" in described else ""
+    return str(described.get("TableId") or made)
 
 
 def _plain(item: Mapping[str, Any]) -> tuple[str, str]:

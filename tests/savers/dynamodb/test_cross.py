@@ -12,6 +12,7 @@ from langgraph_checkpoint_aws import DynamoDBSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
+from tests.cross.identity import Identity
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -76,3 +77,7 @@ class TestSteps(Steps):
 
 class TestForget(Forget):
     """Forgetting."""
+
+
+class TestIdentity(Identity):
+    """In another's place, and at another address."""

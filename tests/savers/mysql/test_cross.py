@@ -11,6 +11,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
+from tests.cross.identity import Identity
 from tests.cross.look import Look, Run
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -73,3 +74,7 @@ class TestSteps(Steps):
 
 class TestForget(Forget):
     """Forgetting."""
+
+
+class TestIdentity(Identity):
+    """In another's place, and at another address."""

@@ -10,6 +10,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
+from tests.cross.identity import Identity
 from tests.cross.look import Look
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -52,3 +53,7 @@ class TestSteps(Steps):
 
 class TestForget(Forget):
     """Forgetting."""
+
+
+class TestIdentity(Identity):
+    """In another's place, and at another address."""

@@ -16,6 +16,7 @@ from ckpt_cli.history.channels import ERROR
 from ckpt_cli.history.snapshot import Task
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
+from tests.cross.identity import Identity
 from tests.cross.look import Look, Run, mine, theirs
 from tests.cross.since import Since
 from tests.cross.steps import Steps
@@ -120,3 +121,7 @@ class TestSteps(Steps):
 
 class TestForget(Forget):
     """Forgetting."""
+
+
+class TestIdentity(Identity):
+    """In another's place, and at another address."""
