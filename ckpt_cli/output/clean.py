@@ -8,7 +8,7 @@ import re
 from functools import cache
 
 _BEYOND_C0 = "\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
-_SHORT = {"\n": "⏎", "\r": "␍", "\t": "⇥", "\x1b": "␛"}
+_SHORT = {"\n": "⏎", "\t": "⇥"}
 
 
 def clean(text: str) -> str:

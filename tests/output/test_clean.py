@@ -35,6 +35,7 @@ def test_honest_text_is_left_alone(text: str) -> None:
         ("\x7f\x9b31m", "\\x7f\\x9b31m"),
         ("\u202egnp.exe", "\\u202egnp.exe"),
         ("\ud83d", "\\ud83d"),
+        ("a é\n\x1f~", "a é⏎␟~"),
     ],
 )
 def test_controls_are_shown_as_what_they_are(text: str, shown: str) -> None:
@@ -42,7 +43,19 @@ def test_controls_are_shown_as_what_they_are(text: str, shown: str) -> None:
     assert clean(text) == shown
 
 
-def test_python_calls_none_of_them_printable() -> None:
-    """The quick look at a text misses nothing."""
+_ZERO_WIDTH = set("\u200b\u2060\u2061\u2062\u2063\u2064\u2065\ufeff\ufff9\ufffa\ufffb")
+
+
+def test_exactly_these_are_hostile() -> None:
+    """Of all characters those are taken that terminals obey or that have no width of their own, and no other."""
     everything = "".join(map(chr, range(0x110000)))
-    assert not [char for char in hostile().findall(everything) if char.isprintable()]
+    meant = {char for char in everything if unicodedata.category(char) in _OBEYED} | _BIDI | _ZERO_WIDTH
+    assert set(hostile().findall(everything)) == meant
+    assert not [char for char in meant if char.isprintable()], "the quick look at a text would miss it"
+    assert set(hostile(but="\n\t").findall(everything)) == meant - {"\n", "\t"}
+
+
+@given(st.text(st.sampled_from("a é~\u00a0\u2014\n\x1b\u202e")))
+def test_what_stands_beside_a_control_is_left_alone(text: str) -> None:
+    """A control changes itself alone: blanks and letters around it are printed as they are."""
+    assert clean(text) == "".join(clean(char) for char in text)
