@@ -57,7 +57,7 @@ class Terminal:
         mark = f"mark-{self._marks}-"
         for _ in range(int(_PATIENCE / 2)):
             self.type(f"\x15echo '{mark}'{self._marks}\n")
-            if self._wait(lambda: f"{mark}{self._marks}" in self._seen, 2):
+            if self._wait(lambda: _PROMPT in self._seen.partition(f"{mark}{self._marks}")[2], 2):
                 return
             self.type("\x03")
             self._wait(lambda: False, 0.1)
