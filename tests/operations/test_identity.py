@@ -1,0 +1,212 @@
+"""Files: moved, renamed, linked, copied, replaced; and logs of the first version, which kept no witnesses."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import ormsgpack
+import pytest
+
+from ckpt_cli.app import run
+from ckpt_cli.conformance.records import write
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan
+from ckpt_cli.operations.index import Index
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.place import LOG, default_path, state_folder
+from ckpt_cli.savers.about import Place
+from ckpt_cli.savers.sqlite import open_file
+from tests.operations.databases import dump, make
+from tests.operations.test_log import first_version
+
+Say = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database of two threads of which one was deleted, with a tag on the other; and its original rows."""
+    path = tmp_path / "a.sqlite"
+    filled(path, "kept", "gone")
+    assert run(["tag", "kept", "2", "good", "-d", str(path)]) == 0
+    assert run(["delete", "gone", "--yes", "-d", str(path)]) == 0
+    return path
+
+
+def filled(path: Path, *thread_ids: str, number: int = 0) -> Path:
+    """A database of some threads; `number` makes contents of their own."""
+    make(path, "E", [], wal=False)
+    records = [
+        record
+        for thread_id in thread_ids
+        for record in (
+            state(thread_id, "1", None, number),
+            state(thread_id, "2", "1", number),
+            write(thread_id, "2"),
+        )
+    ]
+    with closing(open_file(path)) as saver:
+        saver.apply(Plan("", tuple(records)))
+    return path
+
+
+def state(thread_id: str, checkpoint_id: str, parent_id: str | None, number: int) -> Checkpoint:
+    """A checkpoint with a number in its one channel."""
+    body = {"v": 4, "id": checkpoint_id, "ts": "2026-11-01T00:00:00+00:00", "channel_values": {"a": number}}
+    versions = {"channel_versions": {"a": "1"}, "versions_seen": {}}
+    metadata = Payload("json", b'{"source": "loop", "step": %s}' % checkpoint_id.encode())
+    row = CheckpointRow(thread_id, "", checkpoint_id, parent_id)
+    return Checkpoint(row, Payload("msgpack", ormsgpack.packb({**body, **versions})), metadata)
+
+
+def ckpt(capsys: Say, path: Path, *words: str, code: int = 0) -> str:
+    """Run a command line; what it says, stdout and stderr."""
+    capsys.readouterr()
+    assert run([*words, "-d", str(path)]) == code, capsys.readouterr().err
+    return "".join(capsys.readouterr())
+
+
+def _renamed(path: Path) -> Path:
+    return path.rename(path.with_name("b.sqlite"))
+
+
+def _linked(path: Path) -> Path:
+    other = path.with_name("b.sqlite")
+    other.hardlink_to(path)
+    return other
+
+
+def _symlinked(path: Path) -> Path:
+    other = path.with_name("b.sqlite")
+    other.symlink_to(path)
+    return other
+
+
+def _moved_to_another_disk(path: Path) -> Path:
+    other = path.with_name("b.sqlite")
+    shutil.copy(path, other)
+    path.unlink()
+    return other
+
+
+def _moved_and_replaced(path: Path) -> Path:
+    other = _renamed(path)
+    filled(path, "other", number=7)
+    return other
+
+
+MOVES = (_renamed, _linked, _symlinked, _moved_to_another_disk, _moved_and_replaced)
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.__name__.strip("_"))
+def test_it_is_found_again(move: Callable[[Path], Path], path: Path, capsys: Say) -> None:
+    """Under its new name a database has its tags and operations, for a look and for undo, then and ever after."""
+    whole = dump(filled(path.with_name("whole.sqlite"), "kept", "gone"))
+    other = move(path)
+    before = {one: one.stat().st_mtime_ns for one in state_folder().rglob("*")}
+    assert "tag:good" in ckpt(capsys, other, "log", "kept")
+    assert "good" in ckpt(capsys, other, "tag", "--list")
+    assert "delete" in ckpt(capsys, other, "operations")
+    assert {one: one.stat().st_mtime_ns for one in state_folder().rglob("*")} == before, "a look wrote"
+    ckpt(capsys, other, "undo", "--yes")
+    assert dump(other) == whole
+    ckpt(capsys, other, "undo", "2", "--yes")
+    assert "undone" in ckpt(capsys, other, "operations")
+    assert len(list(state_folder().rglob(LOG))) == 1
+
+
+def test_a_copy_has_none(path: Path, capsys: Say) -> None:
+    """While the original is there a copy has neither tags nor operations, and what is done to it is its own."""
+    copy = path.with_name("copy.sqlite")
+    shutil.copy(path, copy)
+    before = dump(path)
+    said = f"this is a copy of {path}, whose operation log is {default_path(f'sqlite:{path}')}"
+    assert said in ckpt(capsys, copy, "operations")
+    assert said in ckpt(capsys, copy, "undo", "--yes", code=7)
+    assert said in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
+    assert dump(copy) == before
+    ckpt(capsys, copy, "tag", "kept", "1", "mine")
+    ckpt(capsys, copy, "delete", "kept", "--yes")
+    assert "mine" not in ckpt(capsys, path, "tag", "--list")
+    assert "good" not in ckpt(capsys, copy, "tag", "--list")
+    assert dump(path) == before
+    assert "1\t" in ckpt(capsys, path, "operations").partition("done")[0]
+    ckpt(capsys, path, "undo", "--yes")
+    path.unlink()
+    assert "mine" in ckpt(capsys, copy, "tag", "--list"), "its own log stays its own"
+
+
+@pytest.mark.parametrize("number", [0, 7], ids=["other threads", "the same threads"])
+@pytest.mark.parametrize("settled", [True, False])
+def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Say) -> None:
+    """With the path or even the inode and all ids the same, nothing of the first one is done to another database."""
+    other = filled(path.with_name("other.sqlite"), *(["kept"] if number else ["elsewhere"]), number=number)
+    if not settled:
+        with closing(OperationLog(default_path(f"sqlite:{path}"))) as log, log.writing() as connection:
+            connection.execute("UPDATE operations SET state = 'planned'")
+    first = path.read_bytes()
+    path.write_bytes(other.read_bytes())
+    before = dump(path)
+    word = "is of another database" if number else "nothing proves that"
+    if settled:
+        assert word in ckpt(capsys, path, "undo", "--yes", code=7)
+        assert (word in ckpt(capsys, path, "undo", "--yes", "--same-database", code=7 if number else 0)) is bool(number)
+    else:
+        ckpt(capsys, path, "operations", "--settle")
+        ckpt(capsys, path, "undo", "--yes", code=7)
+    if number or not settled:
+        assert dump(path) == before
+        ckpt(capsys, path, "delete", "kept" if number else "elsewhere", "--yes")
+        path.write_bytes(first)
+        whole = dump(filled(path.with_name("whole.sqlite"), "kept", "gone"))
+        ckpt(capsys, path, "undo", "--yes")
+        assert dump(path) == whole, "the first database is back, and its log with it"
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_log_of_the_first_version(adds: bool, tmp_path: Path, capsys: Say) -> None:
+    """Its tags and operations are found; undo needs --same-database unless rows that an operation left are there."""
+    path = filled(tmp_path / "a.sqlite", "kept", "gone")
+    whole = dump(path)
+    ckpt(capsys, path, "tag", "kept", "2", "good")
+    ckpt(capsys, path, *(["fork", "kept", "@", "--to", "new"] if adds else ["delete", "gone"]), "--yes")
+    first_version(OperationLog(default_path(f"sqlite:{path}")))
+    (state_folder() / "index").unlink()
+    assert "tag:good" in ckpt(capsys, path, "log", "kept")
+    if not adds:
+        assert "--same-database" in ckpt(capsys, path, "undo", "--yes", code=7)
+        ckpt(capsys, path, "tag", "kept", "1", "first")
+        assert "--same-database" in ckpt(capsys, path, "undo", "--yes", code=7), "a later tag proves nothing of it"
+    ckpt(capsys, path, "undo", "--yes", *([] if adds else ["--same-database"]))
+    assert dump(path) == whole
+    assert "good" in ckpt(capsys, path, "tag", "--list")
+
+
+def test_witnesses_outlive_what_is_done(path: Path, capsys: Say) -> None:
+    """A checkpoint that is deleted or changed by ckpt itself is no contradiction; a log of others' rows is one."""
+    for thread_id in ("x", "y"):
+        ckpt(capsys, path, "fork", "kept", "@", "--to", thread_id, "--yes")
+    ckpt(capsys, path, "delete", "kept", "--yes")
+    for number in (4, 3, 2, 1):
+        ckpt(capsys, path, "undo", str(number), "--yes")
+    assert dump(path) == dump(filled(path.with_name("whole.sqlite"), "kept", "gone"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE checkpoints SET checkpoint = x'00' WHERE thread_id = 'kept'")
+        connection.commit()
+    assert "has other content here" in ckpt(capsys, path, "undo", "8", "--yes", code=7)
+
+
+def test_the_index_is_no_authority(tmp_path: Path) -> None:
+    """Lines that ckpt didn't write, a link or a pipe in its place: nothing is found by them and nothing stops."""
+    index = Index(tmp_path)
+    place = Place("sqlite:/a", "1:2")
+    index.add("0" * 20, place)
+    index.add("0" * 20, place)
+    for line in (b'{"folder": "../../x", "address": "sqlite:/a", "mark": ""}', b"{}", b"[1]", b"\xff", b"null"):
+        with (tmp_path / "index").open("ab") as file:
+            file.write(line + b"\n")
+    assert [tuple(entry) for entry in index.entries()] == [("0" * 20, "sqlite:/a", "1:2")]
+    (tmp_path / "index").unlink()
+    os.mkfifo(tmp_path / "index")
+    assert index.entries() == []
