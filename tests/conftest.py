@@ -48,6 +48,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(home / kind.lower()))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
+    monkeypatch.setattr("ckpt_cli.masking._known", set())  # a process of ckpt's own opens few databases
     yield
     monkeypatch.undo()
     time.tzset()

@@ -17,7 +17,7 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words", "interrupts"}
+_GROUND = {"values", "model", "errors", "shell_words", "interrupts", "masking"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
 
@@ -25,10 +25,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "shell_words": set(),
     "interrupts": set(),
+    "masking": set(),
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,
-    "savers": {"model", "errors", "interrupts"},  # they work on checkpoints nobody can decode
+    "savers": {"model", "errors", "interrupts", "masking"},  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},

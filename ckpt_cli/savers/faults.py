@@ -1,9 +1,10 @@
 """What goes wrong with a database, in the same words whichever kind it is: one line with the place and a hint.
 
-A location given here holds neither user nor password, and what a server said itself is passed through `one_line`.
+A location given here holds neither user nor password, and what a server said itself is passed through `shown`.
 """
 
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
+from ckpt_cli.masking import hide
 from ckpt_cli.model import Name, in_words
 
 REFUSED = "connection refused"
@@ -116,9 +117,14 @@ def gone(name: Name) -> Refused:
 
 
 def one_line(said: str) -> str:
-    """A server's own words without line ends and control characters."""
+    """A server's own words without line ends and control characters, to be looked at; `shown` is for people."""
     return " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_LONGEST]
 
 
+def shown(said: str) -> str:
+    """A server's or a driver's own words on one line, without what may be a secret."""
+    return one_line(hide(said))
+
+
 def _why(said: str) -> str:
-    return f" ({said})" if said else ""
+    return f" ({shown(said)})" if said else ""

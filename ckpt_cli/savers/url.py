@@ -1,7 +1,7 @@
 """What a person typed after ``--db`` becomes an open saver: a URL, a path, a name, or nothing for this folder's one.
 
 Nothing is ever imported on a database's word, and a password goes to the driver and nowhere else: whatever is printed
-passes `redact`.
+passes `database_name.shown`.
 """
 
 import os
@@ -13,11 +13,13 @@ from typing import NoReturn
 from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import kinds
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.database_name import ESCAPES, is_plain, must_be_clear, shown
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _DEV = ".langgraph_api"
 _LINES = 'below [databases] it has lines like NAME = "path or URL"'
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(?:\+[A-Za-z0-9.-]+)?://(.*)", re.DOTALL)
+_PLACE = re.compile(r" \(at [\w ,]+\)$")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
@@ -56,15 +58,6 @@ def names() -> list[str]:
     return sorted(name for name, url in _config()[1].items() if isinstance(url, str))
 
 
-def redact(text: str) -> str:
-    """Text with every password in it hidden: in ``user:password@``, and in parameters named like secrets.
-
-    Rather too much than too little: a password that holds ``/`` or ``@`` unescaped is hidden up to the last ``@``.
-    """
-    text = re.sub(r"(://[^/?#@:\s]*):\S*@", r"\1:***@", text)
-    return re.sub(r"(?i)(\b\w*(?:password|passwd|pwd|secret|token)\w*=)[^&#\s]+", r"\1***", text)
-
-
 def _open_url(database: str) -> Saver | None:
     match = _URL.fullmatch(database)
     if match is None:
@@ -72,7 +65,9 @@ def _open_url(database: str) -> Saver | None:
     scheme, rest = match[1].lower(), match[2]
     if scheme == "sqlite":
         return _open_sqlite(_sqlite_path(database, rest), database)
-    return kinds.open_url(scheme, database, redact(database))
+    if scheme in kinds.SCHEMES:
+        must_be_clear(database)
+    return kinds.open_url(scheme, database, shown(database))
 
 
 def _sqlite_path(database: str, rest: str) -> Path:
@@ -82,11 +77,16 @@ def _sqlite_path(database: str, rest: str) -> Path:
     type as well.
     """
     if not rest.startswith("/") or not rest.strip("/"):
-        raise UsageError(f"{database}: no path in it", hint="sqlite:///relative/path or sqlite:////absolute/path")
+        raise UsageError(
+            f"{shown(database)}: no path in it", hint="sqlite:///relative/path or sqlite:////absolute/path"
+        )
     from urllib.parse import unquote
 
     readings = [reading for name in (rest[1:], unquote(rest[1:])) for reading in (Path(name), Path("/", name))]
-    return next((path for path in readings if _there(path)), readings[0])
+    found = next((path for path in readings if _there(path)), readings[0])
+    if not _there(found) and not is_plain(rest):
+        raise DatabaseUnreachable(f"{shown(database)}: no such file", hint="a path has no user and no password")
+    return found
 
 
 def _open_path(path: Path, database: str) -> Saver | None:
@@ -117,7 +117,7 @@ def _open_known(name: str) -> Saver | None:
         raise UsageError(f'{config}: {name} wants a line like {name} = "path or URL"')
     saver = _open_url(url) or _open_path(_at_home(url), url) or _open_attribute(url)
     if saver is None:
-        raise DatabaseUnreachable(f"no such file: {redact(url)}", hint=f"{config} calls it {name}")
+        raise DatabaseUnreachable(f"no such file: {shown(url)}", hint=f"{config} calls it {name}")
     return saver
 
 
@@ -136,7 +136,8 @@ def _open_attribute(name: str) -> Saver | None:
     kind = scheme.partition("+")[0].lower()
     if colon and kind in ("sqlite", *kinds.SCHEMES) and not (_there(Path(scheme)) or _there(Path(f"{scheme}.py"))):
         if kind == "sqlite":
-            raise UsageError(f"{name} is no URL", hint=f"a path as it is, {rest}, or sqlite:///{rest}")
+            path = rest if is_plain(rest) else "PATH"
+            raise UsageError("sqlite:… is no URL", hint=f"a path as it is, {path}, or sqlite:///{path}")
         raise UsageError(f"{scheme}:… is no URL: two slashes follow the colon", hint=f"{scheme}://…")
     return kinds.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
 
@@ -145,7 +146,9 @@ def _no_such(name: str) -> NoReturn:
     config, known = _config()
     near = _near(name, known)
     hint = f"did you mean {near[0]}?" if near else "a path, a URL, or a name under [databases] in " + str(config)
-    raise DatabaseUnreachable(f"no such file or database name: {redact(name)}", hint=hint, candidates=near)
+    if not is_plain(name):
+        hint += f"; a URL begins with a kind, as postgresql://user:password@host/database; {ESCAPES}"
+    raise DatabaseUnreachable(f"no such file or database name: {shown(name)}", hint=hint, candidates=near)
 
 
 def _config() -> tuple[Path, dict[str, object]]:
@@ -157,13 +160,15 @@ def _config() -> tuple[Path, dict[str, object]]:
             return path, {}
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} can't be read: {error}", hint=_LINES) from error
+        why = getattr(error, "strerror", None) or "it isn't UTF-8"
+        raise UsageError(f"{path} can't be read: {why}", hint=_LINES) from None
     import tomllib
 
     try:
         named = tomllib.loads(text).get("databases", {})
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}", hint=_LINES) from error
+        place = _PLACE.search(str(error))  # the rest of its text may quote the line
+        raise UsageError(f"{path} is not valid TOML{place[0] if place else ''}", hint=_LINES) from None
     if not isinstance(named, dict):
         raise UsageError(f'{path}: [databases] wants lines like name = "url"')
     return path, named

@@ -17,7 +17,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageE
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import kinds
 from ckpt_cli.savers.sqlite import create
-from ckpt_cli.savers.url import names, open_saver, redact
+from ckpt_cli.savers.url import names, open_saver
 from tests.savers.writer import folder
 
 
@@ -236,26 +236,6 @@ def test_several_here() -> None:
     assert isinstance(error, UsageError)
     assert "--db" in error.hint
     assert error.candidates == ("a.sqlite", "b.db")
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("postgresql://u:secret@h/db", "postgresql://u:***@h/db"),
-        ("redis://:secret@h", "redis://:***@h"),
-        ("postgresql://u:se/c@r#et?@h/db", "postgresql://u:***@h/db"),
-        ("can't reach mysql://u:secret@h:3306/db: refused", "can't reach mysql://u:***@h:3306/db: refused"),
-        ("rediss://h?password=secret&db=1", "rediss://h?password=***&db=1"),
-        ("host=h password=secret user=u", "host=h password=*** user=u"),
-        ("postgresql://h?sslpassword=secret", "postgresql://h?sslpassword=***"),
-        ("dynamodb://t?aws_secret_access_key=secret", "dynamodb://t?aws_secret_access_key=***"),
-        ("postgresql://u@h:5432/db", "postgresql://u@h:5432/db"),
-        ("./x.sqlite", "./x.sqlite"),
-    ],
-)
-def test_redact(text: str, shown: str) -> None:
-    """A password never comes through, whatever characters it holds."""
-    assert redact(text) == shown
 
 
 def test_sqlite_is_loaded_when_needed() -> None:

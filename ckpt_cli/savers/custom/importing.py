@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import CkptError, DatabaseUnreachable
+from ckpt_cli.masking import hide
 
 
 class Named(NamedTuple):
@@ -113,7 +114,9 @@ def explained(what: str) -> Iterator[None]:
     except CkptError:
         raise
     except (Exception, SystemExit) as error:
-        told = "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")
+        told = hide("".join(traceback.format_exception_only(error))).strip().replace("\n", " ")
+        if isinstance(error, ModuleNotFoundError):
+            what = what.partition(":")[0]  # what follows may be a password rather than an attribute
         hint = "it runs with ckpt's own Python" if isinstance(error, ModuleNotFoundError) else ""
         raise DatabaseUnreachable(f"{what}: {told}{_place(error)}", hint=hint) from error
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.database_name import unknown_option
 
 _WORDS = (
     "region",
@@ -60,7 +61,7 @@ def parsed(url: str) -> Address:
     words = dict(parse_qsl(parts.query))
     words |= {"endpoint_url": words.pop("endpoint")} if "endpoint" in words else {}
     if unknown := sorted(set(words) - set(_WORDS)):
-        raise UsageError(f"dynamodb://{table}: nobody knows {unknown[0]!r}", hint=f"known: {', '.join(_WORDS)}")
+        raise UsageError(f"dynamodb://{table}: {unknown_option(unknown, _WORDS)}", hint=f"known: {', '.join(_WORDS)}")
     timeout = _seconds(words.pop("connect_timeout", "5"))
     return Address(table, **words, timeout=timeout)
 

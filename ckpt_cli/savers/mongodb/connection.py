@@ -209,7 +209,9 @@ def _client(address: Address) -> MongoClient[Document]:
             warnings.simplefilter("error", UserWarning)
             return MongoClient(address.url, appname="ckpt", tz_aware=False, **cast(Any, ours))
     except UserWarning as warning:
-        raise UsageError(f"{address.location}: an option of the URL is wrong", hint=str(warning)[:200]) from warning
+        raise UsageError(
+            f"{address.location}: an option of the URL is wrong", hint=faults.shown(str(warning))
+        ) from warning
     except errors.InvalidURI as error:
         hint = "special characters in user and password need %-escapes"
         raise DatabaseUnreachable(f"{address.location}: the URL isn't valid", hint=hint) from error

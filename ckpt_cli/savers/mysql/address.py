@@ -4,6 +4,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.database_name import unknown_option
 from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, wanted
 
 _PORT = 3306
@@ -75,7 +76,7 @@ def parse(url: str) -> Address:
     options.pop("charset", None)  # SQLAlchemy's; it is always utf8mb4 here
     if options:
         known = ", ".join(_OPTIONS)
-        raise UsageError(f"{address.location}: unknown option {min(options)!r}", hint=f"known: {known}")
+        raise UsageError(f"{address.location}: {unknown_option(options, _OPTIONS)}", hint=f"known: {known}")
     if not address.database:
         raise UsageError(f"{address.location}: no database in it", hint="mysql://user:password@host:3306/database")
     return address
@@ -89,5 +90,5 @@ def _without_words(reason: str) -> str:
 def _seconds(options: dict[str, str], name: str, otherwise: int) -> int:
     text = options.pop(name, str(otherwise))
     if not text.isdecimal() or not 0 < int(text) < 1 << 24:
-        raise UsageError(f"{name}={text}: a whole number of seconds is wanted")
+        raise UsageError(f"{name}: a whole number of seconds is needed")
     return int(text)

@@ -23,7 +23,9 @@ class _Encrypted(pymysql.Connection):  # type: ignore[misc]
 
     def _request_authentication(self) -> None:
         if not self.server_capabilities & CLIENT.SSL:
-            raise pymysql.err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "the server offers none")
+            raise pymysql.err.OperationalError(
+                CR.CR_SSL_CONNECTION_ERROR, "SSL is required but the server doesn't support it"
+            )
         super()._request_authentication()
 
 

@@ -70,7 +70,7 @@ def wanted(options: dict[str, str]) -> Tls:
     otherwise = flags[0] if flags else "verify_ca" if ca else "required" if cert else "preferred"
     mode = options.pop("ssl_mode", otherwise).lower()
     if mode not in MODES:
-        raise UsageError(f"ssl_mode={mode}: unknown", hint=f"known: {', '.join(MODES)}")
+        raise UsageError("ssl_mode: none of the known ones", hint=f"known: {', '.join(MODES)}")
     return Tls(mode, ca, cert, key)
 
 

@@ -9,8 +9,10 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Conninfo
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.database_name import unknown_option
 
 _CONNECT_TIMEOUT = 5  # seconds
 _DEFAULTS: dict[str, str | int] = {
@@ -61,7 +63,9 @@ def address(url: str) -> Address:
         given: dict[str, str] = {key: str(value) for key, value in conninfo_to_dict(plain).items() if value is not None}
     except ProgrammingError:
         unknown = _unknown(pairs)
-        what = f"Postgres knows no option {unknown!r}" if unknown else f"the {scheme} URL can't be read"
+        what = f"the {scheme} URL can't be read"
+        if unknown:
+            what = f"the {scheme} URL has {unknown_option([unknown], _option_names())}"
         hint = "postgresql://user:password@host:port/database; in names and passwords write @ : / ? # % as %40 %3A …"
         raise UsageError(what, hint=hint) from None
     host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
@@ -80,6 +84,10 @@ def _unknown(pairs: list[tuple[str, str]]) -> str:
         except ProgrammingError:
             return "" if name == "schema" else name
     return ""
+
+
+def _option_names() -> list[str]:
+    return [option.keyword.decode() for option in Conninfo.get_defaults()]
 
 
 def _hosts(hosts: str, ports: str) -> str:

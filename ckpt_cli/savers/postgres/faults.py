@@ -55,7 +55,7 @@ def no_connection(location: str, error: Error) -> DatabaseUnreachable:
     for pattern, cause, hint in _CAUSES:
         if re.search(pattern, said):
             return DatabaseUnreachable(f"{location}: {cause}", hint=hint)
-    return DatabaseUnreachable(f"{location}: {said}")
+    return DatabaseUnreachable(f"{location}: {faults.shown(said)}")
 
 
 def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
@@ -69,7 +69,7 @@ def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
     if isinstance(error, errors.InsufficientPrivilege):
         hint = "looking wants USAGE of the schema and SELECT on its tables"
         return faults.may_not_read(location, one_line(error), hint)
-    return DatabaseUnreachable(f"{location}: {one_line(error)}")
+    return DatabaseUnreachable(f"{location}: {faults.shown(one_line(error))}")
 
 
 def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
@@ -91,8 +91,8 @@ def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
         return faults.read_only(location, said)
     if isinstance(error, DataError):
-        return Refused(f"{location} can't hold that: {said}; nothing was written")
-    return Failed(f"{location} can't be written: {said}; nothing was written")
+        return Refused(f"{location} can't hold that: {faults.shown(said)}; nothing was written")
+    return Failed(f"{location} can't be written: {faults.shown(said)}; nothing was written")
 
 
 def _no_turn(location: str) -> DatabaseUnreachable:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.database_name import unknown_option
 
 PREFIXES = ("checkpoint", "checkpoint_write")
 """How keys begin where nothing else is said (checkpoint-redis 0.5.2, ``base.py: CHECKPOINT_PREFIX``)."""
@@ -82,7 +83,8 @@ def parsed(url: str) -> Address:
     secure = scheme in _SECURE
     service, path = _service(parts.path) if more else ("", parts.path)
     if unknown := sorted(set(words) - {*_OWN, *(_TLS if secure else ())}):
-        raise UsageError(f"the URL has an unknown option: {unknown[0]}", hint=f"known: {', '.join([*_OWN, *_TLS])}")
+        known = (*_OWN, *_TLS)
+        raise UsageError(f"the URL has {unknown_option(unknown, known)}", hint=f"known: {', '.join(known)}")
     return Address(
         scheme.removesuffix("s") if secure else scheme,
         hosts,
@@ -101,7 +103,7 @@ def parsed(url: str) -> Address:
 def _hosts(text: str, more: str) -> tuple[tuple[str, int], ...]:
     """One host, or as many Sentinels as are named, in an order that says nothing."""
     if more not in ("", "sentinel"):
-        raise UsageError(f"+{more} URLs aren't known", hint="redis://host:6379/0")
+        raise UsageError("the only redis+… URL is redis+sentinel", hint="redis://host:6379/0")
     named = [urlsplit(f"//{one}") for one in (text.split(",") if more else [text])]
     return tuple(sorted({(one.hostname or "localhost", one.port or (26379 if more else 6379)) for one in named}))
 

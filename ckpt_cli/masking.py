@@ -1,0 +1,70 @@
+"""What may be a secret leaves no text that others worded: drivers, servers, imported code, tracebacks.
+
+ckpt's own messages are made of parts that hold none; this is for texts that may quote what they were given.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus, unquote
+
+MASK = "***"
+
+_PIECE = 4  # characters in a row that are already too many
+_VARIABLES = (
+    "PGPASSWORD",
+    "MYSQL_PWD",
+    "REDISCLI_AUTH",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "LANGGRAPH_AES_KEY",
+)
+_WORDS = r"password|passwd|passphrase|pwd|secret|token|api_?key|access_?key|credential|auth"
+_NAMED = re.compile(
+    rf"""(?i)([\w.-]*(?:{_WORDS})[\w.-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s&;,)]+)"""
+)
+_IN_URL = re.compile(r"(//)[^\s@]*:\S*@")
+_LOGIN = re.compile(r"(\b)[^\s/@:]+:\S*@")
+
+_known: set[str] = set()
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter or variable of that name holds a secret."""
+    return re.search(_WORDS, name, re.IGNORECASE) is not None
+
+
+def keep_secret(*texts: str) -> None:
+    """Remember texts that `hide` then takes out, in each form in which they may be quoted."""
+    _known.update(text for text in texts if text)
+
+
+def hide_urls(text: str) -> str:
+    """The text with users and passwords of URLs in it masked: rather too much, up to the last ``@``."""
+    return _IN_URL.sub(rf"\1{MASK}@", text)
+
+
+def hide(text: str) -> str:
+    """The text without anything that may be a secret: what was remembered, and what looks like one.
+
+    No four characters in a row of a remembered secret are left, as it is or percent-encoded or decoded.
+    """
+    text = _LOGIN.sub(rf"\1{MASK}@", hide_urls(text))
+    text = _NAMED.sub(rf"\1{MASK}", text)
+    pieces = {form[at : at + _PIECE] for form in _forms() for at in range(max(1, len(form) - _PIECE + 1))}
+    hidden = bytearray(len(text))
+    for at in range(len(text)) if pieces else ():
+        for length in {len(piece) for piece in pieces}:
+            if text[at : at + length] in pieces:
+                hidden[at : at + length] = b"\x01" * len(text[at : at + length])
+    shown = "".join("\0" if hide else char for char, hide in zip(text, hidden, strict=True))
+    return re.sub("\0+", MASK, shown) if any(hidden) else text
+
+
+def _forms() -> Iterator[str]:
+    for secret in (*_known, *(os.environ.get(name, "") for name in _VARIABLES)):
+        plain = unquote(secret)
+        for form in {secret, plain, unquote(plain), quote(plain, safe=""), quote(plain), quote_plus(plain)}:
+            for spelled in {form, form.lower(), repr(form)[1:-1]}:
+                if len(spelled) >= _PIECE:
+                    yield spelled

@@ -1,0 +1,93 @@
+"""What a person typed for a database, as far as it may be shown: only parts that can't belong to a password.
+
+Nothing is masked out of the text; it is the other way round. Where it can't be told without doubt where a password
+begins and ends, hardly anything is shown.
+"""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, unquote
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.masking import is_secret_name, keep_secret
+
+ESCAPES = "in users and passwords write @ : / ? # % as %40 %3A %2F %3F %23 %25"
+"""How a person makes a URL clear."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*(?:\+[A-Za-z0-9.-]+)?)://(.*)", re.DOTALL)
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?")
+_ODD = frozenset("@=?#&'\"<>|;,\n\r\t\0")
+
+
+def shown(text: str) -> str:
+    """A path or a name as it is; of a URL its scheme, hosts and path; of anything else next to nothing."""
+    match = _URL.fullmatch(text)
+    if match is None:
+        return _path(text)
+    scheme, rest = match[1].lower(), match[2]
+    if scheme.startswith("sqlite"):
+        return f"sqlite://{rest}" if rest.startswith("/") and is_plain(rest[1:].lstrip("/")) else "sqlite://…"
+    if not is_clear(rest):
+        return f"{scheme}://…"
+    authority, path, words = _parts(rest)
+    user, at, hosts = authority.rpartition("@")
+    return f"{scheme}://{'***@' if user or at else ''}{hosts}{path}{'?…' if words else ''}"
+
+
+def is_plain(text: str) -> bool:
+    """Whether it is a path or a name in which no password can be."""
+    return not text.startswith("//") and ":" not in text and not _ODD & set(text) and not is_secret_name(text)
+
+
+def is_clear(rest: str) -> bool:
+    """Whether what follows ``://`` can be taken apart in one way only.
+
+    There is one ``@`` at most, and it is before the hosts: of several libpq takes the first, Python the last.
+    """
+    authority, path, words = _parts(rest)
+    hosts = authority.rpartition("@")[2].split(",")
+    ports = [match[2] if (match := _HOST.fullmatch(host)) else "x" for host in hosts]
+    return (
+        authority.count("@") < 2
+        and "@" not in path + words
+        and all(not port or (port.isdecimal() and int(port) < 1 << 16) for port in ports)
+    )
+
+
+def must_be_clear(url: str) -> None:
+    """Check that a URL has one reading, and remember its secrets for `masking.hide`.
+
+    Raises:
+        UsageError: it has several; none of it is repeated.
+    """
+    scheme, _, rest = url.partition("://")
+    authority, _, words = _parts(rest)
+    login = authority.rpartition("@")[0]
+    keep_secret(login.partition(":")[2] or login)
+    if any(is_secret_name(name) for name, _ in parse_qsl(words, keep_blank_values=True)):
+        keep_secret(*(unquote(part.partition("=")[2] or part) for part in words.split("&")))
+    if not is_clear(rest):
+        keep_secret(*filter(None, re.split(r"[:/?#@]", rest)))
+        raise UsageError(f"the {scheme} URL can be read in more than one way, or has no valid port", hint=ESCAPES)
+
+
+def unknown_option(names: Iterable[str], known: Iterable[str]) -> str:
+    """What to say of options that a URL may not have: any but a misspelled one may be a piece of a password."""
+    from difflib import get_close_matches
+
+    near = next((name for name in sorted(names) if get_close_matches(name, known, n=1, cutoff=0.75)), "")
+    return f"unknown option {near!r}" if near else "an option that isn't known"
+
+
+def _parts(rest: str) -> tuple[str, str, str]:
+    """Authority, path, and all that follows."""
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    path = re.split(r"[?#]", rest[len(authority) :], maxsplit=1)[0]
+    return authority, path, rest[len(authority) + len(path) :]
+
+
+def _path(text: str) -> str:
+    if is_plain(text):
+        return text
+    name, colon, _ = text.partition(":")
+    return f"{name}:…" if colon and is_plain(name) and name.isidentifier() else "(not shown: it may hold a password)"
