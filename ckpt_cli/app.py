@@ -140,16 +140,21 @@ def run(args: Sequence[str]) -> int:
     try:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:
-        return stopped()
+        return stopped(as_json=_is_for_a_script(args))
     except SystemExit as error:  # what Typer and Rich make of a pipe that is closed under their help
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         return report(error.__context__)
     except Exception as error:
-        return report(error)
+        return report(error, as_json=_is_for_a_script(args))
     if result == interrupts.CODE:  # what Typer makes of KeyboardInterrupt (typer 0.29 ``core.py: _main``)
-        return stopped()
+        return stopped(as_json=_is_for_a_script(args))
     return result if isinstance(result, int) else 0
+
+
+def _is_for_a_script(args: Sequence[str]) -> bool:
+    """Whether the command was to answer in JSON; told from its words, as the error may be that they don't fit."""
+    return any(word.partition("=")[0] in ("--json", "--jsonl", "--query") for word in args)
 
 
 def main() -> None:

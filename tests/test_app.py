@@ -89,8 +89,35 @@ def test_exit_codes(
     out, err = capsys.readouterr()
     assert out == ""
     assert said.format(**names) in err
-    assert err.startswith("ckpt: ")
+    assert err.startswith('{"error": {"code": ' if {"--json", "--jsonl", "--query"} & {*words} else "ckpt: ")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("way", [["--json"], ["--jsonl"], ["--query", "x"], ["--query=x"]])
+@pytest.mark.parametrize(
+    ("words", "code", "kind"),
+    [
+        (["threads", "--no-such"], 2, "usage-error"),
+        (["threads", "-d", "no-such.db"], 3, "database-unreachable"),
+        (["log", "no such thread", "-d", "{db}"], 4, "thread-not-found"),
+        (["log", "{thread}", "ffffffff", "-d", "{db}"], 4, "checkpoint-not-found"),
+        (["threads", "--where", "1 +", "-d", "{db}"], 2, "usage-error"),
+    ],
+)
+def test_errors_are_json_for_a_script(
+    words: list[str], code: int, kind: str, way: list[str], database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line on stderr: the exit code, a stable word, the message, the hint, the candidates; stdout is empty."""
+    db = str(database("js"))
+    assert run(["threads", "-d", db, "--jsonl"]) == 0
+    thread = json.loads(capsys.readouterr().out.splitlines()[0])["thread_id"]
+    assert run([*(word.format(db=db, thread=thread) for word in words), *way]) == code
+    out, err = capsys.readouterr()
+    error = json.loads(err)["error"]
+    assert out == "" and err.count("\n") == 1
+    assert error.keys() == {"code", "kind", "message", "hint", "candidates"}
+    assert (error["code"], error["kind"]) == (code, kind)
+    assert error["message"] and isinstance(error["candidates"], list)
 
 
 def test_the_database_may_come_from_the_environment(database: Database) -> None:

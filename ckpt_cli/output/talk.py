@@ -1,10 +1,13 @@
 """stderr: what is said to the person, never part of the answer."""
 
 import os
+import re
 import sys
 import traceback
+from collections.abc import Sequence
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
+from typing import NamedTuple
 
 from ckpt_cli import interrupts
 from ckpt_cli.errors import CkptError, Failed
@@ -42,10 +45,10 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def report(error: Exception) -> int:
-    """Say what went wrong, and the exit code for it."""
+def report(error: Exception, *, as_json: bool = False) -> int:
+    """Say what went wrong, and the exit code for it; as one line of JSON for a script."""
     if interrupts.came():
-        return stopped()
+        return stopped(as_json=as_json)
     if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
         discard()
         return PIPE_CLOSED
@@ -53,23 +56,74 @@ def report(error: Exception) -> int:
         discard()
         error = Failed(f"can't write: {error.strerror}")
     if isinstance(error, CkptError):
-        _explain(error.message, error.candidates, error.hint)
-        return error.exit_code
-    if hasattr(error, "format_message"):  # Typer's own, whose class it keeps to itself
-        return _usage(error)
-    if type(error).__name__ == "Abort":
-        return stopped()
-    return _bug(error)
+        said = Said(error.exit_code, _kind(error), error.message, error.hint, error.candidates)
+    elif hasattr(error, "format_message"):  # Typer's own, whose class it keeps to itself
+        said = _usage(error)
+    elif type(error).__name__ == "Abort":
+        return stopped(as_json=as_json)
+    else:
+        said = _bug(error)
+    said = _without_urls(said)
+    if as_json:
+        _write_json(said)
+    else:
+        _explain(said.message, said.candidates, said.hint)
+    return said.code
 
 
-def stopped() -> int:
+def stopped(*, as_json: bool = False) -> int:
     """Say that Ctrl-C ended the command and what it left, and the exit code for it."""
     if interrupts.finished():
-        say(interrupts.sentence())
+        if as_json:
+            _write_json(Said(interrupts.CODE, "interrupted", interrupts.sentence().removeprefix("ckpt: ")))
+        else:
+            say(interrupts.sentence())
     return interrupts.CODE
 
 
-def _explain(message: str, candidates: tuple[str, ...], hint: str) -> None:
+class Said(NamedTuple):
+    """What is said of an error.
+
+    Attributes:
+        code: the exit code.
+        kind: the error's class in lower case with hyphens, which scripts may rely on.
+        candidates: what may have been meant.
+    """
+
+    code: int
+    kind: str
+    message: str
+    hint: str = ""
+    candidates: Sequence[str] = ()
+
+
+def _without_urls(said: Said) -> Said:
+    """The same where no word of the command line that it repeats is a URL with a password, wherever that was typed."""
+    if "@" not in f"{said.message}{said.hint}{said.candidates}":
+        return said
+    from ckpt_cli.masking import hide_urls
+
+    return said._replace(
+        message=hide_urls(said.message), hint=hide_urls(said.hint), candidates=[*map(hide_urls, said.candidates)]
+    )
+
+
+def _kind(error: CkptError) -> str:
+    """The name of the error's nearest class in `ckpt_cli.errors`; the others are nobody's business outside."""
+    public = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == CkptError.__module__)
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", public).lower()
+
+
+def _write_json(said: Said) -> None:
+    if sys.stderr is not None:
+        import json
+
+        error = {**said._asdict(), "candidates": [*said.candidates]}
+        sys.stderr.write(json.dumps({"error": error}) + "\n")  # ASCII, so that nothing drives a terminal
+        sys.stderr.flush()
+
+
+def _explain(message: str, candidates: Sequence[str], hint: str) -> None:
     say(f"ckpt: {message}")
     for candidate in candidates:
         say(f"  {candidate}")
@@ -77,7 +131,7 @@ def _explain(message: str, candidates: tuple[str, ...], hint: str) -> None:
         say(f"hint: {hint}")
 
 
-def _usage(error: Exception) -> int:
+def _usage(error: Exception) -> Said:
     """Typer's errors have a context, whose command explains itself."""
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "ckpt"
@@ -87,15 +141,15 @@ def _usage(error: Exception) -> int:
     hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
     if path == "ckpt" and hasattr(error, "option_name"):
         hint = f"options come after the command: ckpt COMMAND {error.option_name} …"
-    _explain(message[:1].lower() + message[1:], (), hint)
-    return int(getattr(error, "exit_code", 2))
+    return Said(int(getattr(error, "exit_code", 2)), "usage-error", message[:1].lower() + message[1:], hint)
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: Exception) -> Said:
+    from ckpt_cli.masking import hide
+
     if os.environ.get("CKPT_TRACEBACK"):
-        traceback.print_exception(error)
+        sys.stderr.write(hide("".join(traceback.format_exception(error))))
     where = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(where.filename).name}:{where.lineno}"
-    say(f"ckpt: this is a bug in ckpt: {type(error).__name__}: {error} ({place})")
-    say("hint: CKPT_TRACEBACK=1 shows where it came from")
-    return BUG
+    message = f"this is a bug in ckpt: {type(error).__name__}: {hide(str(error))} ({place})"
+    return Said(BUG, "bug", message, "CKPT_TRACEBACK=1 shows where it came from")

@@ -1,10 +1,13 @@
 """What goes wrong is said on stderr, once, with what to do about it, and has its exit code."""
 
+import json
+
 import pytest
 
 from ckpt_cli import errors
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.output.talk import report, say
+from ckpt_cli.savers.faults import ConnectionLost
 
 CODES = {
     "CkptError": 8,
@@ -56,6 +59,20 @@ def test_a_bug_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     monkeypatch.setenv("CKPT_TRACEBACK", "1")
     report(_raised())
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_each_kind_of_error_has_its_word(capsys: pytest.CaptureFixture[str]) -> None:
+    """The class's name, of a private class that of the public one it is; a bug is told by its own, without colours."""
+    assert report(errors.ThreadNotFound("no \x1b[2J", hint="h", candidates=["é\u202e"]), as_json=True) == 4
+    assert report(ConnectionLost("gone"), as_json=True) == 3
+    assert report(_raised(), as_json=True) == 70
+    lines = capsys.readouterr().err.splitlines()
+    assert all(line.isascii() and line.isprintable() for line in lines)
+    first, second, third = (json.loads(line)["error"] for line in lines)
+    message = {"message": "no \x1b[2J", "hint": "h", "candidates": ["é\u202e"]}
+    assert first == {"code": 4, "kind": "thread-not-found", **message}
+    assert (second["code"], second["kind"]) == (3, "database-unreachable")
+    assert (third["code"], third["kind"]) == (70, "bug") and "KeyError" in third["message"]
 
 
 def _raised() -> Exception:
