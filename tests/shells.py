@@ -51,6 +51,10 @@ class Terminal:
         """Go on when a file is there."""
         assert self._wait(path.exists, _PATIENCE), f"{path} didn't come; the screen: {self._seen[-2000:]!r}"
 
+    def wait_for_start(self) -> None:
+        """Go on at the first prompt; a key pressed before could end what the shell reads at its start."""
+        assert self._wait(lambda: _PROMPT in self._seen, _PATIENCE), f"no prompt came; the screen: {self._seen!r}"
+
     def wait_for_prompt(self) -> None:
         """Go on when the shell has run what was typed; what it doesn't take for finished is given up."""
         self._marks += 1
@@ -98,7 +102,7 @@ def terminal(shell: str, script: Path, home: Path, env: dict[str, str], config: 
         os.execvpe(words[0], words, {**env, **own})
     shown = Terminal(process, descriptor)
     try:
-        shown.wait_for_prompt()
+        shown.wait_for_start()
         yield shown
     finally:
         shown.end()
