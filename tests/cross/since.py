@@ -149,6 +149,7 @@ class Since:
         """A deleted thread doesn't come back into one of the same id; by the commands that are named both are kept."""
         with backend.official() as official:
             graph = chat_graph(official)
+            talk(graph, "another", "which proves whose log it is")
             talk(graph, MINE, "hello", "the weather?")
             old = told(graph, MINE)
             ckpt(backend, ["delete"], capsys)
