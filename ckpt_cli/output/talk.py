@@ -99,13 +99,11 @@ class Said(NamedTuple):
 
 def _without_urls(said: Said) -> Said:
     """The same where no word of the command line that it repeats is a URL with a password, wherever that was typed."""
-    if "@" not in f"{said.message}{said.hint}{said.candidates}":
+    if "@" not in f"{said.message}{said.candidates}":
         return said
     from ckpt_cli.masking import hide_urls
 
-    return said._replace(
-        message=hide_urls(said.message), hint=hide_urls(said.hint), candidates=[*map(hide_urls, said.candidates)]
-    )
+    return said._replace(message=hide_urls(said.message), candidates=[*map(hide_urls, said.candidates)])
 
 
 def _kind(error: CkptError) -> str:

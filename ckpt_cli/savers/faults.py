@@ -3,6 +3,9 @@
 A location given here holds neither user nor password, and what a server said itself is passed through `shown`.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.masking import hide
 from ckpt_cli.model import Name, in_words
@@ -26,6 +29,10 @@ class ConnectionLost(DatabaseUnreachable):
     """The server went away in the middle of a read, which can be done again on a new connection."""
 
 
+class LostWriting(Failed):
+    """The server went away in the middle of a write, which may or may not have been made."""
+
+
 def no_answer(location: str, cause: str = REFUSED, *, hint: str = "") -> DatabaseUnreachable:
     """Nobody is there to talk to; `cause` is one of this module's, or the system's words."""
     return DatabaseUnreachable(f"{location}: no server answers ({cause})", hint=hint or _HINTS.get(cause, ""))
@@ -41,10 +48,33 @@ def lost(location: str) -> ConnectionLost:
     return ConnectionLost(f"{location}: the connection was lost", hint="try again")
 
 
-def lost_writing(location: str) -> Failed:
+def lost_writing(location: str) -> LostWriting:
     """A connection that stood is gone, while writing."""
     hint = "`ckpt operations --settle` finds out whether it was written"
-    return Failed(f"{location}: the connection was lost while writing", hint=hint)
+    return LostWriting(f"{location}: the connection was lost while writing", hint=hint)
+
+
+@contextmanager
+def unless_sent(location: str, is_sent: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """A connection that is lost inside was lost while writing only if something was sent to be written.
+
+    Raises:
+        ConnectionLost: nothing was.
+    """
+    try:
+        yield
+    except LostWriting as error:
+        if is_sent():
+            raise
+        raise lost(location) from error.__cause__
+
+
+def no_password(location: str, more: str = "") -> DatabaseUnreachable:
+    """The server asks for a password, and there is none."""
+    hint = "the URL holds it, as in kind://user:password@host/database"
+    return DatabaseUnreachable(
+        f"{location}: the server asks for a password, and none was given", hint=f"{hint}{', ' if more else ''}{more}"
+    )
 
 
 def not_let_in(location: str, more: str = "") -> DatabaseUnreachable:

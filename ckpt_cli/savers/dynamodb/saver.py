@@ -12,6 +12,7 @@ from ckpt_cli.savers.dynamodb.address import parsed
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
 from ckpt_cli.savers.dynamodb.table import Table, table_number
+from ckpt_cli.savers.faults import unless_sent
 from ckpt_cli.savers.paging import pages
 
 T = TypeVar("T")
@@ -182,7 +183,8 @@ class DynamoSaver(Saver):
     def must_be_writable(self, *, trying: bool) -> None:
         """Ask for the right to write by a transaction that can't come about, as there is no other way to ask."""
         if trying:
-            self._table.moment(self._images.try_nothing, writing=True)
+            with unless_sent(self._table.address.location):
+                self._table.moment(self._images.try_nothing, writing=True)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Every change is made only where an item is as it was; as many as one transaction takes, together."""

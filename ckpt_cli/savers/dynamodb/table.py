@@ -12,7 +12,7 @@ from ckpt_cli.model import Name
 from ckpt_cli.savers.dynamodb.address import Address
 from ckpt_cli.savers.dynamodb.items import Item, Stored, key, keys, text
 from ckpt_cli.savers.dynamodb.telling import code, explained, is_lost
-from ckpt_cli.savers.faults import no_checkpoints
+from ckpt_cli.savers.faults import no_checkpoints, unless_sent
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class Table:
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._inside = False
+        self._inside = self._sent = False
         with explained(address.location):
             self._session = Session(profile=address.profile or None)
             self._client = self._made("dynamodb", address.endpoint_url)
@@ -37,9 +37,10 @@ class Table:
         """Run `look`; for reading once more if a connection broke. Reads are consistent each by itself."""
         if self._inside:
             return look()
-        self._inside = True
+        self._inside, self._sent = True, False
+        location = self.address.location
         try:
-            with explained(self.address.location, writing=writing):
+            with unless_sent(location, lambda: self._sent), explained(location, writing=writing):
                 try:
                     return look()
                 except aws.BotoCoreError as error:
@@ -104,6 +105,7 @@ class Table:
             botocore.exceptions.ClientError: a condition doesn't hold, or the service says no.
         """
         actions = [{verb: {"TableName": self.address.table, **one}} for named in actions for verb, one in named.items()]
+        self._sent = True
         self._client.transact_write_items(TransactItems=actions)
 
     def has(self, number: str, table: str) -> bool | None:

@@ -38,7 +38,7 @@ class Connection:
         self._client = _client(address)
         must_be_encrypted(self._client, address)
         self._session: Any = None
-        self._inside = False
+        self._inside = self._sent = False
         self._measures = True
         try:
             with explained(address.location):
@@ -153,9 +153,10 @@ class Connection:
         """
         if self._inside:
             return work()
-        self._inside = True
+        self._inside, self._sent = True, False
+        location = self.address.location
         try:
-            with explained(self.address.location, writing=True):
+            with faults.unless_sent(location, lambda: self._sent), explained(location, writing=True):
                 self._must_be_writable()
                 return self._in_transaction(work) if self.is_cluster else work()
         finally:
@@ -170,6 +171,7 @@ class Connection:
 
     def write(self, relation: str, operations: Sequence[Any]) -> Any:
         """Make some changes in this order, up to the first that can't be made."""
+        self._sent = True
         return self._db[relation].bulk_write([*operations], ordered=True, session=self._session)
 
     def close(self) -> None:
@@ -182,7 +184,7 @@ class Connection:
         Raises:
             Refused: this user or this server may not write.
         """
-        with explained(self.address.location, writing=True):
+        with faults.unless_sent(self.address.location), explained(self.address.location, writing=True):
             self._must_be_writable()
 
     def _must_be_writable(self) -> None:

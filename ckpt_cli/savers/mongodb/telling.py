@@ -56,6 +56,8 @@ def _server_said(location: str, error: errors.OperationFailure, writing: bool) -
     code = first.get("code", error.code)
     if code in AUTHENTICATION:
         return faults.not_let_in(location, "?authSource=NAME says which database knows the user")
+    if code == UNAUTHORIZED and "requires authentication" in str(first.get("errmsg", "")):
+        return faults.no_password(location)
     if code == UNAUTHORIZED:
         return faults.may_not_write(location) if writing else faults.may_not_read(location)
     if code in _NOT_WRITABLE:

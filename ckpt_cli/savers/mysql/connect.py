@@ -19,7 +19,7 @@ from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.faults import ConnectionLost
 from ckpt_cli.savers.mysql.address import Address
 from ckpt_cli.savers.mysql.dial import dial, is_mariadb
-from ckpt_cli.savers.mysql.faults import reading_fault, too_long, writing_fault
+from ckpt_cli.savers.mysql.faults import GONE, reading_fault, told, too_long, writing_fault
 from ckpt_cli.savers.mysql.stream import Row, Stream
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Connection:
         self._driver: Any = None
         self._stream: Stream | None = None
         self._inside = False
-        self._writing = False
+        self._writing = self._sent = False
 
     @property
     def is_mariadb(self) -> bool:
@@ -68,6 +68,7 @@ class Connection:
             Refused: a row stands already, doesn't fit, or may not be written.
             Failed: the server said no.
         """
+        self._sent = True
         if sql.startswith("DELETE"):
             return sum(self._run(*_together(sql, words[at : at + _DELETED])) for at in range(0, len(words), _DELETED))
         self._must_be_taken(max(map(_length, words), default=0))
@@ -75,7 +76,7 @@ class Connection:
             with self.driver().cursor() as cursor:
                 touched: int = cursor.executemany(sql, words)
         except pymysql.err.MySQLError as error:
-            raise writing_fault(self.address, error) from error
+            raise self._explained(error) from error
         return touched
 
     def _must_be_taken(self, length: int) -> None:
@@ -112,7 +113,7 @@ class Connection:
             Failed: the server said no; what `work` did is undone.
         """
         self._reconnected()
-        self._writing = True
+        self._writing, self._sent = True, False
         try:
             return self._within([*_WRITING, *probes], work)
         finally:
@@ -219,7 +220,8 @@ class Connection:
         return driver
 
     def _explained(self, error: Exception) -> CkptError:
-        return writing_fault(self.address, error) if self._writing else reading_fault(self.address, error)
+        writing = self._writing and (self._sent or told(error)[0] not in GONE)
+        return writing_fault(self.address, error) if writing else reading_fault(self.address, error)
 
 
 def _together(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:

@@ -11,10 +11,11 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.mysql.address import Address
 
-_GONE = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
+GONE = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
 """Shut down, killed, or the wire is cut; 0 is PyMySQL's word for a closed connection."""
 
 _WRONG_PASSWORD, _NO_DATABASE, _NO_TLS = 1045, 1049, 2026
+_WITHOUT = "using password: NO"
 _CONNECTING = frozenset({_WRONG_PASSWORD, _NO_DATABASE, _NO_TLS, 2002, 2003})
 _TOO_LONG = frozenset({1317, 1969, 3024})
 _DENIED = frozenset({1044, 1142, 1143, 1227, 1370})
@@ -49,10 +50,10 @@ def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
     number, words = told(error)
     if number in _CONNECTING:
         return _not_connected(address, number, error, words)
-    if number in _TOO_LONG or (number in _GONE and "timed out" in words):
+    if number in _TOO_LONG or (number in GONE and "timed out" in words):
         hint = f"?statement_timeout=SECONDS waits longer than {address.statement_timeout}, ?connect_timeout= than"
         return faults.too_slow(address.location, f"{hint} {address.connect_timeout} while connecting")
-    if number in _GONE:
+    if number in GONE:
         return faults.lost(address.location)
     if isinstance(error, RuntimeError):
         return DatabaseUnreachable(
@@ -64,6 +65,8 @@ def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
 
 
 def _not_connected(address: Address, number: int, error: Exception, words: str) -> DatabaseUnreachable:
+    if number == _WRONG_PASSWORD and _WITHOUT in words:
+        return faults.no_password(address.location)
     if number == _WRONG_PASSWORD:
         return faults.not_let_in(address.location, "or this user may not come from this host")
     if number == _NO_DATABASE:
@@ -91,7 +94,7 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
         return faults.busy(place)
     if number == 1153:
         return too_long(address)
-    if number in _GONE:
+    if number in GONE:
         return faults.lost_writing(place)
     return Failed(f"{place}: {faults.shown(words)}; nothing was written")
 

@@ -45,7 +45,7 @@ class Link:
         self._cursors = 0
         self._spent: list[str] = []
         self._moments = 0
-        self._writing = False
+        self._writing = self._sent = False
 
     @property
     def connection(self) -> Connection[Row]:
@@ -91,7 +91,7 @@ class Link:
         """
         if self._inside:
             raise RuntimeError("a transaction doesn't begin inside a moment")
-        self._writing = True
+        self._writing, self._sent = True, False
         try:
             return self._within(
                 f"{self._begin(_TRANSACTION)}; LOCK TABLE {tables} IN SHARE UPDATE EXCLUSIVE MODE", work
@@ -101,6 +101,7 @@ class Link:
 
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
         """One writing statement for many rows, in one round trip; how many it touched."""
+        self._sent = True
         with self._told(), self.connection.cursor() as cursor:
             cursor.executemany(sql, words)
             return cursor.rowcount
@@ -185,8 +186,9 @@ class Link:
             return Refused(f"{self.place.location} holds no text that isn't UTF-8; nothing was written")
         if not isinstance(error, Error):
             return error
-        lost = self._connection is None or self._connection.closed
-        return (unwritten if self._writing else unread)(self.place.location, error, lost=lost)
+        lost = self._connection is None or bool(self._connection.closed)
+        writing = self._writing and (self._sent or not lost)
+        return (unwritten if writing else unread)(self.place.location, error, lost=lost)
 
 
 def must_be_encrypted(connection: Connection[Row], location: str) -> None:

@@ -11,7 +11,8 @@ from ckpt_cli.savers import faults
 _SOCKET = "name a host: postgresql://host/database"
 _TLS = "?sslmode= and ?sslrootcert= say what is asked of the server"
 _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
-    (r"(password|SASL) authentication failed|no password supplied|role \"?[^\"]*\"? does not exist", faults.not_let_in),
+    (r"no password supplied", lambda place: faults.no_password(place, "or $PGPASSWORD, or ~/.pgpass")),
+    (r"(password|SASL) authentication failed|role \"?[^\"]*\"? does not exist", faults.not_let_in),
     (r'database "?[^"]*"? does not exist', faults.no_database),
     (r"Connection refused", faults.no_answer),
     (r"No such file or directory", lambda place: faults.no_answer(place, "no such socket", hint=_SOCKET)),

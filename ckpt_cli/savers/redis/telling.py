@@ -57,6 +57,8 @@ def is_unknown(error: Exception) -> bool:
 
 def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptError:
     text = faults.one_line(str(error))
+    if text.startswith("NOAUTH") or text == "Authentication required.":
+        return faults.no_password(location)
     if isinstance(error, exceptions.AuthenticationError) or any(word in text.lower() for word in _LOCKED_OUT):
         return faults.not_let_in(location)
     if may_not(error):
