@@ -125,3 +125,36 @@ def test_objects_made_from_json_envelopes_can_go_into_msgpack() -> None:
     node = Node(Opened("datetime", "datetime", Form.LC2, envelope, "fromisoformat"))
     new = Codec().encode([node], payload([1]))
     assert ormsgpack.unpackb(new.data, ext_hook=lambda code, _: code) == [3]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 8, 15, 16, 17, 300])
+def test_extensions_of_msgpacks_own_are_carried_to_another_place(size: int) -> None:
+    """Codes below zero, which ormsgpack reads and doesn't write, are the same beside an edit, whatever their size."""
+    codec, content = Codec(), bytes(range(256))[:size].ljust(size, b"z")
+    (own,) = codec.decode(msgpack(b"\x91\xc9", size.to_bytes(4), b"\xfe", content))
+    new = codec.encode({"moved": [own]}, payload({"other": 1}))
+    found: list[Any] = []
+    ormsgpack.unpackb(new.data, ext_hook=lambda *parts: found.append(parts))
+    assert found == [(-2, content)]
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 65_535, 65_536])
+def test_lists_and_maps_of_every_size_are_put_together(length: int) -> None:
+    """With one element edited they are what the library writes."""
+    codec, many = Codec(), list(range(length))
+    for old, new in ((many, [*many[:-1], "x"]), (dict.fromkeys(map(str, many)), dict.fromkeys(map(str, many), 1))):
+        assert codec.encode(new, payload(old)).data == payload(new).data
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 7])
+def test_an_edited_object_keeps_the_spelling_inside(code: int) -> None:
+    """Of an object only the edited part is written anew, whatever its form: a float of 32 bits beside it stays one."""
+    codec, odd = Codec(), b"\xca\x3f\x80\x00\x00"
+    inside = b"\x92" + odd + b"\x01" if code == 1 else b"\x82\xa1a" + odd + b"\xa1b\x01"
+    parts = [b"\xa1m", b"\xa1C", inside, *([b"\xa1f"] if code in (3, 5) else [])]
+    content = inside if code == 7 else bytes([0x90 + len(parts)]) + b"".join(parts)
+    like = msgpack(ormsgpack.packb([ormsgpack.Ext(code, content)]))
+    (node,) = codec.decode(like)
+    state = [1.0, 2] if code == 1 else {"a": 1.0, "b": 2}
+    new = codec.encode([Node(Opened(node.module, node.name, node.form, state, node.method))], like)
+    assert new.data == like.data.replace(inside, inside[:-1] + b"\x02")

@@ -112,3 +112,15 @@ def test_the_list_is_found_and_cut_out() -> None:
     assert (len(found.known), [code for code, _ in found.new]) == (20, [5])
     assert len(found.rest) < 200
     assert kept.cut(body(BEGINNING[:10])) is None
+
+
+def test_an_object_that_is_not_free_ends_the_shortcut() -> None:
+    """One that isn't read alike everywhere is neither kept in a list nor taken as a new element of one."""
+    deep = said("deep")
+    bounds = [lambda data: b"deep" not in data, lambda data: False]
+    kept, none = (Growing(1 << 20, is_free) for is_free in bounds)
+    for growing_list in (kept, none):
+        growing_list.see(Unpacker().value(body(BEGINNING)))
+    assert kept.cut(body([*BEGINNING, said("plain")])) is not None
+    assert kept.cut(body([*BEGINNING, deep])) is None
+    assert none.cut(body(BEGINNING)) is None

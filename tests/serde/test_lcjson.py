@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.known import text
-from ckpt_cli.values.node import DAMAGED, Form, Node
+from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
 from ckpt_cli.values.same import same
 from tests.serde.samples import JS_JSON, PYTHON_JSON, broken_parts
 
@@ -41,6 +42,27 @@ def test_bytes_read_as_bytes() -> None:
     assert (
         decode('{"lc": 2, "type": "constructor", "id": ["builtins", "bytes"], "method": "fromhex", "args": ["00ff"]}')
         == b"\x00\xff"
+    )
+
+
+@pytest.mark.parametrize("args", [[], ["00", "ff"], [1], ["no hex"]])
+def test_only_what_fromhex_takes_is_bytes(args: list[Any]) -> None:
+    """With other arguments it is no value, and nothing is left out or guessed at."""
+    envelope = {"lc": 2, "type": "constructor", "id": ["builtins", "bytes"], "method": "fromhex", "args": args}
+    value = decode(json.dumps(envelope))
+    if len(args) == 1:
+        assert value == envelope
+    else:
+        assert (value.form, value.state, value.method) == (Form.LC2, {"args": args, "kwargs": {}}, "fromhex")
+
+
+@pytest.mark.parametrize("given", [{}, {"args": None}, {"args": [1]}, {"kwargs": None}, {"kwargs": {"a": 1}}])
+def test_arguments_that_are_left_out_are_none(given: dict[str, Any]) -> None:
+    """The library calls without what isn't there or is null."""
+    value = decode(json.dumps({"lc": 2, "type": "constructor", "id": ["m", "C"], **given}))
+    assert (value.form, value.state) == (
+        Form.LC2,
+        {"args": given.get("args") or [], "kwargs": given.get("kwargs") or {}},
     )
 
 
@@ -94,6 +116,7 @@ def test_what_is_no_json_is_broken(data: bytes) -> None:
     [
         (b'{"s":[1,,3],"fn":undefined,"ok":1}', {"s", "fn", "ok"}, ["no value @ $.s[1]", "no value @ $.fn"]),
         (b'{"a":"\xff","b":"ok"}', {"a", "b"}, ["bad UTF-8 @ $.a"]),
+        (b'{"a":[[1],[2,[3]]],"b":,"c":[{"d":[4]}]}', {"a", "b", "c"}, ["no value @ $.b"]),
         (b'{"a b":tru}', {"a b"}, ["no value @ $['a b']"]),
         (b'{a:1,"b":2}', {"a:1", "b"}, ["no key @ $['a:1']"]),
         (b'{"a":1', {"a", DAMAGED}, ["truncated @ $['<damaged>']"]),
@@ -150,3 +173,41 @@ def test_a_field_of_an_object_is_edited_inside_its_envelope(stored: str) -> None
     codec, like = Codec(), Payload("json", stored.encode())
     edited = codec.decode(Payload("json", stored.replace("hello", "goodbye").encode()))
     assert codec.encode(edited, like).data.decode() == stored.replace("hello", "goodbye")
+
+
+def test_a_snapshot_keeps_the_spelling_around_an_edit() -> None:
+    """Inside the envelope of a delta snapshot only what was edited is written anew."""
+    codec, stored = Codec(), '{"lc": 2, "type": "delta_snapshot", "value": {"a": 1.50, "b": %d}}'
+    value = codec.decode(Payload("json", (stored % 1).encode()))
+    edited = Node(Opened(value.module, value.name, Form.SNAPSHOT, {"a": 1.5, "b": 2}))
+    assert codec.encode(edited, Payload("json", (stored % 1).encode())).data.decode() == stored % 2
+
+
+@pytest.mark.parametrize(
+    ("form", "state", "method", "told"),
+    [
+        (Form.VALUE, 1, "", {"args": [1], "kwargs": {}}),
+        (Form.VALUE, b"\x0f", "", {"args": ["0f"], "kwargs": {}}),
+        (Form.METHOD, "2024", "parse", {"args": ["2024"], "kwargs": {}}),
+        (Form.ARGS, [1, 2], "", {"args": [1, 2], "kwargs": {}}),
+        (Form.KWARGS, {"a": 1}, "", {"args": [], "kwargs": {"a": 1}}),
+        (Form.PYDANTIC, {"a": 1}, "construct", {"args": [], "kwargs": {"a": 1}}),
+        (Form.PYDANTIC_V1, {"a": 1}, "", {"args": [], "kwargs": {"a": 1}}),
+        (Form.PYDANTIC, [1], "", None),
+        (Form.ARRAY, {"dtype": "f8"}, "", None),
+        (Form.PICKLE, {"args": []}, "", None),
+    ],
+)
+def test_objects_from_msgpack_go_into_json_by_their_form(
+    form: Form, state: Any, method: str, told: dict[str, Any] | None
+) -> None:
+    """Each is the constructor call that makes it; what no call makes is refused, and nothing is written for it."""
+    codec, like = Codec(), Payload("json", b"{}")
+    node = Node(Opened("m.n", "C", form, state, method))
+    if told is None:
+        with pytest.raises(UsageError, match="JSON has no form for"):
+            codec.encode({"x": node}, like)
+        return
+    called = [None, "construct"] if method == "construct" else method or None
+    envelope = {"lc": 2, "type": "constructor", "id": ["m", "n", "C"], "method": called, **told}
+    assert json.loads(codec.encode({"x": node}, like).data) == {"x": envelope}
