@@ -8,7 +8,7 @@ import pytest
 
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Payload, Plan, Ref
+from ckpt_cli.model import Payload, Plan, Ref, WriteKey
 from ckpt_cli.operations import undo
 from ckpt_cli.operations.apply import apply, seen, seen_heads
 from ckpt_cli.operations.lock import locked
@@ -148,3 +148,41 @@ def test_every_row_of_an_operation_is_taken_back(size: int, log: OperationLog, s
         saver.apply(Plan("", replace=(was,)))
     undone(saver, log)
     assert list(saver.rows("t")) == before
+
+
+def test_names_with_half_a_surrogate_pair_are_compared(log: OperationLog, saver: MemorySaver) -> None:
+    """A name that no encoding carries is compared like any other."""
+    saver.apply(Plan("", replace=(write("t", "2", channel="\ud83d"),)))
+    plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(seen(saver, HEAD), *seen_heads(saver, "t")))
+    apply(saver, log, plan, at=1.0)
+    plan = Plan("", (checkpoint("t", "4", parent_id="2"),), basis=(seen(saver, HEAD),))
+    saver.apply(Plan("", replace=(write("t", "2", channel="\ude00"),)))
+    with pytest.raises(Refused, match="checkpoint 2 changed"):
+        apply(saver, log, plan, at=2.0)
+
+
+def test_in_place_of_a_forgotten_operation_one_that_stands_is_named(log: OperationLog, saver: MemorySaver) -> None:
+    """The newest before it that is neither undone, forgotten nor an undo; no other is told as one to take back."""
+    saver.apply(Plan("", (checkpoint("u", "1"),)))
+    for number in ("2", "3"):
+        apply(saver, log, Plan("", (checkpoint("u", number, parent_id="1"),), verb="fork"), at=1.0)
+    gone = (Ref("t", "", "1"), HEAD, WriteKey(HEAD, "task", 0))
+    apply(saver, log, Plan("", remove=gone, verb="delete"), at=2.0, forget=("t",))
+    apply(saver, log, Plan("", (checkpoint("u", "4", parent_id="1"),), verb="fork"), at=3.0)
+    for number, hint in ((None, "`ckpt undo 2` takes back an earlier one"), (2, "`ckpt undo 1` takes"), (1, "")):
+        if number is not None:
+            undo.undo(saver, log, undo.find(log, number), at=4.0, reason="")
+        with pytest.raises(Refused, match="its rows were forgotten") as refused:
+            undo.find(log, 3)
+        assert refused.value.hint.startswith(hint) and bool(refused.value.hint) == bool(hint)
+
+
+def test_a_row_that_is_no_record_is_said_to_be_changed(
+    log: OperationLog, saver: MemorySaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of values that several checkpoints share have no checkpoint to be named by."""
+    number = apply(saver, log, Plan("", replace=(checkpoint("t", "2", parent_id="1", body=OTHER),)), at=1.0)
+    saver.apply(Plan("", replace=(checkpoint("t", "2", parent_id="1", body=LONGER),)))
+    monkeypatch.setattr(saver, "record_of", lambda *_: None)
+    with pytest.raises(Refused, match=r": a row was changed since by somebody else; nothing was written"):
+        undo.undo(saver, log, undo.find(log, number), at=2.0, reason="")
