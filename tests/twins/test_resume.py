@@ -228,6 +228,9 @@ def test_who_asked_is_told_with_its_callers(
     """A question of a subgraph is named by the nodes that lead to it, as threads and tree know only the first."""
     assert run(["resume", "subgraph-interrupted", "-d", str(database("real")), "--value", "1", "--dry-run"]) == 0
     assert "1 answer recorded for child › grand › leaf (" in capsys.readouterr().out
+    both = ["-i", "legal=true", "-i", "review=1"]
+    assert run(["resume", "interrupt-multi", "-d", str(database("real")), *both, "--dry-run"]) == 0
+    assert "2 answers recorded for " in capsys.readouterr().out
 
 
 def listed(path: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
@@ -316,6 +319,8 @@ def test_a_value_for_whoever_asks_first_is_cleared(
         state = graph.get_state(on(THREAD), subgraphs=True)
         config = [state.config, state.tasks[0].state.config][depth]
         graph.checkpointer.put_writes(config, [("__resume__", "whoever")], NULL_TASK)
+    assert run(["resume", THREAD, "-d", str(path), "--value", '"one"', "--dry-run"]) == 0
+    assert "the answer that an earlier Command(resume=…) left is cleared" in capsys.readouterr().out
     config = resumed(path, "--value", '"one"', capsys=capsys)
     with opened(path, deep_pair) as graph:
         (asked,) = graph.invoke(None, config)["__interrupt__"]

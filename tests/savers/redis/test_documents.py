@@ -7,9 +7,12 @@ from contextlib import closing
 import pytest
 
 from ckpt_cli.app import run
-from ckpt_cli.model import Payload, Plan, Ref
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Payload, Plan, Ref, RowChange
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis import open_url
+from ckpt_cli.savers.redis.expand import LATEST
+from ckpt_cli.savers.redis.images import image
 from ckpt_cli.savers.redis.spelling import spelled
 from tests.savers.redis.kinds import on_redis
 from tests.savers.redis.records import TAG, RedisSamples
@@ -70,3 +73,28 @@ def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
     saver.apply(Plan("", (given,)))
     (found,) = saver.checkpoints([Ref("n", "", "1")])
     assert json.loads(found.body.data) == json.loads(body.data)
+
+
+KEYS = {
+    "string": ('"x"', '"y"'),
+    "list": ('["a","b"]', '["b"]'),
+    "zset": ('[["a",1.0],["b",2.5]]', '[["b",3.0]]'),
+    "ReJSON-RL": ('{"a":[1]}', '{"a":[2]}'),
+}
+
+
+@pytest.mark.parametrize("expires", [None, 4_000_000_000_000])
+@pytest.mark.parametrize("kind", KEYS)
+def test_a_key_of_each_kind_is_made_changed_and_removed(kind: str, expires: int | None, saver: Saver) -> None:
+    """With the time it expires; a change that expects another image is refused, in words that say how it differs."""
+    first, second = (image(kind, value, expires) for value in KEYS[kind])
+    plain = image(kind, KEYS[kind][1])
+    steps = [(None, first), (first, second), (second, plain), (plain, None)]
+    for before, after in steps:
+        for wrong in (first, second, plain, None):
+            if wrong != before:
+                how = "exists already" if wrong is None else "is gone" if before is None else "is not as it was"
+                with pytest.raises(Refused, match=f"key of-a-test {how}; nothing was written"):
+                    saver.change([RowChange(LATEST, {"key": "of-a-test"}, wrong, None)])
+        saver.change([RowChange(LATEST, {"key": "of-a-test"}, before, after)])
+        assert saver.currents([(LATEST, {"key": "of-a-test"})]) == [after]
