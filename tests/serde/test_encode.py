@@ -158,3 +158,24 @@ def test_an_edited_object_keeps_the_spelling_inside(code: int) -> None:
     state = [1.0, 2] if code == 1 else {"a": 1.0, "b": 2}
     new = codec.encode([Node(Opened(node.module, node.name, node.form, state, node.method))], like)
     assert new.data == like.data.replace(inside, inside[:-1] + b"\x02")
+
+
+@pytest.mark.parametrize(
+    ("form", "state", "code"),
+    [
+        (Form.VALUE, 1, 0),
+        (Form.ARGS, [1], 1),
+        (Form.KWARGS, {"a": 1}, 2),
+        (Form.METHOD, 1, 3),
+        (Form.PYDANTIC_V1, {"a": 1}, 4),
+        (Form.PYDANTIC, {"a": 1}, 5),
+        (Form.SNAPSHOT, {"a": 1}, 7),
+    ],
+)
+def test_a_new_object_has_the_code_of_its_form(form: Form, state: Any, code: int) -> None:
+    """As the library numbers them, and it is read as what it was."""
+    codec, node = Codec(), Node(Opened("m", "C", form, state, "made" if form is Form.METHOD else ""))
+    new = codec.encode([node], payload([1]))
+    assert ormsgpack.unpackb(new.data, ext_hook=lambda told, _: told) == [code]
+    (found,) = codec.decode(new)
+    assert (found.form, found.state, found.method) == (form, state, node.method)

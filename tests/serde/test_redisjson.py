@@ -66,6 +66,8 @@ def test_messages_of_msgpack_become_envelopes() -> None:
     value = Codec().decode(Payload(*JsonPlusSerializer().dumps_typed([message])))
     made = Codec().encode(value, like=Payload(TAG, b"[]"))
     assert JsonPlusRedisSerializer().loads_typed(("json", made.data)) == [message]
+    (envelope,) = json.loads(made.data)
+    assert (envelope["lc"], envelope["id"]) == (1, ["langchain", "schema", "messages", "HumanMessage"])
 
 
 def test_bytes() -> None:

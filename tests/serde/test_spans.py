@@ -23,3 +23,11 @@ def test_codes_are_signed(code: int, header: bytes) -> None:
     found = spans.head(data, 0)
     assert (found.kind, found.code, data[found.start : found.end]) == (spans.EXT, code, b"x")
     assert ormsgpack.unpackb(data, ext_hook=lambda told, content: (told, bytes(content))) == (code, b"x")
+
+
+@pytest.mark.parametrize("number", [0, 127, 128, 255, 256, 65_536, 2**32, -1, -32, -33, -128, -129, -40_000, -(2**40)])
+def test_numbers_are_read_and_stepped_over(number: int) -> None:
+    """Each with the header that the real encoder gives it, and floats of both sizes."""
+    for data in (ormsgpack.packb(number), ormsgpack.packb(number + 0.5), b"\xca\x3f\x80\x00\x00"):
+        found = spans.head(data + b"\xc0", 0)
+        assert (found.kind, found.value, found.end) == (spans.NUMBER, ormsgpack.unpackb(data), len(data))
