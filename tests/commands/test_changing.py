@@ -126,6 +126,23 @@ def test_who_takes_the_heads_place_says_so(ckpt: Callable[..., Told], words: lis
     assert (f"the thread goes on from here, and no more from {head}" in notes) is told
 
 
+@pytest.mark.parametrize(
+    ("words", "pinned", "told"),
+    [
+        (["chat-linear", "--after", "@^"], False, ""),
+        (["forks", "--after", "cb96ab"], True, "then, on another branch: a run goes on from there unless told"),
+    ],
+)
+def test_what_goes_on_after_a_part_is_deleted(
+    ckpt: Callable[..., Told], words: list[str], pinned: bool, told: str
+) -> None:
+    """The config goes on from the checkpoint that was named: by its id where the head is another by then."""
+    plan = ckpt("delete", *words, "--dry-run")
+    assert ("checkpoint_id" in plan["config"]["configurable"]) == pinned
+    assert any(told in note for note in plan["notes"])
+    assert pinned == any("on another branch" in note for note in plan["notes"])
+
+
 def test_nobody_to_ask(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a terminal and without --yes a change is refused; with --json too, as a question has no place in it."""
     before = dump(path)
