@@ -34,10 +34,12 @@ def generation(connection: Connection, found: list[str]) -> Generation:
     columns = ("thread_id", "checkpoint_id", "type", "metadata", "created_at")
     last = next(connection.find(address.collection, {}, columns, {"_id": -1}, 1), None)
     written = next(connection.find(address.writes, {}, ("task_path", "idx"), {"_id": -1}, 1), None)
-    if last is not None and "checkpoint_id" not in last:
-        raise no_checkpoints(
-            address.location, f"{address.collection!r} holds something else; ?collection= names another"
-        )
+    if last is not None and "checkpoint_id" not in last:  # one damaged document, or none of LangGraph's at all
+        named = {"checkpoint_id": {"$exists": True}}
+        last = next(connection.find(address.collection, named, columns, {"_id": -1}, 1), None)
+        if last is None:
+            hint = f"{address.collection!r} holds something else; ?collection= names another"
+            raise no_checkpoints(address.location, hint)
     task_paths = written is None or "task_path" in written
     facts = {"collections": f"{address.collection}, {address.writes}"}
     if others := [name for name in found if name not in (address.collection, address.writes)]:

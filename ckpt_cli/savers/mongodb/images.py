@@ -11,11 +11,12 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import DeleteOne, InsertOne, ReplaceOne, errors
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Name, Plan, Record, Ref, Row, RowChange, WriteKey, name_of
+from ckpt_cli.model import Name, Plan, Record, Ref, Row, RowChange, WriteKey
+from ckpt_cli.model import name_of as record_name
 from ckpt_cli.savers.faults import gone, stands
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.reading import ids, named
-from ckpt_cli.savers.mongodb.records import fields, place
+from ckpt_cli.savers.mongodb.records import fields, filtered, index_of, key_row, name_of, place, ref_of, stored
 from ckpt_cli.savers.paging import pages
 
 Document = dict[str, Any]
@@ -32,27 +33,31 @@ class Images:
 
     Args:
         stored: a thread id as this database stores it.
+        called: the name of a thread by its id as it is stored.
         task_paths: whether new writes name their task's path.
     """
 
-    def __init__(self, connection: Connection, stored: Callable[[str], Any], *, task_paths: bool) -> None:
+    def __init__(
+        self, connection: Connection, stored: Callable[[str], Any], called: Callable[[Any], str], *, task_paths: bool
+    ) -> None:
         self._connection = connection
         self._stored = stored
+        self._called = called
         self._task_paths = task_paths
         self._ids: dict[Name, ObjectId] = {}
 
     def current(self, relation: str, key: Row) -> Row | None:
         """A document as it is now."""
-        found = next(self._connection.raw(relation, dict(key)), None)
+        found = next(self._connection.raw(relation, filtered(key)), None)
         return None if found is None else {"bson": bytes(found.raw)}
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """Documents as they are now, some in a statement."""
         found: dict[tuple[Any, ...], Row] = {}
         for relation in dict.fromkeys(relation for relation, _ in names):
-            for page in pages([dict(key) for of, key in names if of == relation], _PAGE):
+            for page in pages([filtered(key) for of, key in names if of == relation], _PAGE):
                 for document in self._connection.raw(relation, {"$or": [*page]}):
-                    name = (relation, *(document.get(field) for field in page[0]))
+                    name = (relation, *key_row({field: document.get(field) for field in page[0]}).values())
                     found[name] = {"bson": bytes(document.raw)}
         return [found.get((relation, *key.values())) for relation, key in names]
 
@@ -65,13 +70,13 @@ class Images:
             for name, before in self._standing(names):
                 yield RowChange(*self._key(name), {"bson": before}, None)
         for some in pages(plan.replace, _PAGE):
-            by_name = {name_of(record): record for record in some}
+            by_name = {record_name(record): record for record in some}
             for name, before in self._standing([*by_name]):
                 yield RowChange(*self._key(name), {"bson": before}, {"bson": self._replaced(by_name[name], before)})
         dated = self._dated(plan.add)
-        added = sorted(plan.add, key=lambda record: not isinstance(name_of(record), WriteKey))
+        added = sorted(plan.add, key=lambda record: not isinstance(record_name(record), WriteKey))
         for some in pages(added, _PAGE):
-            names = [name_of(record) for record in some]
+            names = [record_name(record) for record in some]
             if standing := self._found(names):
                 raise stands(next(iter(standing)))
             for name, record in zip(names, some, strict=True):
@@ -123,25 +128,29 @@ class Images:
         for kind, relation in ((Ref, self._connection.address.collection), (WriteKey, self._connection.address.writes)):
             some = [name for name in asked if isinstance(name, kind)]
             if some:
-                stored = {name: self._stored(name) for name in {_ref(name).thread_id for name in some}}
-                where = named({_ref(name) for name in some}, stored)
-                tasks = {name.task_id for name in some if isinstance(name, WriteKey)}
+                thread_ids = {name: self._stored(name) for name in {_ref(name).thread_id for name in some}}
+                where = named({_ref(name) for name in some}, thread_ids)
+                tasks = [stored(name.task_id) for name in some if isinstance(name, WriteKey)]
                 for document in self._connection.raw(relation, {**where, "task_id": ids(tasks)} if tasks else where):
-                    name = _name_of(document, kind)
+                    name = self._name_of(document, kind)
                     if name in asked:
                         found[name] = bytes(document.raw)
         return found
 
+    def _name_of(self, document: Mapping[str, Any], kind: type) -> Name:
+        ref = ref_of(self._called(document.get("thread_id")), document)
+        return ref if kind is Ref else WriteKey(ref, name_of(document.get("task_id")), index_of(document.get("idx")))
+
     def _key(self, name: Name) -> tuple[str, Row]:
         address = self._connection.address
         relation = address.collection if isinstance(name, Ref) else address.writes
-        return relation, place(name, self._stored(_ref(name).thread_id))
+        return relation, key_row(place(name, self._stored(_ref(name).thread_id)))
 
     def _new(self, name: Name, record: Record, dated: Mapping[str, bool]) -> bytes:
         relation, key = self._key(name)
         own = self._ids.setdefault(name, ObjectId())  # a plan that is expanded again is the same plan
         born = {"created_at": own.generation_time} if dated[relation] else {}
-        return bson.encode({"_id": own, **key, **fields(record, task_paths=self._task_paths), **born})
+        return bson.encode({"_id": own, **filtered(key), **fields(record, task_paths=self._task_paths), **born})
 
     def _replaced(self, record: Record, before: bytes) -> bytes:
         """The document with the record's fields and whatever else it had."""
@@ -179,7 +188,7 @@ def _as_it_was(change: RowChange) -> Document:
     fields = {name: {"$eq": value} for name, value in bson.decode(raw, _TYPED).items()}
     if len(raw) > _COMPARED:
         fields.pop(max(fields, key=lambda name: len(bson.encode(fields[name]))))
-    return {**fields, **change.key, "_id": fields["_id"]["$eq"]}
+    return {**fields, **filtered(change.key), "_id": fields["_id"]["$eq"]}
 
 
 def _document(row: Row | None) -> RawBSONDocument:
@@ -188,11 +197,6 @@ def _document(row: Row | None) -> RawBSONDocument:
 
 def _raw(row: Row | None) -> bytes:
     return cast(bytes, (row or {})["bson"])
-
-
-def _name_of(document: Mapping[str, Any], kind: type) -> Name:
-    ref = Ref(str(document["thread_id"]), document["checkpoint_ns"], document["checkpoint_id"])
-    return ref if kind is Ref else WriteKey(ref, document["task_id"], document["idx"])
 
 
 def _ref(name: Name) -> Ref:

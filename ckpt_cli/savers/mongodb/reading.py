@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from ckpt_cli.model import Ref, Thread
+from ckpt_cli.savers.mongodb.records import name_of, stored, thread_name
 
 Document = dict[str, Any]
 
@@ -85,24 +86,30 @@ def writes(where: Document, sort: Mapping[str, int], values: int | None, *, size
     return [{"$match": where}, {"$sort": {**sort}}, {"$project": shown}]
 
 
-def named(refs: Iterable[Ref], stored: Mapping[str, Any]) -> Document:
-    """A filter for some checkpoints of any thread; `stored` has thread ids that aren't stored as text."""
+def named(refs: Iterable[Ref], thread_ids: Mapping[str, Any]) -> Document:
+    """A filter for some checkpoints of any thread; `thread_ids` has those that aren't stored as text."""
     clauses = [
-        {"thread_id": stored.get(thread_id, thread_id), "checkpoint_ns": ns, "checkpoint_id": ids(r[2] for r in some)}
+        {
+            "thread_id": thread_ids.get(thread_id, thread_id),
+            "checkpoint_ns": stored(ns),
+            "checkpoint_id": ids(stored(ref[2]) for ref in some),
+        }
         for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: ref[:2])
     ]
     return clauses[0] if len(clauses) == 1 else {"$or": clauses}
 
 
 def ids(some: Iterable[Any]) -> Any:
-    """One id, or any of some; such as are stored as numbers come before text."""
-    found = sorted(set(some), key=lambda one: (isinstance(one, str), one))
+    """One id, or any of some; such as are stored as no text come before it."""
+    asked = [*some]
+    texts = sorted({one for one in asked if isinstance(one, str)})
+    found = [one for at, one in enumerate(asked) if not isinstance(one, str) and one not in asked[:at]] + texts
     return found[0] if len(found) == 1 else {"$in": found}
 
 
 def ascending(found: Iterable[Document]) -> Iterator[Document]:
     """Documents that come by namespace upwards and by id downwards, upwards by both; holds one namespace at a time."""
-    for _, some in groupby(found, key=lambda document: (document["thread_id"], document["checkpoint_ns"])):
+    for _, some in groupby(found, key=lambda document: (document.get("thread_id"), document.get("checkpoint_ns"))):
         yield from reversed([*some])
 
 
@@ -117,12 +124,14 @@ def ends(find: Callable[..., Iterable[Document]], limit: int) -> list[Ref]:
     columns = ("thread_id", "checkpoint_ns", "checkpoint_id")
     orders = (DOWNWARDS, {name: -way for name, way in DOWNWARDS.items()})
     found = (one for order in orders for one in find(columns, order, limit // 2))
-    return list(dict.fromkeys(Ref(*(str(one.get(name, "")) for name in columns)) for one in found))
+    names = ((thread_name(one.get("thread_id")), *(name_of(one.get(name)) for name in columns[1:])) for one in found)
+    return list(dict.fromkeys(Ref(*name) for name in names))
 
 
-def headed(thread_id: Any, ns: str, head: str) -> Thread:
-    """A thread, whose id may be stored as a number."""
-    return Thread(str(thread_id), Ref(str(thread_id), ns, head))
+def headed(raw: Any, ns: str, head: Any) -> Thread:
+    """A thread by its id and its head's as they are stored."""
+    name = thread_name(raw)
+    return Thread(name, Ref(name, ns, name_of(head)))
 
 
 def head_id(thread: Thread) -> str:

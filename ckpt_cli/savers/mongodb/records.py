@@ -7,13 +7,17 @@ own type.
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 import bson
+from bson import json_util
 from bson.binary import Binary
+from bson.decimal128 import Decimal128
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Record, Ref, Write, WriteKey
+from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Record, Ref, Row, Write, WriteKey
+from ckpt_cli.savers.spelling import raw_of, text_of
 
 Document = dict[str, Any]
 
@@ -21,12 +25,15 @@ METADATA = "mongo-pairs"
 """The tag of metadata that is a document; its form is told in `serde.pairs`."""
 
 _ODD = "bson"
+_TYPED = json_util.JSONOptions(tz_aware=True, tzinfo=UTC)
+_SCALARS = frozenset({int, float, bytes, type(None)})
 
 
 def row(thread_id: str, found: Mapping[str, Any]) -> CheckpointRow:
     """A skeleton row."""
-    place = (thread_id, _text(found.get("checkpoint_ns")), _text(found.get("checkpoint_id")))
-    return CheckpointRow(*place, found.get("parent_checkpoint_id") or None, found.get("size"))
+    parent = found.get("parent_checkpoint_id")
+    parent_id = None if parent is None or parent == "" else name_of(parent)
+    return CheckpointRow(*ref_of(thread_id, found), parent_id, found.get("size"))
 
 
 def checkpoint(thread_id: str, found: Mapping[str, Any]) -> Checkpoint:
@@ -48,10 +55,11 @@ def write(thread_id: str, found: Mapping[str, Any], *, read: bool) -> Write:
     value = _bytes(found.get("value"))
     size = int(found["size"] or 0) if "size" in found else len(value)
     here = size == 0 or (read and found.get("value") is not None)
-    ref = (thread_id, _text(found.get("checkpoint_ns")), _text(found.get("checkpoint_id")))
-    told = (_text(found.get("task_id")), int(found.get("idx") or 0), _text(found.get("channel")))
+    told = (name_of(found.get("task_id")), index_of(found.get("idx")), name_of(found.get("channel")))
     path = _text(found.get("task_path"))
-    return Write(*ref, *told, path, Payload(_text(found.get("type")), value) if here else None, size)
+    return Write(
+        *ref_of(thread_id, found), *told, path, Payload(_text(found.get("type")), value) if here else None, size
+    )
 
 
 def payload(tag: Any, data: Any) -> Payload:
@@ -62,8 +70,10 @@ def payload(tag: Any, data: Any) -> Payload:
 def place(name: Ref | WriteKey, thread_id: Any) -> Document:
     """The fields that name a document; they are a unique index."""
     ref = name if isinstance(name, Ref) else name.ref
-    key = {"thread_id": thread_id, "checkpoint_ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
-    return key if isinstance(name, Ref) else {**key, "task_id": name.task_id, "idx": name.idx}
+    key = {"thread_id": thread_id, "checkpoint_ns": stored(ref.ns), "checkpoint_id": stored(ref.checkpoint_id)}
+    if isinstance(name, Ref):
+        return key
+    return {**key, "task_id": stored(name.task_id), "idx": stored(name.idx) if isinstance(name.idx, str) else name.idx}
 
 
 def fields(record: Record, *, task_paths: bool) -> Document:
@@ -76,10 +86,11 @@ def fields(record: Record, *, task_paths: bool) -> Document:
         if record.payload is None:
             raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
         path = {"task_path": record.task_path} if task_paths or record.task_path else {}
-        return {**path, "channel": record.channel, "type": record.payload.tag, "value": record.payload.data}
+        return {**path, "channel": stored(record.channel), "type": record.payload.tag, "value": record.payload.data}
     if record.channels is not None:
         raise NotSupported("MongoDB keeps a checkpoint whole, not channel by channel")
-    told = {"parent_checkpoint_id": record.row.parent_id, "type": record.body.tag, "checkpoint": record.body.data}
+    parent = None if record.row.parent_id is None else stored(record.row.parent_id)
+    told = {"parent_checkpoint_id": parent, "type": record.body.tag, "checkpoint": record.body.data}
     return {**told, "metadata": _stored(record.metadata, record.body.tag)}
 
 
@@ -120,4 +131,49 @@ def _bytes(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return value if isinstance(value, str) else "" if value is None else name_of(value)
+
+
+def ref_of(thread_id: str, found: Mapping[str, Any]) -> Ref:
+    """The name of the checkpoint that a document is, or is a write of."""
+    return Ref(thread_id, name_of(found.get("checkpoint_ns")), name_of(found.get("checkpoint_id")))
+
+
+def name_of(value: Any) -> str:
+    """A field that names something as text; what is missing is called as null is, for a filter finds both."""
+    if value is None or isinstance(value, str | bytes | float | bool):
+        return text_of(value)
+    if isinstance(value, int):
+        return text_of(int(value))
+    return text_of(json.loads(json_util.dumps(value, json_options=json_util.CANONICAL_JSON_OPTIONS)))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a field holds what MongoDB calls a number."""
+    return isinstance(value, int | float | Decimal128) and not isinstance(value, bool)
+
+
+def thread_name(raw: Any) -> str:
+    """A thread by its id as it is stored, which some programs did as a number."""
+    return str(raw) if is_number(raw) and str(raw)[-1].isdecimal() else name_of(raw)
+
+
+def index_of(value: Any) -> int | str:
+    """A write's position, and text for what is none."""
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else name_of(value)
+
+
+def stored(name: str) -> Any:
+    """What a document has in the field of that name."""
+    raw = raw_of(name)
+    return json_util.loads(json.dumps(raw), json_options=_TYPED) if isinstance(raw, dict | list) else raw
+
+
+def key_row(place: Mapping[str, Any]) -> Row:
+    """The fields that name a document as the operation log keeps them: scalars as they are, all else by name."""
+    return {field: value if type(value) in _SCALARS else name_of(value) for field, value in place.items()}
+
+
+def filtered(key: Row) -> Document:
+    """The filter that finds the document of a key."""
+    return {field: stored(value) if isinstance(value, str) else value for field, value in key.items()}

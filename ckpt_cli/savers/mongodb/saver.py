@@ -50,7 +50,7 @@ class MongoSaver(OwnFields):
         self._connection = connection
         self._made = made
         self._numbers: dict[str, Any] | None = None
-        self._images = Images(connection, self._stored, task_paths=made.task_paths)
+        self._images = Images(connection, self._stored, records.thread_name, task_paths=made.task_paths)
         self.form = Form(versions="int", metadata=records.METADATA)
         self.abilities = able(
             {
@@ -84,31 +84,33 @@ class MongoSaver(OwnFields):
         counted = next(self._connection.aggregate(self._writes, [{"$count": "n"}]), {"n": 0})
         if found is None:
             return Totals(0, 0, counted["n"])
-        return Totals(found["threads"], found["count"], counted["n"], found["oldest"], found["newest"])
+        ends = (None if found.get(end) is None else records.name_of(found[end]) for end in ("oldest", "newest"))
+        return Totals(found["threads"], found["count"], counted["n"], *ends)
 
     def threads(self) -> Iterator[Thread]:
         """Each thread's first entry in the index; only those without a root graph are looked at again."""
         found = self._connection.aggregate(self._checkpoints, reading.HEADS)
-        by_root = groupby(found, key=lambda document: document["checkpoint_ns"] == "")
+        by_root = groupby(found, key=lambda document: document.get("checkpoint_ns") == "")
         rootless: list[Thread] = []
         for is_rooted, some in by_root:
             if not is_rooted:
                 rootless = sorted(self._rootless([one["_id"] for one in some]), key=reading.head_id, reverse=True)
             else:
-                rooted = (reading.headed(one["_id"], "", one["checkpoint_id"]) for one in some)
+                rooted = (reading.headed(one["_id"], "", one.get("checkpoint_id")) for one in some)
                 yield from merge(rootless, rooted, key=reading.head_id, reverse=True)
                 return
         yield from rootless
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""
-        return next(self._headed({"thread_id": self._stored(thread_id)}), None)
+        found = self._headed({"thread_id": self._stored(thread_id)})
+        return next((thread for thread in found if thread.thread_id == thread_id), None)
 
     def namespaces(self, thread_id: str) -> list[str]:
         """Skip from namespace to namespace in the index."""
         where = {"thread_id": self._stored(thread_id)}
         found = self._connection.aggregate(self._checkpoints, reading.spaces(where))
-        return sorted(one["_id"]["checkpoint_ns"] for one in found)
+        return sorted({records.name_of(one["_id"].get("checkpoint_ns")) for one in found})
 
     def count(self, thread_id: str) -> int:
         """Count the thread's part of the index."""
@@ -121,18 +123,20 @@ class MongoSaver(OwnFields):
         if ns is None:
             found = reading.ascending(self._rows(where, reading.DOWNWARDS))
         else:
-            found = self._rows({**where, "checkpoint_ns": ns}, reading.UPWARDS)
-        yield from (records.row(thread_id, one) for one in found)
+            found = self._rows({**where, "checkpoint_ns": records.stored(ns)}, reading.UPWARDS)
+        yield from (
+            records.row(thread_id, one) for one in found if records.thread_name(one.get("thread_id")) == thread_id
+        )
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """Some hundred threads in a statement, in the order of the index."""
         for page in pages(thread_ids, _NAMES):
             found = self._rows({"thread_id": reading.ids(map(self._stored, page))}, reading.DOWNWARDS)
-            yield from (records.row(str(one["thread_id"]), one) for one in reading.ascending(found))
+            yield from (records.row(records.thread_name(one.get("thread_id")), one) for one in reading.ascending(found))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The first of the namespace in the index."""
-        where = {"thread_id": self._stored(thread_id), "checkpoint_ns": ns}
+        where = {"thread_id": self._stored(thread_id), "checkpoint_ns": records.stored(ns)}
         return [records.row(thread_id, one) for one in self._rows(where, {"checkpoint_id": -1}, limit)]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
@@ -146,8 +150,7 @@ class MongoSaver(OwnFields):
         for page in pages(sorted(set(refs)), _NAMES):
             stored = self._all_stored(page)
             for found in self._connection.find(self._checkpoints, reading.named(page, stored), columns, {}):
-                ref = Ref(str(found["thread_id"]), found["checkpoint_ns"], found["checkpoint_id"])
-                yield ref, records.metadata(found)
+                yield records.ref_of(records.thread_name(found.get("thread_id")), found), records.metadata(found)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many in a statement as keep it to a few megabytes."""
@@ -169,10 +172,10 @@ class MongoSaver(OwnFields):
         if ns is None:
             yield from self._writes_of_all(thread_id, checkpoint_ids, values)
             return
-        where: dict[str, Any] = {"thread_id": self._stored(thread_id), "checkpoint_ns": ns}
+        where: dict[str, Any] = {"thread_id": self._stored(thread_id), "checkpoint_ns": records.stored(ns)}
         known = [None] if checkpoint_ids is None else pages(sorted(set(checkpoint_ids)), _NAMES)
         for page in known:
-            some = where if page is None else {**where, "checkpoint_id": reading.ids(page)}
+            some = where if page is None else {**where, "checkpoint_id": reading.ids(map(records.stored, page))}
             yield from self._found_writes(some, reading.UPWARDS, values)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
@@ -212,9 +215,11 @@ class MongoSaver(OwnFields):
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Every document of the two collections is a record."""
-        words: Any = key
-        ref = Ref(str(words["thread_id"]), words["checkpoint_ns"], words["checkpoint_id"])
-        return ref if relation == self._checkpoints else WriteKey(ref, words["task_id"], words["idx"])
+        words: Any = {"thread_id": None, **records.filtered(key)}
+        ref = records.ref_of(records.thread_name(words["thread_id"]), words)
+        if relation == self._checkpoints:
+            return ref
+        return WriteKey(ref, records.name_of(words["task_id"]), records.index_of(words["idx"]))
 
     def current(self, relation: str, key: Row) -> Row | None:
         """A whole document as one column."""
@@ -252,7 +257,7 @@ class MongoSaver(OwnFields):
         found = self._connection.measured(self._writes, pipeline)
         if sort is reading.DOWNWARDS:
             found = reading.ascending(found)
-        made = (records.write(str(one["thread_id"]), one, read=True) for one in found)
+        made = (records.write(records.thread_name(one.get("thread_id")), one, read=True) for one in found)
         for write in reading.by_checkpoint(made):
             yield write if values is None or write.size <= values else write._replace(payload=None)
 
@@ -262,24 +267,27 @@ class MongoSaver(OwnFields):
         """The root graph's, which may be long, one after another; then the others', a namespace at a time."""
         where: dict[str, Any] = {"thread_id": self._stored(thread_id)}
         if checkpoint_ids is not None:
-            where["checkpoint_id"] = {"$in": sorted(set(checkpoint_ids))}
+            where["checkpoint_id"] = {"$in": [*map(records.stored, sorted(set(checkpoint_ids)))]}
         yield from self._found_writes({**where, "checkpoint_ns": ""}, reading.UPWARDS, values)
-        yield from self._found_writes({**where, "checkpoint_ns": {"$gt": ""}}, reading.DOWNWARDS, values)
+        yield from self._found_writes({**where, "checkpoint_ns": {"$ne": ""}}, reading.DOWNWARDS, values)
 
     def _whole(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         columns = ("thread_id", *reading.SKELETON, "type", "checkpoint", "metadata")
         found = self._connection.find(self._checkpoints, reading.named(refs, self._all_stored(refs)), columns, {})
-        stored = (records.checkpoint(str(one["thread_id"]), one) for one in found)
+        stored = (records.checkpoint(records.thread_name(one.get("thread_id")), one) for one in found)
         return {checkpoint.row.ref: checkpoint for checkpoint in stored}
 
     def _headed(self, where: dict[str, Any]) -> Iterator[Thread]:
         """Threads with their heads: in the root namespace, or the highest id of any where root has none."""
-        best: dict[Any, tuple[bool, str, str]] = {}
+        best: dict[str, tuple[bool, str, str]] = {}
         for one in self._connection.aggregate(self._checkpoints, reading.spaces(where)):
-            thread_id, ns = one["_id"]["thread_id"], one["_id"]["checkpoint_ns"]
-            found = (ns == "", one["checkpoint_id"], ns)
+            thread_id, ns = (
+                records.thread_name(one["_id"].get("thread_id")),
+                records.name_of(one["_id"].get("checkpoint_ns")),
+            )
+            found = (ns == "", records.name_of(one.get("checkpoint_id")), ns)
             best[thread_id] = max(best.get(thread_id, found), found)
-        yield from (reading.headed(thread_id, ns, head) for thread_id, (_, head, ns) in best.items())
+        yield from (Thread(name, Ref(name, ns, head)) for name, (_, head, ns) in best.items())
 
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
         for page in pages(thread_ids, _NAMES):
@@ -288,11 +296,11 @@ class MongoSaver(OwnFields):
     def _stored(self, thread_id: str) -> Any:
         """A thread id as it is stored, which some programs did as a number."""
         if not thread_id[-1:].isdecimal():
-            return thread_id
+            return records.stored(thread_id)
         if self._numbers is None:
             found = self._connection.aggregate(self._checkpoints, reading.NUMBER_IDS)
             self._numbers = {str(one["_id"]): one["_id"] for one in found}
-        return self._numbers.get(thread_id, thread_id)
+        return self._numbers[thread_id] if thread_id in self._numbers else records.stored(thread_id)
 
     def _all_stored(self, refs: Iterable[Ref]) -> dict[str, Any]:
         return {thread_id: self._stored(thread_id) for thread_id in {ref.thread_id for ref in refs}}
