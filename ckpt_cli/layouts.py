@@ -212,3 +212,9 @@ def named(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         return {}
     return {key if isinstance(key, str) else text(key) or str(key): item for key, item in value.items()}
+
+
+def parents_of(metadata: Any) -> dict[str, str]:
+    """The checkpoints that a subgraph's one was called from, by namespace; what names none is left out."""
+    recorded = named(named(metadata).get("parents"))
+    return {ns: checkpoint_id for ns, checkpoint_id in recorded.items() if isinstance(checkpoint_id, str)}

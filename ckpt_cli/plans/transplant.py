@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.delta import COUNTERS
-from ckpt_cli.layouts import named
+from ckpt_cli.layouts import named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
 from ckpt_cli.plans.metadata import UNCHANGED, Changes
@@ -85,7 +85,7 @@ def _kept(reader: Reader, row: CheckpointRow) -> Kept:
 
 def _came_before(metadata: Mapping[str, Any], ns: str, kept: Kept, ran: set[str]) -> bool:
     """Whether a subgraph's checkpoint was called from one that comes along; by its task where none is recorded."""
-    parents = named(metadata.get("parents"))
+    parents = parents_of(metadata)
     if not parents:
         return ns.rpartition(":")[2] in ran
     return all(parent in kept.get(space, ()) for space, parent in parents.items())

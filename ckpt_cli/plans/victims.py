@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ckpt_cli.history.lineage import Lineage
 from ckpt_cli.history.nesting import above, task
-from ckpt_cli.layouts import named
+from ckpt_cli.layouts import parents_of
 from ckpt_cli.model import CheckpointRow, Ref, Write
 from ckpt_cli.reading import Reader
 
@@ -100,6 +100,6 @@ def _called(reader: Reader, found: Victims, ns: str, lineage: Lineage) -> Iterab
 def _by_metadata(reader: Reader, ns: str, lineage: Lineage, found: Victims) -> Iterator[str]:
     refs = [Ref(found.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
     for ref, payload in reader.saver.metadata(refs):
-        parents = named(named(reader.value(payload)).get("parents"))
+        parents = parents_of(reader.value(payload))
         if any(checkpoint_id in found.past(space) for space, checkpoint_id in parents.items()):
             yield ref.checkpoint_id
