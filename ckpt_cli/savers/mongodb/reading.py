@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from ckpt_cli.model import Ref, Thread
-from ckpt_cli.savers.mongodb.records import name_of, stored, thread_name
+from ckpt_cli.savers.mongodb.records import name_of, stored, thread_name, thread_of
 
 Document = dict[str, Any]
 
@@ -124,7 +124,7 @@ def ends(find: Callable[..., Iterable[Document]], limit: int) -> list[Ref]:
     columns = ("thread_id", "checkpoint_ns", "checkpoint_id")
     orders = (DOWNWARDS, {name: -way for name, way in DOWNWARDS.items()})
     found = (one for order in orders for one in find(columns, order, limit // 2))
-    names = ((thread_name(one.get("thread_id")), *(name_of(one.get(name)) for name in columns[1:])) for one in found)
+    names = ((thread_of(one), *(name_of(one.get(name)) for name in columns[1:])) for one in found)
     return list(dict.fromkeys(Ref(*name) for name in names))
 
 
@@ -132,6 +132,16 @@ def headed(raw: Any, ns: str, head: Any) -> Thread:
     """A thread by its id and its head's as they are stored."""
     name = thread_name(raw)
     return Thread(name, Ref(name, ns, name_of(head)))
+
+
+def heads(found: Iterable[Document]) -> Iterator[Thread]:
+    """Threads with their heads, of what `spaces` finds: in the root namespace, or the highest id of any."""
+    best: dict[str, tuple[bool, str, str]] = {}
+    for one in found:
+        thread_id, ns = thread_of(one["_id"]), name_of(one["_id"].get("checkpoint_ns"))
+        head = (ns == "", name_of(one.get("checkpoint_id")), ns)
+        best[thread_id] = max(best.get(thread_id, head), head)
+    yield from (Thread(name, Ref(name, ns, head)) for name, (_, head, ns) in best.items())
 
 
 def head_id(thread: Thread) -> str:

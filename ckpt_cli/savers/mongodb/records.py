@@ -158,6 +158,11 @@ def thread_name(raw: Any) -> str:
     return str(raw) if is_number(raw) and str(raw)[-1].isdecimal() else name_of(raw)
 
 
+def thread_of(document: Mapping[str, Any]) -> str:
+    """The thread that a document belongs to."""
+    return thread_name(document.get("thread_id"))
+
+
 def index_of(value: Any) -> int | str:
     """A write's position, and text for what is none."""
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else name_of(value)

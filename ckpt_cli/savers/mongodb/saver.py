@@ -124,15 +124,13 @@ class MongoSaver(OwnFields):
             found = reading.ascending(self._rows(where, reading.DOWNWARDS))
         else:
             found = self._rows({**where, "checkpoint_ns": records.stored(ns)}, reading.UPWARDS)
-        yield from (
-            records.row(thread_id, one) for one in found if records.thread_name(one.get("thread_id")) == thread_id
-        )
+        yield from (records.row(thread_id, one) for one in found if records.thread_of(one) == thread_id)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """Some hundred threads in a statement, in the order of the index."""
         for page in pages(thread_ids, _NAMES):
             found = self._rows({"thread_id": reading.ids(map(self._stored, page))}, reading.DOWNWARDS)
-            yield from (records.row(records.thread_name(one.get("thread_id")), one) for one in reading.ascending(found))
+            yield from (records.row(records.thread_of(one), one) for one in reading.ascending(found))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The first of the namespace in the index."""
@@ -150,7 +148,7 @@ class MongoSaver(OwnFields):
         for page in pages(sorted(set(refs)), _NAMES):
             stored = self._all_stored(page)
             for found in self._connection.find(self._checkpoints, reading.named(page, stored), columns, {}):
-                yield records.ref_of(records.thread_name(found.get("thread_id")), found), records.metadata(found)
+                yield records.ref_of(records.thread_of(found), found), records.metadata(found)
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many in a statement as keep it to a few megabytes."""
@@ -216,7 +214,7 @@ class MongoSaver(OwnFields):
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Every document of the two collections is a record."""
         words: Any = {"thread_id": None, **records.filtered(key)}
-        ref = records.ref_of(records.thread_name(words["thread_id"]), words)
+        ref = records.ref_of(records.thread_of(words), words)
         if relation == self._checkpoints:
             return ref
         return WriteKey(ref, records.name_of(words["task_id"]), records.index_of(words["idx"]))
@@ -257,7 +255,7 @@ class MongoSaver(OwnFields):
         found = self._connection.measured(self._writes, pipeline)
         if sort is reading.DOWNWARDS:
             found = reading.ascending(found)
-        made = (records.write(records.thread_name(one.get("thread_id")), one, read=True) for one in found)
+        made = (records.write(records.thread_of(one), one, read=True) for one in found)
         for write in reading.by_checkpoint(made):
             yield write if values is None or write.size <= values else write._replace(payload=None)
 
@@ -274,20 +272,12 @@ class MongoSaver(OwnFields):
     def _whole(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         columns = ("thread_id", *reading.SKELETON, "type", "checkpoint", "metadata")
         found = self._connection.find(self._checkpoints, reading.named(refs, self._all_stored(refs)), columns, {})
-        stored = (records.checkpoint(records.thread_name(one.get("thread_id")), one) for one in found)
+        stored = (records.checkpoint(records.thread_of(one), one) for one in found)
         return {checkpoint.row.ref: checkpoint for checkpoint in stored}
 
     def _headed(self, where: dict[str, Any]) -> Iterator[Thread]:
         """Threads with their heads: in the root namespace, or the highest id of any where root has none."""
-        best: dict[str, tuple[bool, str, str]] = {}
-        for one in self._connection.aggregate(self._checkpoints, reading.spaces(where)):
-            thread_id, ns = (
-                records.thread_name(one["_id"].get("thread_id")),
-                records.name_of(one["_id"].get("checkpoint_ns")),
-            )
-            found = (ns == "", records.name_of(one.get("checkpoint_id")), ns)
-            best[thread_id] = max(best.get(thread_id, found), found)
-        yield from (Thread(name, Ref(name, ns, head)) for name, (_, head, ns) in best.items())
+        yield from reading.heads(self._connection.aggregate(self._checkpoints, reading.spaces(where)))
 
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
         for page in pages(thread_ids, _NAMES):
