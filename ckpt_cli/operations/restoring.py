@@ -35,16 +35,20 @@ class Restored:
     Attributes:
         newest: the highest id of the checkpoints of each thread.
         changed: checkpoints that the operation changed and left where they were.
+        added: checkpoints that the operation made, which go.
     """
 
     newest: dict[str, str] = field(default_factory=dict)
     changed: set[Ref] = field(default_factory=set)
+    added: set[Ref] = field(default_factory=set)
 
     def take(self, name: Ref | WriteKey | None, *, was_there: bool, is_left: bool) -> None:
         """Take in one row of the operation: what it holds, and whether that existed before and after."""
-        if not isinstance(name, Ref) or not was_there:
+        if not isinstance(name, Ref):
             return
-        if is_left:
+        if not was_there:
+            self.added.add(name)
+        elif is_left:
             self.changed.add(name)
         else:
             self.newest[name.thread_id] = max(name.checkpoint_id, self.newest.get(name.thread_id, ""))
@@ -71,7 +75,8 @@ def clash(
     for page in pages(sorted(back.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
         for row in saver.rows_of(page):
-            present.setdefault(row.thread_id, []).append(row)
+            if row.ref not in back.added:
+                present.setdefault(row.thread_id, []).append(row)
         for thread_id, rows in present.items():
             later = set(_added_later(saver, log, operation, thread_id))
             new = [row for row in rows if row.ref in later or not _existed(row, operation, back)]

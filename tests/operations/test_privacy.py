@@ -27,7 +27,7 @@ def log(tmp_path: Path) -> Iterator[OperationLog]:
 
 def change(log: OperationLog) -> None:
     with log.alone(needed=True):
-        apply(MemorySaver(), log, Plan("", (checkpoint("t", "1"),)), at=1.0)
+        apply(MemorySaver([checkpoint("other", "0")]), log, Plan("", (checkpoint("t", "1"),)), at=1.0)
 
 
 def modes(log: OperationLog) -> list[int]:

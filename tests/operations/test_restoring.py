@@ -59,7 +59,7 @@ def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
 def test_a_thread_made_anew_by_ckpt(log: OperationLog) -> None:
     """A fork to the same id keeps older ids; the operation that made it is named, and undone first it's all as was."""
     old, older = at(-60), at(-DAY)
-    saver = MemorySaver([checkpoint("t", old)])
+    saver = MemorySaver([checkpoint("t", old), checkpoint("other", old)])
     deleted(saver, log, old)
     apply(saver, log, Plan("", (checkpoint("t", older),), verb="fork", summary="to t"), at=NOW + 1)
     with pytest.raises(Refused, match="was made anew since") as refused:

@@ -17,7 +17,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageE
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import kinds
 from ckpt_cli.savers.sqlite import create
-from ckpt_cli.savers.url import names, open_saver
+from ckpt_cli.savers.url import names, open_saver, sqlite_file
 from tests.savers.writer import folder
 
 
@@ -245,3 +245,13 @@ def test_sqlite_is_loaded_when_needed() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     )
     assert answer.stdout == "False\n"
+
+
+def test_the_file_of_a_database_is_told_by_its_name(tmp_path: Path) -> None:
+    """Of SQLite addresses and of paths that are there; other addresses, folders and unknown names have none."""
+    place = tmp_path / "x.sqlite"
+    place.touch()
+    for name in (f"sqlite:///{place}", f"SQLITE:///{place}", str(place)):
+        assert sqlite_file(name) == place
+    for name in ("postgresql://h/x", f"redis:///{place}", str(tmp_path), "nowhere.sqlite"):
+        assert sqlite_file(name) is None
