@@ -89,7 +89,7 @@ def clash(
 
 def _existed(row: CheckpointRow, operation: Operation, back: Restored) -> bool:
     """Whether a checkpoint was there when the operation was made; ids of one thread ascend with time."""
-    if row.ref in back.changed or row.checkpoint_id < back.newest[row.thread_id]:
+    if row.ref in back.changed or row.checkpoint_id <= back.newest[row.thread_id]:
         return True
     made = ids.unix_time(row.checkpoint_id)
     return made is not None and made < operation.at - _OLD
