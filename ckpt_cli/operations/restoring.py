@@ -88,11 +88,14 @@ def clash(
 
 
 def _existed(row: CheckpointRow, operation: Operation, back: Restored) -> bool:
-    """Whether a checkpoint was there when the operation was made; ids of one thread ascend with time."""
+    """Whether a checkpoint was there when the operation was made; ids of one thread ascend with time.
+
+    Of one whose id tells no time nothing says that it was made since.
+    """
     if row.ref in back.changed or row.checkpoint_id <= back.newest[row.thread_id]:
         return True
     made = ids.unix_time(row.checkpoint_id)
-    return made is not None and made < operation.at - _OLD
+    return made is None or made < operation.at - _OLD
 
 
 def _added_later(saver: Saver, log: OperationLog, operation: Operation, thread_id: str) -> Iterator[Ref]:
