@@ -183,7 +183,8 @@ def test_an_interrupt_ends_with_130(database: Database) -> None:
     assert os.read(process.stdout.fileno(), 1) == b"{"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (130, b"ckpt: stopped\n")
+    error = {"code": 130, "kind": "interrupted", "message": "stopped", "hint": "", "candidates": []}
+    assert (process.returncode, json.loads(said)) == (130, {"error": error})
 
 
 def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
