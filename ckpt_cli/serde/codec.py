@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported
+from ckpt_cli.errors import CkptError, KeyMissing, MissingExtra, NotSupported, PayloadCorrupt
 from ckpt_cli.model import NULL, Payload
 from ckpt_cli.serde import aes, lcjson, msgpack
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
@@ -122,7 +122,10 @@ def _json(value: Any, old: Any, data: bytes) -> bytes:
     from ckpt_cli.serde.lcjson_write import JsonWire
     from ckpt_cli.serde.splice import splice
 
-    text = data.decode("utf-8", "surrogatepass")
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise PayloadCorrupt("what is stored there as JSON is no UTF-8 text, so it can't be edited") from error
     return str(splice(JsonWire(text), value, old, text)).encode()
 
 
