@@ -51,9 +51,14 @@ def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current:
 
 
 def record_of(relation: str, key: Row, layout: Layout, thread_name: Callable[[Scalar], str]) -> Name | None:
-    """The record that a row is, by its key; `thread_name` gives the name of a thread as its id is stored."""
+    """The record that a row is, by its key; `thread_name` gives the name of a thread as its id is stored.
+
+    None for a table without records, and for a key of tables of another generation, which a log may have.
+    """
     columns = layout.columns
     ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")
+    if columns[checkpoint_id] not in key or key.keys() - {"thread_id", "task_id", "idx", *columns.values()}:
+        return None
     place = text_of(key.get(columns[ns], "")), text_of(key[columns[checkpoint_id]])
     ref = Ref(thread_name(key["thread_id"]), *place)
     if relation == "checkpoints":
