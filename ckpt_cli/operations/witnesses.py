@@ -89,12 +89,13 @@ class Choice:
         """Those of the known witnesses that the operation touches, and new ones with their digests."""
         candidates = dict.fromkeys([*self._near(names), *_spread(self._sampled)])
         touched = self._touched(names, {*known, *candidates})
-        left = [ref for ref in candidates if ref not in touched]
-        if not left:
-            heads = dict.fromkeys(thread.head for thread in islice(self._saver.threads(), _FAR))
-            gone = self._touched(names, heads)
-            left = [ref for ref in heads if ref not in gone]
+        left = [ref for ref in candidates if ref not in touched] or self._left(names, self._beside(names))
+        left = left or self._left(names, [thread.head for thread in islice(self._saver.threads(), _FAR)])
         return touched.intersection(known), digests(self._saver, left[:WITNESSES]) if left else {}
+
+    def _left(self, names: Names, refs: Collection[Ref]) -> list[Ref]:
+        touched = self._touched(names, {*refs})
+        return [ref for ref in refs if ref not in touched]
 
     def _touched(self, names: Names, refs: Collection[Ref]) -> set[Ref]:
         found = (self._saver.record_of(*name) for name in names())
@@ -102,12 +103,17 @@ class Choice:
 
     def _near(self, names: Names) -> Iterator[Ref]:
         """The newest checkpoints of the namespaces that the first rows are of, where no scan finds them."""
-        if Ability.SKIPS not in self._saver.abilities:
-            return
+        for thread_id, ns in self._spaces(names) if Ability.SKIPS in self._saver.abilities else ():
+            yield from (row.ref for row in self._saver.newest(thread_id, ns, _NEAR))
+
+    def _beside(self, names: Names) -> list[Ref]:
+        """All of the namespaces that the first rows are of: where the newest are touched, or can't be told alone."""
+        return [row.ref for thread_id, ns in self._spaces(names) for row in self._saver.rows(thread_id, ns)]
+
+    def _spaces(self, names: Names) -> list[tuple[str, str]]:
         records = (self._saver.record_of(*name) for name in islice(names(), 200))
         refs = (record.ref if isinstance(record, WriteKey) else record for record in records if record is not None)
-        for thread_id, ns in islice(dict.fromkeys(ref[:2] for ref in refs), _SPACES):
-            yield from (row.ref for row in self._saver.newest(thread_id, ns, _NEAR))
+        return list(islice(dict.fromkeys(ref[:2] for ref in refs), _SPACES))
 
 
 def _spread(refs: Iterable[Ref]) -> list[Ref]:
