@@ -19,9 +19,16 @@ def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) ->
 
 
 def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
-    """What takes a change back where `now` is the row that exists."""
-    image = change.before
+    """What takes a change back where `now` is the row that exists.
+
+    A column that isn't ckpt's own comes back too where nobody changed it since: when a key expires, for example.
+    """
+    image, left = change.before, change.after
     after = None if image is None else saver.restored(change.relation, image, now)
+    if image is not None and after is not None and now is not None and left is not None:
+        written = saver.written_columns(change.relation) or ()
+        same = [name for name in image.keys() & after.keys() & now.keys() & left.keys() if now[name] == left[name]]
+        after = {**after, **{name: image[name] for name in same if name not in written}}
     return RowChange(change.relation, change.key, now, after)
 
 
