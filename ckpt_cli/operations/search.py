@@ -202,7 +202,7 @@ def new_log(address: str) -> OperationLog:
     """A log for an address that doesn't exist yet, in a folder of its own."""
     state, name, number = state_folder(), folder_name(address), 1
     folder = name
-    while (state / folder / LOG).exists():
+    while os.path.lexists(state / folder / LOG):  # False where this user may not look
         number += 1
         folder = f"{name}-{number}"
     return OperationLog(state / folder / LOG)
