@@ -84,7 +84,7 @@ def _sqlite_path(database: str, rest: str) -> Path:
 
     readings = [reading for name in (rest[1:], unquote(rest[1:])) for reading in (Path(name), Path("/", name))]
     found = next((path for path in readings if _there(path)), readings[0])
-    if not _there(found) and not is_plain(rest):
+    if not _there(found) and not is_plain(rest[1:]):
         raise DatabaseUnreachable(f"{shown(database)}: no such file", hint="a path has no user and no password")
     return found
 
