@@ -92,7 +92,7 @@ def test_undo_goes_on_beside_them(kind: str, request: pytest.FixtureRequest) -> 
     TOUCH[kind](backend, "acme")
     assert stored(backend) == before
     assert run(["delete", "t", "-d", backend.url, "--yes"]) == 0
-    assert run(["undo", "-d", backend.url, "--yes"]) == 0
+    assert run(["undo", "-d", backend.url, "--yes", "--same-database"]) == 0
     assert stored(backend) == before
     with backend.official() as saver:
         assert counters(saver).get_state(on("t")).values["n"] == 4

@@ -334,7 +334,7 @@ def test_a_large_thread_goes_in_little_memory(large: Path) -> None:
     code = "import sys; from ckpt_cli.app import run; code = run(sys.argv[1:])\n"
     code += "peak = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
     code += "print(code, peak, file=sys.stderr)"
-    for words in (["delete", "large"], ["undo"]):
+    for words in (["delete", "large"], ["undo", "--same-database"]):
         command = [sys.executable, "-c", code, *words, "-d", str(large), "--yes"]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
         exit_code, kilobytes = map(int, done.stderr.split())

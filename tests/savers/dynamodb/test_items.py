@@ -69,7 +69,7 @@ def test_new_items_are_like_the_others(words: dict[str, Any], dynamo: Dynamo, ta
         assert items(dynamo, name) == before
         assert run(["delete", "t", "-d", dynamo.url(name), "--yes"]) == 0
         assert items(dynamo, name) == {}
-        assert run(["undo", "-d", dynamo.url(name), "--yes"]) == 0
+        assert run(["undo", "-d", dynamo.url(name), "--yes", "--same-database"]) == 0
         assert items(dynamo, name) == before
 
 

@@ -58,6 +58,7 @@ def talked(saver: Any, thread_id: str = "t") -> Any:
 def test_undo_restores_documents_byte_for_byte(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """Fields of others, the order of fields and ``_id`` come back as they were."""
     talked(MongoDBSaver(place.client, place.name))
+    talked(MongoDBSaver(place.client, place.name), "another")
     place.db["checkpoints"].update_many(
         {}, {"$set": {"note": {"b": 1, "a": [None, 2.5]}, "at": datetime(2020, 1, 1, tzinfo=UTC)}}
     )

@@ -106,7 +106,7 @@ def test_tables_elsewhere(say: Say, postgres: PostgresServer) -> None:
         assert (code, said.startswith(THREAD)) == (0, True), said
     where = postgres.url(name, more="?schema=a%20%22%25s%22%20B")
     assert say("delete", THREAD, "--yes", "-d", where)[0] == 0
-    assert say("undo", "--yes", "-d", where)[0] == 0
+    assert say("undo", "--yes", "--same-database", "-d", where)[0] == 0
     assert say("threads", "-d", where)[1].startswith(THREAD)
 
 

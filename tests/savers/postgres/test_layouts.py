@@ -99,7 +99,7 @@ def test_uuid_columns(hosted: tuple[str, UUID, UUID], capsys: pytest.CaptureFixt
         for nobody in ("abc", str(thread).upper(), "\x00", "\ud800"):
             assert (saver.thread(nobody), saver.count(nobody), list(saver.writes(nobody))) == (None, 0, [])
             assert saver.row(Ref(str(thread), "", nobody)) is None
-    for words in (["tree"], ["log"], ["show"], ["delete", "--yes"], ["undo", "--yes"]):
+    for words in (["tree"], ["log"], ["show"], ["delete", "--yes"], ["undo", "--yes", "--same-database"]):
         name = [] if words[0] == "undo" else [str(thread)]
         assert run([words[0], *name, *words[1:], "-d", url]) == 0, capsys.readouterr()
     with psycopg.connect(url) as connection:
