@@ -127,38 +127,63 @@ def _spread(refs: Iterable[Ref]) -> list[Ref]:
 
 
 def verdict(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
-    """What the rows of a database say of a log; witnesses are read `page` at a time until one is there."""
+    """What the rows of a database say of a log; witnesses are read `page` at a time until one matches.
+
+    One checkpoint that matches is enough, whatever others say: only the database of the log, or a copy of it, has one
+    of that name and content, and the checkpoints beside it that differ were damaged or changed since.
+    """
     is_witnessed = False
+    differing: Ref | None = None
     for known in log.witnesses(page):
         is_witnessed = True
         now = digests(saver, known)
-        if other := next((ref for ref in now if now[ref] != known[ref]), None):
-            return Finding(Verdict.CONTRADICTED, other)
-        if now:
+        if any(now[ref] == known[ref] for ref in now):
             return Finding(Verdict.MATCHES)
-    found = _images(saver, log)
+        differing = differing or next(iter(now), None)
+    found = _images(saver, log, differing)
     if found.verdict is Verdict.UNPROVEN and not is_witnessed and log.is_silent:
         return Finding(Verdict.OPEN)
     return found
 
 
-def _images(saver: Saver, log: OperationLog) -> Finding:
-    """What the rows say that operations wrote last, as far as LangGraph doesn't write over such rows."""
-    lasting = (one for one in log.evidence() if _lasts(saver.record_of(one.change.relation, one.change.key)))
-    while some := list(islice(lasting, _ROWS)):
-        now = saver.currents([(one.change.relation, one.change.key) for one in some])
-        present = [(one, row) for one, row in zip(some, now, strict=True) if row is not None]
-        if any(_is_as_logged(saver, one, row) for one, row in present):
+def _images(saver: Saver, log: OperationLog, differing: Ref | None) -> Finding:
+    """What the rows say that operations wrote last, as far as LangGraph doesn't write over such rows.
+
+    Writes are small and alike in many databases: they prove nothing where a checkpoint differs.
+
+    Args:
+        saver: the database.
+        log: the log.
+        differing: a checkpoint that differs from its witness.
+    """
+    other: Ref | None = None
+    for rows in _compared(saver, log):
+        matching = [name for name, is_as_logged in rows if is_as_logged]
+        others = [name for name, is_as_logged in rows if not is_as_logged]
+        differing = differing or next((name for name in others if isinstance(name, Ref)), None)
+        if any(isinstance(name, Ref) for name in matching) or (matching and differing is None):
             return Finding(Verdict.MATCHES)
-        if present:
-            name = saver.record_of(present[0][0].change.relation, present[0][0].change.key)
-            return Finding(Verdict.CONTRADICTED, name.ref if isinstance(name, WriteKey) else name)
-    return Finding(Verdict.UNPROVEN)
+        other = other or next((name.ref for name in others if isinstance(name, WriteKey)), None)
+    ref = differing or other
+    return Finding(Verdict.UNPROVEN if ref is None else Verdict.CONTRADICTED, ref)
 
 
-def _lasts(name: Ref | WriteKey | None) -> bool:
+def _compared(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | WriteKey, bool]]]:
+    """The rows that operations wrote last and that are here, some at a time, and whether each is as logged."""
+    named = ((one, saver.record_of(one.change.relation, one.change.key)) for one in log.evidence())
+    lasting = ((one, name) for one, name in named if name is not None and _lasts(name))
+    while some := list(islice(lasting, _ROWS)):
+        now = saver.currents([(one.change.relation, one.change.key) for one, _ in some])
+        yield [
+            (name, _is_as_logged(saver, one, row))
+            for (one, name), row in zip(some, now, strict=True)
+            if row is not None
+        ]
+
+
+def _lasts(name: Ref | WriteKey) -> bool:
     """Whether LangGraph never changes such a row: special writes, pointers and lists it does."""
-    return isinstance(name, Ref) or (isinstance(name, WriteKey) and isinstance(name.idx, int) and name.idx >= 0)
+    return isinstance(name, Ref) or (isinstance(name.idx, int) and name.idx >= 0)
 
 
 def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
@@ -188,7 +213,10 @@ def contradicted(log: OperationLog, ref: Ref | None) -> Refused:
     """The error for a log of another database."""
     what = f"checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}" if ref else "a row"
     why = f"{what} has other content here than in the database that it was made for"
-    hint = "undo in that database; the next change of this one gets a log of its own"
+    hint = (
+        "name that database with --db; if it is this one, and its rows were rewritten by hand or by a migration,"
+        " bring one of them back as it was; the next change here starts a log of its own"
+    )
     return Refused(f"the operation log {log.path} is of another database: {why}; nothing was written", hint=hint)
 
 

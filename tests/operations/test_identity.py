@@ -192,9 +192,54 @@ def test_witnesses_outlive_what_is_done(path: Path, capsys: Say) -> None:
         ckpt(capsys, path, "undo", str(number), "--yes")
     assert dump(path) == dump(filled(path.with_name("whole.sqlite"), "kept", "gone"))
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE checkpoints SET checkpoint = x'00' WHERE thread_id = 'kept'")
+        connection.execute("UPDATE checkpoints SET checkpoint = x'00'")
+        connection.execute("UPDATE writes SET value = x'00'")
         connection.commit()
     assert "has other content here" in ckpt(capsys, path, "undo", "8", "--yes", code=7)
+
+
+@pytest.mark.parametrize("newest", [True, False])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        'metadata = \'{"source": "loop", "step": 7}\'',
+        "metadata = x'ff'",
+        "checkpoint = x'00'",
+        "checkpoint = NULL",
+        "type = 'json'",
+        "metadata = NULL, type = NULL",
+    ],
+)
+def test_one_damaged_witness_locks_nothing_out(damage: str, newest: bool, path: Path, capsys: Say) -> None:
+    """Of the checkpoints that a log is known by one matches and the other was damaged: tags, operations and undo."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"UPDATE checkpoints SET {damage} WHERE checkpoint_id = ?", ("2" if newest else "1",))
+        connection.commit()
+    before = dump(path)
+    assert "good" in ckpt(capsys, path, "tag", "--list")
+    assert "tags are left out" not in ckpt(capsys, path, "threads")
+    assert "delete" in ckpt(capsys, path, "operations")
+    ckpt(capsys, path, "undo", "--yes")
+    assert all(set(rows) < set(dump(path)[table]) for table, rows in before.items())
+
+
+def rewrite(path: Path, where: str) -> None:
+    """Somebody gives rows other metadata."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"UPDATE checkpoints SET metadata = '{{\"where\": {len(where)}}}' WHERE {where}")
+        connection.commit()
+
+
+def test_rows_that_an_operation_left_prove_its_log(path: Path, capsys: Say) -> None:
+    """Where every witness was rewritten, what ckpt itself wrote last is enough; where that was too, a hint goes on."""
+    ckpt(capsys, path, "fork", "kept", "@", "--to", "new", "--yes")
+    rewrite(path, "thread_id = 'kept'")
+    ckpt(capsys, path, "undo", "--yes")
+    rewrite(path, "true")
+    said = ckpt(capsys, path, "undo", "1", "--yes", code=7)
+    assert "has other content here" in said
+    assert "bring one of them back as it was" in said
+    assert "--same-database" not in said
 
 
 def test_the_index_is_no_authority(tmp_path: Path) -> None:
