@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from itertools import islice
-from shlex import quote
 
 from ckpt_cli.errors import NotFound, Refused
 from ckpt_cli.model import Ref, RowChange, WriteKey
@@ -10,6 +9,7 @@ from ckpt_cli.operations import rows
 from ckpt_cli.operations.apply import write
 from ckpt_cli.operations.log import Heading, Operation, OperationLog, Phase
 from ckpt_cli.operations.restoring import Restored, clash, head_beside, restored
+from ckpt_cli.operations.undo_hints import first, goes_back, made_by, makes_room, takes_away
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
@@ -84,7 +84,10 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
         for change, now in zip(page, found, strict=True):
             if not rows.is_image(saver, change.relation, now, change.after):
                 name = saver.record_of(change.relation, change.key)
-                _must_fit(saver, log, operation, restored(saver, log, operation.number), beside_none=name is None)
+                planned = restored(saver, log, operation.number)
+                _must_fit(saver, log, operation, planned, beside_none=name is None)
+                if name is None:  # a pointer or a list, which changes with what comes after
+                    _must_have_no_child(saver, log, planned.added, operation)
                 raise _changed_since(log, operation, name)
             if operation.verb == "resume":
                 answered.update(_bearing(saver, change))
@@ -104,18 +107,14 @@ def _must_fit(
     found = clash(saver, log, operation, back, beside_none=beside_none)
     if found is None:
         return
-    thread = quote(found.thread_id)
-    by = _standing_on(saver, log, operation, found.thread_id, set(found.added), made=True)
+    by = made_by(saver, log, operation, found.thread_id, found.added)
     if found.at is None:
-        what, away = "was made anew since, and two histories would be mixed", f"ckpt delete {thread}"
+        what = "was made anew since, and two histories would be mixed"
     else:
         what = f"went on since from {found.at.checkpoint_id}, and what comes back doesn't fit beside that"
-        where = f" --ns {quote(found.at.ns)}" if found.at.ns else ""
-        away = f"ckpt delete {thread} --after {found.at.checkpoint_id}{where}"
-    hint = f"`{away}` first, or before that `ckpt fork {thread} @ --to NEW_THREAD`, which keeps what is there now"
     raise Refused(
         f"operation {operation.number} can't be taken back: thread {found.thread_id!r} {what}; nothing was written",
-        hint=hint if by is None else f"`ckpt undo {by}` first",
+        hint=by or makes_room(found, operation),
     )
 
 
@@ -151,7 +150,7 @@ def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey
     what = f"operation {operation.number} can't be taken back"
     if later := log.later(operation.number):
         named = f"operation {later[0]}" if len(later) == 1 else f"operations {', '.join(map(str, later))}"
-        return Refused(f"{what}: {named} changed the same rows later", hint=f"`ckpt undo {later[0]}` first")
+        return Refused(f"{what}: {named} changed the same rows later", hint=first(f"ckpt undo {later[0]}", operation))
     return Refused(f"{what}: {_words(name)} was changed since by somebody else; nothing was written")
 
 
@@ -165,17 +164,29 @@ def _words(name: Ref | WriteKey | None) -> str:
 def _must_bear_nothing(saver: Saver, log: OperationLog, gone: set[Ref | WriteKey], operation: Operation) -> None:
     """A checkpoint that would go must have no child and no write that stays: somebody went on from it."""
     refs = {name for name in gone if isinstance(name, Ref)}
-    for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
-        ids = {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
-        children = [r.ref for r in saver.rows(thread_id, ns) if r.parent_id in ids and r.ref not in refs]
+    _must_have_no_child(saver, log, refs, operation)
+    for (thread_id, ns), ids in _grouped(refs):
         writes = saver.writes(thread_id, ns, ids, values=0)
-        continued = [c.checkpoint_id for c in children] + [
-            w.checkpoint_id for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in gone
-        ]
-        if continued:
-            by = _standing_on(saver, log, operation, thread_id, set(continued))
-            hint = "delete what came after first" if by is None else f"`ckpt undo {by}` first"
-            raise _went_on(operation, thread_id, continued[0], hint)
+        written = [w.ref for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in gone]
+        if written:
+            names = {ref.checkpoint_id for ref in written}
+            hint = made_by(saver, log, operation, thread_id, names, with_writes=True) or goes_back(saver, written[0])
+            raise _went_on(operation, thread_id, written[0].checkpoint_id, hint)
+
+
+def _must_have_no_child(saver: Saver, log: OperationLog, refs: set[Ref], operation: Operation) -> None:
+    for (thread_id, ns), ids in _grouped(refs):
+        children = [row for row in saver.rows(thread_id, ns) if row.parent_id in ids and row.ref not in refs]
+        if children:
+            names = {child.checkpoint_id for child in children}
+            hint = made_by(saver, log, operation, thread_id, names) or takes_away(saver, operation, refs, children)
+            raise _went_on(operation, thread_id, children[0].checkpoint_id, hint)
+
+
+def _grouped(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    """The ids of checkpoints by thread and namespace."""
+    for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
+        yield (thread_id, ns), {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
 
 
 def _must_wait_still(saver: Saver, log: OperationLog, answered: set[Ref], operation: Operation) -> None:
@@ -185,9 +196,9 @@ def _must_wait_still(saver: Saver, log: OperationLog, answered: set[Ref], operat
             later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
             if ids:
-                by = _standing_on(saver, log, operation, ref.thread_id, ids, made=True)
-                hint = f"`{command('ckpt rollback', ref.thread_id, 'REV')}`, or `fork`, goes back to before the answer"
-                hint = hint if by is None else f"`ckpt undo {by}` first"
+                by = made_by(saver, log, operation, ref.thread_id, ids)
+                back = command("ckpt rollback", ref.thread_id, "REV")
+                hint = by or f"`{back}`, or `fork`, goes back to before the answer"
                 raise _went_on(operation, ref.thread_id, min(ids), hint)
 
 
@@ -204,22 +215,3 @@ def _enclosing(saver: Saver, ref: Ref) -> Iterator[Ref]:
 def _went_on(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
     what = f"operation {operation.number} can't be taken back: thread {thread_id!r} went on from what it added"
     return Refused(f"{what} ({to}); nothing was written", hint=hint)
-
-
-def _standing_on(
-    saver: Saver, log: OperationLog, operation: Operation, thread_id: str, ids: set[str], *, made: bool = False
-) -> int | None:
-    """The newest operation that still stands and wrote one of these checkpoints, or a write on one unless `made`."""
-    for later in log.operations():
-        if later.number <= operation.number:
-            return None
-        if later.phase is not Phase.DONE or later.undoes is not None:
-            continue
-        for change in log.changes(later.number):
-            name = saver.record_of(change.relation, change.key)
-            ref = name.ref if isinstance(name, WriteKey) else name
-            if made and isinstance(name, WriteKey):
-                continue
-            if ref is not None and ref.thread_id == thread_id and ref.checkpoint_id in ids:
-                return later.number
-    return None

@@ -255,7 +255,7 @@ def test_undo_names_the_operation_that_stands_on_it(path: Path, capsys: pytest.C
     assert run(["update", "forks", "--as-node", "__end__", *ends]) == 0
     capsys.readouterr()
     assert run(["undo", "1", *ends]) == 7
-    assert "hint: `ckpt undo 2` first" in capsys.readouterr().err
+    assert "hint: `ckpt undo 2` first, then `ckpt undo 1`" in capsys.readouterr().err
     assert run(["undo", "2", *ends]) == 0
     assert capsys.readouterr().out.startswith("undo of operation 2 (update ")
     assert run(["undo", "1", *ends]) == 0

@@ -1,10 +1,11 @@
 """The application writes between a plan and the person's yes, or between a delete and its undo: nothing is mixed."""
 
+import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
+from shlex import quote, split
 from typing import Any
 
 import pytest
@@ -204,6 +205,24 @@ class Since:
             assert contents(backend) == after
             ckpt(backend, ["delete", "--after", at], capsys)
             ckpt(backend, ["undo", "1"], capsys, thread=False)
+            assert contents(backend) == before
+
+    def test_what_an_operation_added_was_gone_on_from(
+        self, backend: Backend, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The commands that the refusal names delete what came after and then take the operation back."""
+        with backend.official() as official:
+            graph = chat_graph(official)
+            talk(graph, MINE, "hello", "the weather?")
+            before = contents(backend)
+            ckpt(backend, ["fork", "step:1"], capsys)
+            talk(graph, MINE, "another")
+            after = contents(backend)
+            commands = re.findall("`ckpt ([^`]*)`", refused_undo(backend, capsys))
+            assert contents(backend) == after
+            assert [split(words)[0] for words in commands] == ["delete", "undo"]
+            for words in commands:
+                assert run([*split(words), "--yes", "-d", backend.url]) == 0, capsys.readouterr().err
             assert contents(backend) == before
 
 

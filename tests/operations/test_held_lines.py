@@ -125,12 +125,12 @@ def test_what_went_on_is_nobodys_who_was_undone(log: OperationLog, saver: Memory
     apply(saver, log, Plan("", later, verb="update"), at=1.0)
     with pytest.raises(Refused, match="went on from what it added") as refused:
         undone(saver, log, 1)
-    assert refused.value.hint == "`ckpt undo 2` first"
+    assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
     saver.apply(Plan("the application", later))
     with pytest.raises(Refused, match="went on from what it added") as refused:
         undone(saver, log, 1)
-    assert refused.value.hint == "delete what came after first"
+    assert refused.value.hint == "`ckpt delete t --after 3` first, then `ckpt undo 1`"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

@@ -52,7 +52,8 @@ def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
     saver.apply(Plan("", (checkpoint("t", new),)))
     with pytest.raises(Refused, match="thread 't' was made anew since, and two histories would be mixed") as refused:
         undone(saver, log, 1)
-    assert refused.value.hint.startswith("`ckpt delete t` first, or before that `ckpt fork t @ --to NEW_THREAD`")
+    keeps = "before that `ckpt fork t @ --to NEW_THREAD` keeps what is there now"
+    assert refused.value.hint == f"`ckpt delete t` first ({keeps}), then `ckpt undo 1`"
     assert [row.checkpoint_id for row in saver.rows("t")] == [new]
 
 
@@ -64,10 +65,40 @@ def test_a_thread_made_anew_by_ckpt(log: OperationLog) -> None:
     apply(saver, log, Plan("", (checkpoint("t", older),), verb="fork", summary="to t"), at=NOW + 1)
     with pytest.raises(Refused, match="was made anew since") as refused:
         undone(saver, log, 1)
-    assert refused.value.hint == "`ckpt undo 2` first"
+    assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
     undone(saver, log, 1)
     assert [row.checkpoint_id for row in saver.rows("t")] == [old]
+
+
+def test_a_thread_brought_back_by_an_undo(log: OperationLog) -> None:
+    """The undo that brought back a thread of the same id is named, and undone first the older thread comes back."""
+    old, new = at(-60), at(5)
+    saver = MemorySaver([checkpoint("t", old), checkpoint("u", old)])
+    deleted(saver, log, old)
+    saver.apply(Plan("", (checkpoint("t", new),)))
+    deleted(saver, log, new)
+    assert undone(saver, log, 2) == 3
+    with pytest.raises(Refused, match="was made anew since") as refused:
+        undone(saver, log, 1)
+    restored = "it brought back what operation 2 had changed"
+    assert refused.value.hint == f"`ckpt undo 3` first ({restored}), then `ckpt undo 1`"
+    undone(saver, log, 3)
+    undone(saver, log, 1)
+    assert [row.checkpoint_id for row in saver.rows("t")] == [old]
+
+
+def test_a_branch_beside_what_an_operation_added(log: OperationLog) -> None:
+    """Of a copied history only what somebody hung in the middle of it is to be deleted."""
+    ids = [at(seconds) for seconds in (-60, -50, -40)]
+    saver = MemorySaver([checkpoint("u", ids[0])])
+    rows = [checkpoint("t", one, parent_id=above) for one, above in zip(ids, [None, *ids], strict=False)]
+    apply(saver, log, Plan("", tuple(rows), verb="fork", summary="to t"), at=NOW)
+    child, tip = at(30), at(31)
+    saver.apply(Plan("", (checkpoint("t", child, parent_id=ids[0]), checkpoint("t", tip, parent_id=child))))
+    with pytest.raises(Refused, match="went on from what it added") as refused:
+        undone(saver, log, 1)
+    assert refused.value.hint == f"`ckpt delete t --branch {tip}` first, then `ckpt undo 1`"
 
 
 def test_an_undone_fork_made_again(log: OperationLog) -> None:

@@ -1,0 +1,85 @@
+"""What a person can type where an undo is refused: the commands that make room for it, and then the undo."""
+
+from collections.abc import Collection, Sequence
+
+from ckpt_cli.model import CheckpointRow, Ref, WriteKey
+from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.operations.restoring import Clash
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.shell_words import command
+
+
+def first(away: str, operation: Operation, besides: str = "") -> str:
+    """A command, and after it the undo that was refused."""
+    return f"`{away}` first{besides}, then `ckpt undo {operation.number}`"
+
+
+def makes_room(found: Clash, operation: Operation) -> str:
+    """The commands that take away what a thread got since its checkpoints were deleted."""
+    words = [] if found.at is None else ["--after", found.at.checkpoint_id, *_inside(found.at.ns)]
+    keeps = command("ckpt fork", found.thread_id, "@", options=["--to", "NEW_THREAD"])
+    besides = f" (before that `{keeps}` keeps what is there now)"
+    return first(command("ckpt delete", found.thread_id, options=words), operation, besides)
+
+
+def takes_away(saver: Saver, operation: Operation, gone: Collection[Ref], children: Sequence[CheckpointRow]) -> str:
+    """The command that deletes what went on from checkpoints that an operation added."""
+    child = children[0]
+    rows = list(saver.rows(child.thread_id, child.ns))
+    if any(row.ref in gone and row.parent_id == child.parent_id for row in rows):
+        words = ["--branch", _tip(rows, child.checkpoint_id)]
+    else:
+        words = ["--after", child.parent_id or ""]
+    return first(command("ckpt delete", child.thread_id, options=[*words, *_inside(child.ns)]), operation)
+
+
+def goes_back(saver: Saver, ref: Ref) -> str:
+    """The command that leaves a checkpoint behind on which tasks have written, and nothing else goes on from it."""
+    parent = next((row.parent_id for row in saver.rows(ref.thread_id, ref.ns) if row.ref == ref), None)
+    if parent is None:
+        return f"`{command('ckpt delete', ref.thread_id)}` deletes the thread"
+    back = command("ckpt rollback", ref.thread_id, parent, options=_inside(ref.ns))
+    return f"`{back}` goes back to before it, and nothing is lost"
+
+
+def made_by(
+    saver: Saver,
+    log: OperationLog,
+    operation: Operation,
+    thread_id: str,
+    ids: Collection[str],
+    *,
+    with_writes: bool = False,
+) -> str:
+    """The hint that names the newest later operation which left one of these checkpoints; "" where none did.
+
+    An undo counts too: it brought them back. With `with_writes` one that left a write on such a checkpoint counts too.
+    """
+    for later in log.operations():
+        if later.number <= operation.number:
+            return ""
+        if later.phase is not Phase.DONE:
+            continue
+        for change in log.changes(later.number):
+            name = saver.record_of(change.relation, change.key)
+            if change.after is None or name is None or (isinstance(name, WriteKey) and not with_writes):
+                continue
+            ref = name.ref if isinstance(name, WriteKey) else name
+            if ref.thread_id == thread_id and ref.checkpoint_id in ids:
+                return first(f"ckpt undo {later.number}", operation, _whose(later))
+    return ""
+
+
+def _whose(later: Operation) -> str:
+    return "" if later.undoes is None else f" (it brought back what operation {later.undoes} had changed)"
+
+
+def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:
+    """The newest checkpoint at the end of what descends from one."""
+    while children := [row.checkpoint_id for row in rows if row.parent_id == checkpoint_id]:
+        checkpoint_id = max(children)
+    return checkpoint_id
+
+
+def _inside(ns: str) -> list[str]:
+    return ["--ns", ns] if ns else []
