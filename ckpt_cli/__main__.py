@@ -1,6 +1,33 @@
-"""``python -m ckpt_cli`` is the same as ``ckpt``."""
+"""The ``ckpt`` command, and ``python -m ckpt_cli``: Ctrl-C is answered before the rest is imported.
 
-from ckpt_cli.app import main
+The imports take longer than many commands do, and what Python prints where one is cut off is a traceback.
+"""
+
+import os
+import signal
+
+CODE = 130
+
+
+def main() -> None:
+    """Run one command line and end the process."""
+    taken = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if taken:
+        signal.signal(signal.SIGINT, _stop)
+    from ckpt_cli.app import main as app
+
+    try:
+        if taken:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        app()
+    except KeyboardInterrupt:  # before the command began, or after it
+        _stop()
+
+
+def _stop(*_: object) -> None:
+    os.write(2, b"ckpt: stopped\n")
+    os._exit(CODE)
+
 
 if __name__ == "__main__":
     main()

@@ -58,6 +58,25 @@ def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
     return any(os.path.realpath(name) == str(path) for name in names)
 
 
+@pytest.mark.parametrize("module", ["typer", "ckpt_cli.startup", "ckpt_cli.app", "ckpt_cli.session"])
+def test_while_modules_are_imported(module: str) -> None:
+    """From the command's first line on, however little of it is imported yet: Python tells what is."""
+    with socket.create_server(("127.0.0.1", 0)) as server:  # takes the connection and never answers
+        words = ["threads", "-d", f"redis://127.0.0.1:{server.getsockname()[1]}/0"]
+        process = subprocess.Popen(
+            [sys.executable, "-X", "importtime", "-m", "ckpt_cli", *words],
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        assert process.stderr is not None
+        while process.stderr.readline().decode().rpartition("|")[2].strip() != module:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=_BUSY)
+    assert process.returncode == 130
+    assert [line for line in said.decode().splitlines() if not line.startswith("import time:")] == ["ckpt: stopped"]
+
+
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells what a process waits for")
 
 

@@ -28,9 +28,9 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
 
 def answer(question: str) -> bool:
     """Ask on the terminal that `confirm` found; anything but yes is no."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
     try:
+        sys.stderr.write(question)
+        sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in _YES
     except KeyboardInterrupt:
         sys.stderr.write("\n")  # what is said next has a line of its own
