@@ -12,6 +12,8 @@ from ckpt_cli.output.line import Line
 _MORE = "…"
 _NARROW = re.compile("[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*")
 """Latin letters and the marks ckpt itself prints, each of one cell: no table is needed for them."""
+_UNIT = re.compile(r"(\s*)((?:[^\s`]|`[^`]*`|`)+)")
+"""A word, or a command in backticks, with the blanks before it."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
@@ -62,6 +64,22 @@ def wrap(text: str, cells: int) -> Iterator[str]:
                 yield rest[:end]
                 rest = rest[end:]
         yield rest
+
+
+def flow(text: str, cells: int) -> Iterator[str]:
+    """The lines of what ckpt itself says, broken at blanks only.
+
+    A path, an id or a command in backticks is there to be copied: one longer than a line has a line of its own.
+    """
+    for paragraph in text.split("\n"):
+        line = ""
+        for blanks, unit in _UNIT.findall(clean(paragraph)):
+            if line.strip() and cell_len(line + blanks + unit) > cells:
+                yield line
+                line = unit
+            else:
+                line += blanks + unit
+        yield line
 
 
 def line_len(line: Line) -> int:

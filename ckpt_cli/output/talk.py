@@ -38,9 +38,9 @@ def say(text: str) -> None:
         return
     line, cells = clean(text), width()
     if cells is not None and len(line) > cells // 2:
-        from ckpt_cli.output.cells import wrap
+        from ckpt_cli.output.cells import flow
 
-        line = "\n".join(wrap(line, cells))
+        line = "\n".join(flow(line, cells))
     sys.stderr.write(line + "\n")  # Python's stderr never fails on a character: backslashreplace
     sys.stderr.flush()
 

@@ -391,6 +391,17 @@ def test_once_asked_the_plan_is_not_told_again() -> None:
     assert [plain(line) for line in render(view, Page(80, 0))] == ["done, operation 7.  ckpt undo takes it back."]
 
 
+def test_paths_and_commands_are_not_broken() -> None:
+    """On a narrow terminal a path, a command and an id are on one line each, to be copied."""
+    path = "/home/a person/.local/state/ckpt/e16b85744488637a4005/log.sqlite"
+    note = "`ckpt delete support-42 --after 1f1e5786-50cb-6000-8001-5d20aa77c1e4` takes the others"
+    view = PlanView("delete", SUMMARY, rows=[ROW], notes=[note], applied=True, operation=7, log=path)
+    lines = [plain(line).strip() for line in render(view, Page(50, 0))]
+    for whole in (path, "ckpt undo takes it back;", "ckpt operations 7 --prune forgets it.", note.rpartition("`")[0]):
+        assert any(whole in line for line in lines), whole
+    assert any("log.sqlite" in plain(line) and "The log" in plain(line) for line in render(view, Page(None, 0)))
+
+
 CUT = [["fork", "@"], ["rollback", "@"], ["delete", "--after", "step:-1"]]
 
 

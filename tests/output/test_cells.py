@@ -5,7 +5,7 @@ import rich.cells
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
+from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import plain
 
@@ -81,6 +81,27 @@ def test_wrapped_lines_fit_and_lose_nothing(text: str, cells: int) -> None:
     assert all(cell_len(line) <= cells for line in lines)
     shown = "".join(lines).replace(" ", "")
     assert shown == text.replace("\n", "").replace("\x1b", "␛").replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one two three", ["one two", "three"]),
+        ("hint: `ckpt undo 12` first", ["hint:", "`ckpt undo 12`", "first"]),
+        ("in /a/long/path, that", ["in", "/a/long/path,", "that"]),
+        ("  a line\nand `one", ["  a line", "and `one"]),
+        ("", [""]),
+    ],
+)
+def test_flowing(text: str, lines: list[str]) -> None:
+    """Lines break at blanks only; what is longer than a line, or a command in backticks, is left whole."""
+    assert list(flow(text, 8)) == lines
+
+
+@given(_TEXT, st.integers(2, 12))
+def test_no_word_is_broken(text: str, cells: int) -> None:
+    """The lines have the words of the text, in their order."""
+    assert " ".join(flow(text, cells)).split() == clean(text.replace("\n", " ")).split()
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "id"]), _TEXT), max_size=5), st.integers(0, 12))

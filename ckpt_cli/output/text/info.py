@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from ckpt_cli.output.cells import pad, wrap
+from ckpt_cli.output.cells import flow, pad
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.views.info import InfoView
@@ -25,7 +25,7 @@ def render(view: InfoView, page: Page) -> Iterator[Line]:
         if page.width is None:
             yield row([[("key", label)], [(style, text)]])
             continue
-        for number, part in enumerate(wrap(text, max(page.width - _LABEL - 1, 20))):
+        for number, part in enumerate(flow(text, max(page.width - _LABEL - 1, 20))):
             yield [("key", pad("" if number else label, _LABEL) + " "), (style, part)]
 
 

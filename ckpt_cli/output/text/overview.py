@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from ckpt_cli.output.cells import pad, wrap
+from ckpt_cli.output.cells import flow, pad
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.views.overview import OverviewView
 
@@ -41,4 +41,4 @@ def _database(view: OverviewView, page: Page) -> Iterator[Line]:
 
 
 def _wrapped(text: str, page: Page, indent: int) -> list[str]:
-    return [text] if page.width is None else list(wrap(text, max(page.width - indent, 20)))
+    return [text] if page.width is None else list(flow(text, max(page.width - indent, 20)))

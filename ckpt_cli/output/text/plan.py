@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from ckpt_cli.output.cells import line_len, wrap
-from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.cells import cell_len, flow, line_len
+from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.quantities import size
 from ckpt_cli.views.plan import PlanView
 
@@ -23,7 +23,7 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
     if not view.asked:
         yield from planned(view, page)
     if view.applied:
-        yield [("good", f"done, operation {view.operation}."), ("muted", f"  {_way_back(view)}")]
+        yield from _placed([("good", f"done, operation {view.operation}."), *_way_back(view)], page)
         if view.config is not None:
             from ckpt_cli.output.text.config import pasted
 
@@ -32,11 +32,14 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
         yield [("muted", "Nothing written (--dry-run).")]
 
 
-def _way_back(view: PlanView) -> str:
+def _way_back(view: PlanView) -> Iterator[Span]:
     if view.forgets:
-        return "It is forgotten: nothing brings it back."
-    undo = f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''} takes it back"
-    return f"{undo}; ckpt operations {view.operation} --prune forgets it." if view.log else f"{undo}."
+        yield "muted", "  It is forgotten: nothing brings it back."
+        return
+    undo = f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}"
+    yield "muted", f"  {undo} takes it back{';' if view.log else '.'}"
+    if view.log:
+        yield "muted", f" ckpt operations {view.operation} --prune forgets it."
 
 
 def planned(view: PlanView, page: Page) -> Iterator[Line]:
@@ -52,9 +55,10 @@ def planned(view: PlanView, page: Page) -> Iterator[Line]:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     for text in _side_effects(view):
         yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
-    yield from _broken(_counted(view), page)
+    yield from _placed(_counted(view), page)
     if view.log and view.rows:
-        yield [("muted", f"The log keeps them for undo (--forget does not): {view.log}")]
+        kept = "The log keeps them for undo (--forget does not):"
+        yield from _placed([("muted", kept), ("muted", f" {view.log}")], page)
 
 
 def _side_effects(view: PlanView) -> Iterator[str]:
@@ -67,15 +71,21 @@ def _side_effects(view: PlanView) -> Iterator[str]:
 
 
 def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
-    return iter([text]) if page.width is None else wrap(text, max(page.width - indent, 20))
+    return iter([text]) if page.width is None else flow(text, max(page.width - indent, 20))
 
 
-def _broken(line: Line, page: Page) -> Iterator[Line]:
+def _placed(line: Line, page: Page) -> Iterator[Line]:
+    """The line, or on a narrow terminal several, each of whole spans: a command or a path in one isn't broken."""
     if page.width is None or line_len(line) <= page.width:
-        return iter([line])
-    from ckpt_cli.output.text.wording import wrapped
-
-    return wrapped(line, page.width)
+        yield line
+        return
+    placed: Line = []
+    for style, text in line:
+        if placed and text.startswith(" ") and line_len(placed) + cell_len(text) > page.width:
+            yield placed
+            placed = []
+        placed.append((style, text if placed else text.lstrip(" ")))
+    yield placed
 
 
 def _counted(view: PlanView) -> Line:

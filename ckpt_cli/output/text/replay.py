@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ckpt_cli.output.cells import cell_len, fit, line_len, pad, truncate, wrap
+from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import changed
@@ -81,4 +81,4 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
 
 
 def _wrapped(style: str, text: str, page: Page) -> Iterator[Line]:
-    return ([(style, part)] for part in wrap(text, page.width or cell_len(text)))
+    return ([(style, part)] for part in flow(text, page.width or cell_len(text)))

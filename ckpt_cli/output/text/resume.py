@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.history.answers import PLACEHOLDER
-from ckpt_cli.output.cells import cell_len, fit, wrap
+from ckpt_cli.output.cells import cell_len, fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.text.values import brief
@@ -43,7 +43,7 @@ def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
     line = " ".join([head, *words])
     parts = [line] if cell_len(line) <= width else [head, *(f"        {word}" for word in words)]
     yield []
-    yield from ([("muted", part)] for part in wrap(_HOW, width))
+    yield from ([("muted", part)] for part in flow(_HOW, width))
     yield from ([("", f"{part} \\")] for part in parts[:-1])
     yield [("", parts[-1])]
 
