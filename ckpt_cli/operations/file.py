@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.operations.place import HINT
+from ckpt_cli.shell_words import command
 
 if TYPE_CHECKING:
     import sqlite3
@@ -212,7 +213,7 @@ class LogFile:
         try:
             ((version,),) = connection.execute("PRAGMA user_version")
             if version > _VERSION:
-                raise Failed(f"the operation log {self.path} was written by a newer ckpt")
+                raise Failed(f"the operation log {self.path} was written by a newer ckpt", hint="use that version")
             if mode == "rw":
                 connection.executescript("PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON; PRAGMA secure_delete=ON;")
         except BaseException:
@@ -236,6 +237,9 @@ class LogFile:
             return Refused("another ckpt is at work on this database; nothing was written", hint="try again")
         said = f"can't {doing} the operation log {self.path}: {error}"
         hint = HINT if isinstance(error, OSError) and not os.access(self.path, os.F_OK) else ""
+        if _is_damage(error):
+            away = command("mv", str(self.path), f"{self.path}.damaged")
+            hint = f"`{away}` goes on without it: its tags are lost then, and what its operations did can't be undone"
         return Failed(said if doing == "read" else f"{said}; nothing was written", hint=hint)
 
     def _must_be_regular(self) -> None:
@@ -267,6 +271,13 @@ def _migrated(connection: "sqlite3.Connection") -> int:
         connection.execute("ROLLBACK")
         raise
     return _VERSION
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether SQLite says that a file is none of its own, is damaged, or has other tables than a log has."""
+    import sqlite3
+
+    return type(error) is sqlite3.DatabaseError or str(error).startswith("no such ")
 
 
 def _must_be_no_link(path: Path) -> None:

@@ -31,22 +31,24 @@ class Logs:
         found = self._search()
         if found.own is not None:
             return self._use(found.own)
-        _must_be_readable(found)
-        for one in found.doubtful:
-            self._note(one)
+        if error := next((one.error for one in found.doubtful if one.error is not None), None):
+            raise error
         if vouched := self._vouched_for(found):
             return self._use(vouched)
-        unproven = [one.log for one in found.doubtful if one.may_be_vouched_for and one.is_here]
-        return self._use(unproven[0]) if unproven else self._new()
+        unproven = next((one for one in found.doubtful if one.may_be_vouched_for and one.is_here), None)
+        for one in found.doubtful:
+            self._note(one, end="; what it lists may have been done to another one" if one is unproven else "")
+        return self._use(unproven.log) if unproven else self._new()
 
     def to_write(self) -> "OperationLog":
         """The log for a new operation or tag: a new one where none is proved to be of this database."""
         found = self._search()
         log = found.own or self._vouched_for(found)
         if log is None:
-            _must_be_readable(found)
+            if damaged := next((one for one in found.doubtful if one.error is not None), None):
+                raise damaged.refusal
             for one in found.doubtful:
-                self._note(one)
+                self._note(one, end="; this change begins a new log")
             log = self._new()
         return self._use(log)
 
@@ -75,7 +77,7 @@ class Logs:
         return self._glance[0] if self._glance else None
 
     def interrupted(self) -> "list[Operation]":
-        """Operations of which it isn't known how they ended, by little reading."""
+        """Operations that were interrupted or go on now; only a few rows are read to find them."""
         from ckpt_cli.operations.search import Search
         from ckpt_cli.operations.settle import planned
 
@@ -120,13 +122,7 @@ class Logs:
             self._used = new_log(self._saver.identity)
         return self._used
 
-    def _note(self, one: "Doubtful", lead: str = "") -> None:
+    def _note(self, one: "Doubtful", lead: str = "", end: str = "") -> None:
         if one.note not in self._said:
             self._said.add(one.note)
-            self._say(lead + one.note)
-
-
-def _must_be_readable(found: "Found") -> None:
-    for one in found.doubtful:
-        if one.error is not None:
-            raise one.refusal
+            self._say(lead + one.note + end)

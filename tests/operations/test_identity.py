@@ -51,6 +51,12 @@ def filled(path: Path, *thread_ids: str, number: int = 0) -> Path:
     return path
 
 
+def names(path: Path) -> list[str]:
+    """The threads of a database."""
+    with closing(sqlite3.connect(path)) as connection:
+        return [name for (name,) in connection.execute("SELECT DISTINCT thread_id FROM checkpoints")]
+
+
 def state(thread_id: str, checkpoint_id: str, parent_id: str | None, number: int) -> Checkpoint:
     """A checkpoint with a number in its one channel."""
     body = {"v": 4, "id": checkpoint_id, "ts": "2026-11-01T00:00:00+00:00", "channel_values": {"a": number}}
@@ -150,6 +156,10 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
     before = dump(path)
     word = "is of another database" if number else "nothing proves that"
     if settled:
+        listed = ckpt(capsys, path, "operations")
+        assert word in listed
+        assert ("may have been done to another one" in listed) is ("delete" in listed) is (not number)
+        assert "this change begins a new log" in ckpt(capsys, path, "delete", *names(path), "--dry-run")
         assert word in ckpt(capsys, path, "undo", "--yes", code=7)
         assert (word in ckpt(capsys, path, "undo", "--yes", "--same-database", code=7 if number else 0)) is bool(number)
     else:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from shlex import split
 
 import pytest
 
@@ -82,6 +83,23 @@ def test_a_log_that_cannot_be_used(ruin: Callable[[Path], None], database: Datab
     refused = ckpt("delete", "subgraphs", "--yes", "-d", str(path))
     assert (refused.returncode, str(log) in refused.stderr) == (8, True), refused.stderr
     assert path.read_bytes() == before
+    listed = ckpt("operations", "-d", str(path))
+    assert (listed.returncode, str(log) in listed.stderr) == (8, True), listed.stderr
+    assert "nothing was written" not in listed.stderr
+    assert "hint: " in listed.stderr
+
+
+@pytest.mark.parametrize("ruin", [garbage, other_tables], ids=lambda f: f.__name__)
+def test_a_damaged_log_is_moved_away(ruin: Callable[[Path], None], database: Database) -> None:
+    """By the command of the hint, which says what is lost; after that changes are logged again."""
+    path = database("real")
+    log = log_of(path)
+    ruin(log)
+    hint = ckpt("operations", "-d", str(path)).stderr.partition("hint: `")[2]
+    assert "its tags are lost" in hint
+    subprocess.run(split(hint.partition("`")[0]), check=True)
+    assert ckpt("delete", "subgraphs", "--yes", "-d", str(path)).returncode == 0
+    assert ckpt("undo", "--yes", "-d", str(path)).returncode == 0
 
 
 def test_a_log_that_another_process_locks(database: Database) -> None:
