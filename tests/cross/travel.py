@@ -331,9 +331,9 @@ def given(case: Case) -> Any:
     return case.given if case.right is None else {**case.given, "n": case.right}
 
 
-def start(graph: Graph, thread_id: str, values: Any) -> None:
+def start(graph: Graph, thread_id: str, values: Any, **metadata: Any) -> None:
     with contextlib.suppress(ValueError):
-        graph.invoke(values, on(thread_id))
+        graph.invoke(values, on(thread_id, **metadata))
 
 
 def answered(graph: Graph, case: Case) -> list[list[str]]:

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import zlib
+from base64 import b64encode
 from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -31,12 +32,23 @@ def values(path: Path) -> Iterator[bytes]:
 
 def holders(folder: Path, word: str) -> list[str]:
     """The files below a folder that hold a text, as it is or in an image."""
-    sought = {word.encode(), json.dumps(word)[1:-1].encode()}
-    found = [str(path) for path, data in files(folder) if any(one in data for one in sought)]
+    found = [str(path) for path, data in files(folder) if holds(data, word)]
     for path, _ in files(folder):
         if path.suffix == ".sqlite":
-            found += [f"a value in {path}" for value in values(path) if any(one in value for one in sought)]
+            found += [f"a value in {path}" for value in values(path) if holds(value, word)]
     return found
+
+
+def holds(data: bytes, word: str) -> bool:
+    """Whether bytes hold a text as it is, as JSON writes it, or inside of base64."""
+    plain = word.encode()
+    inside = (_core(plain, before) for before in range(3))
+    return any(one in data for one in (plain, json.dumps(word)[1:-1].encode(), *inside))
+
+
+def _core(plain: bytes, before: int) -> bytes:
+    """What base64 makes of some bytes behind so many others, without what those and the next ones have a part in."""
+    return b64encode(bytes(before) + plain)[(before * 8 + 5) // 6 : (before + len(plain)) * 8 // 6]
 
 
 def pieces(path: Path, thread_ids: Collection[str]) -> set[bytes]:

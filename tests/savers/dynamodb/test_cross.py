@@ -78,6 +78,12 @@ class TestSteps(Steps):
 class TestForget(Forget):
     """Forgetting."""
 
+    def stored(self, backend: Backend) -> bytes:
+        """Every item of the table."""
+        with backend.official() as official:
+            pages = official.client.get_paginator("scan")  # type: ignore[attr-defined]
+            return repr([page["Items"] for page in pages.paginate(TableName=official.table_name)]).encode()  # type: ignore[attr-defined]
+
 
 class TestIdentity(Identity):
     """In another's place, and at another address."""

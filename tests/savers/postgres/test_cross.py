@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
+from psycopg.sql import SQL, Identifier
 
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
@@ -53,6 +55,14 @@ class TestSteps(Steps):
 
 class TestForget(Forget):
     """Forgetting."""
+
+    def stored(self, backend: Backend) -> bytes:
+        """Every row of every table."""
+        tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+        with psycopg.connect(backend.url) as connection:
+            names = [name for (name,) in connection.execute(tables)]
+            rows = [connection.execute(SQL("SELECT * FROM {}").format(Identifier(name))).fetchall() for name in names]
+        return repr(rows).encode()
 
 
 class TestIdentity(Identity):

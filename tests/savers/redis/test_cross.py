@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, get_checkpoint_metadata
 from langgraph.checkpoint.redis import RedisSaver
 from langgraph.types import PregelTask
 
@@ -119,8 +119,25 @@ class TestSteps(Steps):
     """Being killed."""
 
 
+class Knowing(Ordered):
+    """The official saver where an application keeps the metadata of its config itself, which the saver drops."""
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        return super().put(config, checkpoint, get_checkpoint_metadata(config, metadata), new_versions)
+
+
 class TestForget(Forget):
     """Forgetting."""
+
+    @pytest.fixture
+    def backend(self, fresh: Fresh) -> Backend:
+        """Where it is known whose a thread is."""
+        url = fresh().url
+        return Backend(url, lambda: Knowing.from_conn_string(url))
+
+    def stored(self, backend: Backend) -> bytes:
+        """Every key with what it holds."""
+        return repr([*Server(backend.url).contents()]).encode()
 
 
 class TestIdentity(Identity):

@@ -85,6 +85,10 @@ class TestSteps(Steps):
 class TestForget(Forget):
     """Forgetting."""
 
+    def stored(self, backend: Backend) -> bytes:
+        """Every key with what it holds."""
+        return repr([*Server(backend.url).contents()]).encode()
+
 
 class TestIdentity(Identity):
     """In another's place, and at another address."""
