@@ -217,8 +217,8 @@ class OperationLog(LogFile):
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has no witnesses because nobody ever kept any: it has no operations, or older ones alone."""
-        newest = self.rows("SELECT max(number) FROM operations")
+        """Whether it has no witnesses because there was nothing to prove: all operations are older, or abandoned."""
+        newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
         return not newest or (newest[0][0] or 0) <= self.unwitnessed
 
     @property

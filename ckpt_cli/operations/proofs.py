@@ -23,8 +23,8 @@ WHERE o.state IN ({states}) AND c.{image} IS NOT NULL AND NOT EXISTS (
 ORDER BY c.operation DESC, c.position DESC LIMIT 100
 """
 LEFT = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
-FOUND = _EVIDENCE.format(states="'planned'", image="before_hash")
-"""Rows as operations left them; and as those found them of which it isn't known whether they happened."""
+FOUND = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
+"""Rows as operations left them; and as those found them that did not happen, or may not have."""
 
 
 Names = Callable[[], Iterator[tuple[str, Row]]]

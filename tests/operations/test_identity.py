@@ -14,9 +14,11 @@ from ckpt_cli.app import run
 from ckpt_cli.conformance.records import write
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan
 from ckpt_cli.operations.index import Index
-from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import LOG, default_path, state_folder
+from ckpt_cli.operations.witnesses import Choice, Verdict, sample, verdict
 from ckpt_cli.savers.about import Place
+from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import open_file
 from tests.operations.databases import dump, make
 from tests.operations.test_log import first_version
@@ -172,6 +174,37 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
         whole = dump(filled(path.with_name("whole.sqlite"), "kept", "gone"))
         ckpt(capsys, path, "undo", "--yes")
         assert dump(path) == whole, "the first database is back, and its log with it"
+
+
+@pytest.mark.parametrize("number", [0, 7], ids=["its own", "another's"])
+def test_an_operation_on_everything_that_did_not_happen(number: int, tmp_path: Path, capsys: Say) -> None:
+    """No row is left to be a witness: those that it found prove its log, and contradict it in another database."""
+    path = filled(tmp_path / "a.sqlite", "all")
+    whole = dump(path)
+    with closing(open_file(path)) as saver, closing(OperationLog(default_path(f"sqlite:{path}"))) as log:
+        refs = [row.ref for row in saver.rows("all")]
+        changes = [one for one in saver.expand(Plan("", remove=tuple(refs))) if one.relation == "checkpoints"]
+        log.begin(Heading(1.0, "delete", "", ""), changes, witnessing=Choice(saver, sample(saver)), place=saver.place())
+    ckpt(capsys, path, "operations", "--settle")
+    assert "abandoned" in ckpt(capsys, path, "operations")
+    if number:
+        path.write_bytes(filled(tmp_path / "b.sqlite", "all", number=number).read_bytes())
+        assert "is of another database" in ckpt(capsys, path, "operations")
+        return
+    ckpt(capsys, path, "delete", "all", "--after", "1", "--yes")
+    ckpt(capsys, path, "undo", "--yes")
+    assert dump(path) == whole
+    assert len(list(state_folder().rglob(LOG))) == 1
+
+
+def test_a_log_in_which_nothing_happened(tmp_path: Path) -> None:
+    """It may be of any database: what was never added has no row that proves it."""
+    saver, log = MemorySaver(), OperationLog(tmp_path / "ckpt" / "x" / "log.sqlite")
+    adding = saver.expand(Plan("", (state("new", "1", None, 0),)))
+    with closing(log):
+        number = log.begin(Heading(1.0, "fork", "", ""), adding, witnessing=Choice(saver, sample(saver)))
+        log.mark(number, Phase.ABANDONED)
+        assert verdict(saver, log).verdict is Verdict.OPEN
 
 
 @pytest.mark.parametrize("adds", [True, False])
