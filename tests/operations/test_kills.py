@@ -4,7 +4,9 @@ import os
 import random
 import signal
 import time
+import traceback
 import warnings
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -48,11 +50,12 @@ def plan(number: int) -> Plan:
     return Plan("", batch(number), (counter(number),), tuple(gone), verb="step", summary=str(number))
 
 
-def go_on(path: Path, log_path: Path) -> None:
-    """Apply one plan after another, until killed."""
+def go_on(path: Path, log_path: Path, say: Callable[[], None]) -> None:
+    """Apply one plan after another, until killed; `say` is called before the first one and after each."""
     saver, log = open_file(path), OperationLog(log_path)
     number = state(path)
     while True:
+        say()
         number += 1
         apply(saver, log, plan(number), at=float(number))
 
@@ -84,20 +87,39 @@ def _measured(record: Checkpoint) -> Checkpoint:
     return Checkpoint(sized, record.body, record.metadata)
 
 
-def killed(path: Path, log_path: Path, after: float) -> None:
-    """A process of its own, forked warm, that is killed after so many seconds."""
+def killed(path: Path, log_path: Path, whole: int | None, share: float, pace: float) -> float:
+    """Kill a process of its own, forked warm, in the midst of an operation; gives how many seconds one takes.
+
+    That is after `whole` operations, or, where that is None, wherever it is from its start on; and then after a `share`
+    of the time that an operation takes, which was `pace` when it was seen last: a slow machine kills later.
+    """
+    reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons don't like fork beside threads
         child = os.fork()
     if child == 0:
         try:
-            go_on(path, log_path)
+            go_on(path, log_path, lambda: os.write(writing, _DONE) and None)
+        except BaseException:
+            os.write(writing, traceback.format_exc().encode())
         finally:
             os._exit(1)
-    time.sleep(after)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), "it failed before it was killed"
+    os.close(writing)
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        said, begun = [], time.monotonic()
+        for number in range(0 if whole is None else whole + 1):
+            said.append(pipe.read(1))
+            begun = begun if number else time.monotonic()
+        pace = (time.monotonic() - begun) / whole if whole else pace
+        time.sleep(share * pace)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        words = b"".join([*said, pipe.read()]).replace(_DONE, b"").decode()
+    assert os.WIFSIGNALED(status) and not words, f"it failed before it was killed: {words}"
+    return pace
+
+
+_DONE = b"\0"
 
 
 @pytest.mark.parametrize("wal", [True, False], ids=["wal", "journal"])
@@ -108,17 +130,19 @@ def test_before_or_after_and_the_log_knows(tmp_path: Path, wal: bool) -> None:
     with closing(open_file(path)) as saver:
         saver.apply(Plan("", (*batch(0), counter(0))))
     chance = random.Random(7)
-    interrupted = applied = 0
-    for _ in range(KILLS):
-        killed(path, log_path, chance.uniform(0.0, 0.15))
+    interrupted = applied = kills = 0
+    pace = killed(path, log_path, 2, 0.0, 0.0)
+    while kills < KILLS or interrupted < KILLS // 5:
+        kills += 1
+        assert kills < 10 * KILLS, "the kills came between plans, not into them"
+        whole = 1 if kills % 4 == 0 else None
+        pace = killed(path, log_path, whole, chance.uniform(0.0, 1.5 if whole is None else 1.0), pace)
         with closing(OperationLog(log_path)) as log, closing(mended(path)) as saver:
-            open_ends = settle(saver, log)
-            interrupted += len(open_ends)
+            interrupted += len(settle(saver, log))
             now = state(path)
             done = [operation for operation in log.operations() if operation.phase is Phase.DONE]
             assert now == (int(done[0].summary) if done else 0)
             assert [int(operation.summary) for operation in done] == list(range(now, 0, -1))
             assert all(operation.phase in (Phase.DONE, Phase.ABANDONED) for operation in log.operations())
+            assert now >= applied + (whole or 0), "what was done is there"
             applied = now
-    assert interrupted > 0, "the kills came between plans, not into them"
-    assert applied > 10
