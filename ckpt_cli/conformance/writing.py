@@ -107,7 +107,9 @@ class Writing(Samples):
         assert everything(saver) == before
 
     def test_a_transaction_is_kept_only_if_it_returns(self, make: Make) -> None:
-        """What was changed inside is seen inside, and gone after an error; rows that don't fit are refused.
+        """What was changed inside, or in one inside of it, is seen there, and gone after an error.
+
+        Rows that don't fit are refused.
 
         Without `Ability.ATOMIC` it is gone once it is taken back, also when it is taken back twice.
         """
@@ -119,7 +121,7 @@ class Writing(Samples):
         before = everything(saver)
 
         def work() -> None:
-            saver.change(added)
+            saver.transaction(lambda: saver.change(added))
             assert [row.checkpoint_id for row in saver.rows("t")] == ["1", "2"]
             raise ArithmeticError
 

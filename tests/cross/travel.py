@@ -51,6 +51,17 @@ def mapped(saver: Any) -> Graph:
     return builder.compile(checkpointer=saver, interrupt_before=["work"])
 
 
+def joined(saver: Any) -> Graph:
+    """Two nodes side by side, and one that waits for both of them and for all else."""
+    builder = StateGraph(Bag)
+    for name in ("a", "b"):
+        builder.add_node(name, says(name))
+        builder.add_edge(START, name)
+    builder.add_node("c", says("c"), defer=True)
+    builder.add_edge(["a", "b"], "c")
+    return builder.compile(checkpointer=saver)
+
+
 def stopping(saver: Any) -> Graph:
     """A breakpoint in the middle."""
     return counters(saver, interrupt_before=["c"])
@@ -112,6 +123,12 @@ CASES = {
         ["update", "step:1", "--values", '{"n": 7, "log": ["x"]}', "--as-node", "b"],
         lambda g, c: g.update_state(past(g, 1), {"n": 7, "log": ["x"]}, as_node="b"),
     ),
+    "update before a join": Case(
+        joined,
+        {"log": [], "n": 1},
+        ["update", "step:0", "--values", '{"log": ["x"]}', "--as-node", "a", "--finished", "drop"],
+        lambda g, c: g.update_state(past(g, 0), {"log": ["x"]}, as_node="a"),
+    ),
     "update of a delta channel": Case(
         stopping_deltas,
         {"log": ["x"], "n": 1},
@@ -143,6 +160,9 @@ CASES = {
         lambda s: nested(s, ask=True), {"log": []}, ["resume", "--value", '"yes"'], resume=answers, asks=True
     ),
 }
+
+UNDONE = ("end", "update before a join")
+"""After these nothing runs."""
 
 
 class Travel:
@@ -179,7 +199,7 @@ class Travel:
                 assert ends[0] == ends[1]
             assert graph.get_state(on(MINE)).next == graph.get_state(on(THEIRS)).next == ()
             assert told(graph, MINE)[-1][2] == told(graph, THEIRS)[-1][2]
-            assert run(["undo", "-d", backend.url, "--yes"]) == (0 if name == "end" else 7)  # where nothing came after
+            assert run(["undo", "-d", backend.url, "--yes"]) == (0 if name in UNDONE else 7)  # where nothing came after
 
     def test_one_moment_or_not(self, backend: Backend) -> None:
         """What is read together is of one moment where the saver says so; elsewhere a checkpoint comes in between."""

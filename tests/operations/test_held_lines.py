@@ -8,7 +8,7 @@ import pytest
 
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Refused
-from ckpt_cli.model import Payload, Plan, Ref, WriteKey
+from ckpt_cli.model import Payload, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations import undo
 from ckpt_cli.operations.apply import apply, seen, seen_heads
 from ckpt_cli.operations.lock import locked
@@ -95,6 +95,27 @@ def test_one_ckpt_at_a_time_where_there_are_no_transactions(log: OperationLog, s
         saver.abilities = frozenset(Ability)  # type: ignore[misc]
         assert apply(saver, log, plan, at=2.0) == 2
     assert settle(saver, log)
+
+
+UNSETTLED = {
+    "a row that it added, which is another by now": (Plan("", (write("t", "2", idx=-1),)), Phase.DONE),
+    "a row that it changed, which is another by now": (
+        Plan("", replace=(write("t", "2", payload=OTHER),)),
+        Phase.PLANNED,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSETTLED)
+def test_a_row_that_is_neither_as_before_nor_as_after(name: str, log: OperationLog, saver: MemorySaver) -> None:
+    """It tells that an operation happened which added it, and nothing of one that changed it."""
+    plan, phase = UNSETTLED[name]
+    log.begin(Heading(1.0, "resume", "", ""), saver.expand(plan), witnessing=Choice(saver, sample(saver)))
+    saver.apply(plan)
+    [written] = [one for one in (*plan.add, *plan.replace) if isinstance(one, Write)]
+    saver.apply(Plan("the application", replace=(written._replace(payload=LONGER, size=len(LONGER.data)),)))
+    settle(saver, log)
+    assert [operation.phase for operation in log.operations()] == [phase]
 
 
 def replacing(body: bytes) -> Plan:

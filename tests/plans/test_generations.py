@@ -1,20 +1,22 @@
 """Deletes and answers in databases of every generation: each changes what it says and undo brings every byte back."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckpt_cli.errors import Refused, UsageError
+from ckpt_cli.errors import NotSupported, Refused, UsageError
 from ckpt_cli.history.answers import PLACEHOLDER
-from ckpt_cli.model import Plan
+from ckpt_cli.history.channels import TASKS
+from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.undo import find, undo
-from ckpt_cli.plans import delete, resume
+from ckpt_cli.plans import delete, resume, rollback
+from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.resume import Answer
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
@@ -135,3 +137,39 @@ def test_questions_are_answered_and_asked_again(name: str, database: Database) -
                         bench.reader.moment(lambda make=make: make(bench.reader))
                 else:
                     bench.there_and_back(make, recorded)
+
+
+SENDING = ("legacy/js-0.2.3", "legacy/py-0.2.3", "legacy/py-0.3.34", "old/sqlite-v03")
+
+
+def with_sends(reader: Reader) -> Iterator[CheckpointRow]:
+    """The checkpoints that start with Sends or whose tasks wrote some, but for heads without writes."""
+    for thread in list(reader.saver.threads()):
+        for row in list(reader.saver.rows(thread.thread_id)):
+            written = [write.channel for write in reader.writes(row.ref, values=0)]
+            is_past = written or row.checkpoint_id != reader.head(row.thread_id, row.ns).checkpoint_id
+            if is_past and (TASKS in written or reader.state(row.ref).sends):
+                yield row
+
+
+@pytest.mark.parametrize("name", SENDING)
+def test_sends_come_back_with_their_checkpoint(name: str, database: Database) -> None:
+    """Before checkpoints of format 4: in Python the new head has the same Sends; LangGraph.js keeps them elsewhere."""
+    with closing(writable(name, database)) as bench:
+        found = bench.reader.moment(lambda: list(with_sends(bench.reader)))
+        assert len(found) > 1
+        for row in found:
+
+            def make(reader: Reader, row: CheckpointRow = row) -> Plan:
+                return rollback.plan(reader, row, Mint())
+
+            def kept(reader: Reader, row: CheckpointRow = row) -> None:
+                head = reader.head(row.thread_id, row.ns)
+                assert head.parent_id == row.checkpoint_id
+                assert reader.state(head.ref).sends == reader.state(row.ref).sends
+
+            if "js" in name:
+                with pytest.raises(NotSupported, match="Sends stand with its parent"):
+                    bench.reader.moment(lambda make=make: make(bench.reader))
+            else:
+                bench.there_and_back(make, kept)

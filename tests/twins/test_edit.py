@@ -281,6 +281,8 @@ def _edits(shown: Any) -> list[Edit]:
             found.append(Edit(Act.SET, ("n",), 77))
         if shown.get("messages"):
             found.append(Edit(Act.SET, ("messages", 0, "content"), "edited"))
+        if isinstance(shown.get("b"), str):  # a channel that a node of a bare Pregel listens to
+            found.append(Edit(Act.SET, ("b",), "edited"))
     return found
 
 
@@ -293,6 +295,8 @@ def _expected(shown: Any) -> Any:
             new["log"] = [*shown["log"], "edited"]
         elif one.steps == ("n",):
             new["n"] = 77
+        elif one.steps == ("b",):
+            new["b"] = "edited"
         else:
             first, *rest = shown["messages"]
             new["messages"] = [first.model_copy(update={"content": "edited"}), *rest]

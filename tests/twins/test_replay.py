@@ -137,6 +137,8 @@ def test_committed_and_taken_back(
     with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
         graph = asking(SqliteSaver(connection), many=True)
         assert graph.get_state(on("t")).values["log"][-1] == "fine"
+    again = asked(capsys, "replay", "t", "@~1", "--db", str(waiting), "--commit", "--dry-run")
+    assert "abandoned" not in again, "what waited there had been abandoned before"
     asked(capsys, "undo", "--db", str(waiting), "--yes")
     view: dict[str, Any] = json.loads(asked(capsys, "replay", "t", "--db", str(waiting), "--json"))
     assert view["step"] == 1
