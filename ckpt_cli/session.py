@@ -2,12 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
-from ckpt_cli.model import Plan, Ref, RowChange
+from ckpt_cli.model import Plan
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec
 
@@ -15,17 +15,14 @@ if TYPE_CHECKING:
     from ckpt_cli.operations.log import OperationLog
     from ckpt_cli.operations.logs import Logs
     from ckpt_cli.operations.survey import Survey
-    from ckpt_cli.savers.about import SideEffect
     from ckpt_cli.values.difference import Difference
-    from ckpt_cli.views.plan import PlanView, RowLine
+    from ckpt_cli.views.plan import PlanView
     from ckpt_cli.views.side_effects import SideEffectLine
 
 T = TypeVar("T")
 
 KEY_ENV = "LANGGRAPH_AES_KEY"
 """Where LangGraph itself looks for the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
-
-_FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class Session:
 
     def planned(self, make: Callable[[Reader], T]) -> T:
         """Compute a plan, in one moment of the database; who may not write there is told so before."""
-        self._must_be_writable()
+        self.must_be_writable()
         return self.look(make)
 
     def why_unwritable(self) -> str:
@@ -132,115 +129,35 @@ class Session:
         return lines(found, () if log is None else remembered(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
-        """Show a plan, ask, apply it: the one way from a plan to a database; `changes` are what it does to a state.
+        """Show a plan, ask, apply it; `changes` are what it does to a state.
 
         With `forget` the log is wiped of the threads that the plan deletes, which is asked apart.
 
         Raises:
             Refused: not confirmed, or what it was computed from has changed; nothing was written.
         """
-        from ckpt_cli.operations.apply import apply
-        from ckpt_cli.views.plan import PlanView
+        from ckpt_cli.confirmation import change
 
-        plan = plan._replace(reason=self.will.reason or plan.reason)
-        config = None if plan.result is None else {"configurable": _configurable(plan.result)}
-        log, notes = self.logs.to_write(), [*plan.notes, *self._recent(plan)]
-        view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
-        if plan.verb == "delete":
-            view.log, view.forgets = (None, True) if forget else (str(log.path), False)
-        saver, threads = self.reader.saver, forget.threads if forget else ()
-        return self._confirmed(
-            view,
-            log,
-            lambda: saver.expand(plan),
-            lambda accepted: apply(saver, log, plan, at=self.clock(), forget=threads, accepted=accepted),
-            () if forget is None else forget.rows,
-        )
-
-    def _recent(self, plan: Plan) -> Iterable[str]:
-        """Words about threads that may be running, which only few plans have."""
-        if not plan.recent:
-            return ()
-        from ckpt_cli.operations.recent import notes
-
-        return notes(self.reader.saver, self.logs.to_write(), plan.recent, self.clock())
+        return change(self, plan, changes, forget)
 
     def undo(self, number: int | None) -> "PlanView":
         """Show what takes an operation back, the newest unless named, ask, and do it."""
-        from ckpt_cli.operations import undo
-        from ckpt_cli.views.plan import PlanView
+        from ckpt_cli.confirmation import undo
 
-        saver, log = self.reader.saver, self.logs.to_undo()
-        if not self.will.dry_run:
-            self.settle(log)
-        operation = undo.find(log, number)
-        self._must_be_writable()
-        notes = saver.moment(lambda: undo.notes(saver, log, operation))
-        if operation.forgotten:
-            notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
-        view = PlanView("undo", undo.said(operation), self.will.reason, notes)
-        return self._confirmed(
-            view,
-            log,
-            lambda: undo.inverse(saver, log, operation),
-            lambda accepted: undo.undo(
-                saver, log, operation, at=self.clock(), reason=self.will.reason, accepted=accepted
-            ),
-        )
+        return undo(self, number)
 
     def settle(self, log: "OperationLog") -> None:
         """Find out how operations ended that a crash interrupted, and say so."""
-        from ckpt_cli.operations.settle import planned, settle
+        from ckpt_cli.confirmation import settle
 
-        for operation in settle(self.reader.saver, log):
-            self.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
-        for operation in planned(log):
-            what = f"operation {operation.number} ({operation.verb}) was interrupted"
-            self.say(f"{what}, and no row of the database says how it ended; it stays planned")
+        settle(self, log)
 
-    def _confirmed(
-        self,
-        view: "PlanView",
-        log: "OperationLog",
-        expand: Callable[[], Iterable[RowChange]],
-        act: "Callable[[Collection[SideEffect]], int]",
-        wiped: "Sequence[RowLine]" = (),
-    ) -> "PlanView":
-        from ckpt_cli.operations import side_effects
-        from ckpt_cli.operations.tally import tally
+    def must_be_writable(self) -> None:
+        """Refuse a change that this user may not make; for a dry run it is only said.
 
-        if not self.will.dry_run:
-            self.settle(log)
-        saver = self.reader.saver
-        view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
-        if not view.rows:
-            return view
-        found = self._side_effects(view, log)
-        if self.will.dry_run:
-            return view
-        accepted = found if self.will.with_triggers else side_effects.remembered(log)
-        side_effects.must_be_accepted(found, accepted)
-        if not self.will.yes and not (self.ask(view) and (not view.forgets or self.ask_again(_FOR_EVER))):
-            raise Refused("not confirmed; nothing was written")
-        view.operation = act(accepted)
-        view.applied = True
-        if self.will.remember:
-            side_effects.remember(log, found)
-        return view
-
-    def _side_effects(self, view: "PlanView", log: "OperationLog") -> "list[SideEffect]":
-        """What else the rows of a plan set off, told in the plan too."""
-        from ckpt_cli.operations.side_effects import lines, remembered, set_off
-
-        saver = self.reader.saver
-        every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
-        found = set_off(every, {(row.table, row.change) for row in view.rows})
-        accepted = found if self.will.with_triggers else remembered(log)
-        view.side_effects = lines(found, accepted)
-        view.notes += caveats
-        return found
-
-    def _must_be_writable(self) -> None:
+        Raises:
+            Refused: the database, or this user's rights, allow no change.
+        """
         if not self.will.dry_run:
             self.reader.saver.must_be_writable(trying=True)
         elif why := self.why_unwritable():
@@ -292,9 +209,3 @@ class Session:
                 f"the key in ${self.key_env} has {len(key)} bytes", hint="an AES key has 16, 24 or 32 bytes (UTF-8)"
             )
         return key
-
-
-def _configurable(ref: Ref) -> dict[str, str]:
-    """What names a checkpoint in a config of LangGraph's."""
-    named = {"checkpoint_id": ref.checkpoint_id} if ref.checkpoint_id else {}
-    return {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, **named}

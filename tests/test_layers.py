@@ -39,7 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
     "plans": _GROUND | {"around", "history", "layouts", "reading", "operations"},
-    "session": _GROUND | _LOGIC | {"reading", "operations", "output"},
+    "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
+    "confirmation": _GROUND | {"savers", "views", "operations", "session"},  # the way of a plan to the database
     "commands": _BELOW_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers

@@ -1,0 +1,112 @@
+"""The way of a plan to the database: shown, confirmed, applied. Every change takes it, and so does every undo."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Plan, Ref, RowChange
+from ckpt_cli.operations import recent, side_effects
+from ckpt_cli.operations import settle as settling
+from ckpt_cli.operations import undo as undoing
+from ckpt_cli.operations.apply import apply
+from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.survey import Survey
+from ckpt_cli.operations.tally import tally
+from ckpt_cli.savers.about import SideEffect
+from ckpt_cli.session import Session
+from ckpt_cli.values.difference import Difference
+from ckpt_cli.views.plan import PlanView, RowLine
+
+_FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] "
+
+
+def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: Survey | None) -> PlanView:
+    """See `Session.change`."""
+    saver, log = session.reader.saver, session.logs.to_write()
+    plan = plan._replace(reason=session.will.reason or plan.reason)
+    config = None if plan.result is None else {"configurable": _configurable(plan.result)}
+    notes = [*plan.notes, *(recent.notes(saver, log, plan.recent, session.clock()) if plan.recent else ())]
+    view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
+    if plan.verb == "delete":
+        view.log, view.forgets = (None, True) if forget else (str(log.path), False)
+    threads = forget.threads if forget else ()
+    return _confirmed(
+        session,
+        view,
+        log,
+        lambda: saver.expand(plan),
+        lambda accepted: apply(saver, log, plan, at=session.clock(), forget=threads, accepted=accepted),
+        () if forget is None else forget.rows,
+    )
+
+
+def undo(session: Session, number: int | None) -> PlanView:
+    """See `Session.undo`."""
+    saver, log, reason = session.reader.saver, session.logs.to_undo(), session.will.reason
+    if not session.will.dry_run:
+        settle(session, log)
+    operation = undoing.find(log, number)
+    session.must_be_writable()
+    notes = saver.moment(lambda: undoing.notes(saver, log, operation))
+    if operation.forgotten:
+        notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
+    return _confirmed(
+        session,
+        PlanView("undo", undoing.said(operation), reason, notes),
+        log,
+        lambda: undoing.inverse(saver, log, operation),
+        lambda accepted: undoing.undo(saver, log, operation, at=session.clock(), reason=reason, accepted=accepted),
+    )
+
+
+def settle(session: Session, log: OperationLog) -> None:
+    """See `Session.settle`."""
+    for operation in settling.settle(session.reader.saver, log):
+        session.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
+    for operation in settling.planned(log):
+        what = f"operation {operation.number} ({operation.verb}) was interrupted"
+        session.say(f"{what}, and no row of the database says how it ended; it stays planned")
+
+
+def _confirmed(
+    session: Session,
+    view: PlanView,
+    log: OperationLog,
+    expand: Callable[[], Iterable[RowChange]],
+    act: Callable[[Collection[SideEffect]], int],
+    wiped: Sequence[RowLine] = (),
+) -> PlanView:
+    will, saver = session.will, session.reader.saver
+    if not will.dry_run:
+        settle(session, log)
+    view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
+    if not view.rows:
+        return view
+    found = _side_effects(session, view, log)
+    if will.dry_run:
+        return view
+    accepted = found if will.with_triggers else side_effects.remembered(log)
+    side_effects.must_be_accepted(found, accepted)
+    if not will.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
+        raise Refused("not confirmed; nothing was written")
+    view.operation = act(accepted)
+    view.applied = True
+    if will.remember:
+        side_effects.remember(log, found)
+    return view
+
+
+def _side_effects(session: Session, view: PlanView, log: OperationLog) -> list[SideEffect]:
+    """What else the rows of a plan set off; the view gets it too."""
+    saver = session.reader.saver
+    every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
+    found = side_effects.set_off(every, {(row.table, row.change) for row in view.rows})
+    accepted = found if session.will.with_triggers else side_effects.remembered(log)
+    view.side_effects = side_effects.lines(found, accepted)
+    view.notes += caveats
+    return found
+
+
+def _configurable(ref: Ref) -> dict[str, str]:
+    """What names a checkpoint in a config of LangGraph's."""
+    named = {"checkpoint_id": ref.checkpoint_id} if ref.checkpoint_id else {}
+    return {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, **named}
