@@ -11,6 +11,7 @@ from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.survey import Survey
 from ckpt_cli.operations.tally import tally
+from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.session import Session
 from ckpt_cli.values.difference import Difference
@@ -90,9 +91,18 @@ def _confirmed(
         raise Refused("not confirmed; nothing was written")
     view.operation = act(accepted)
     view.applied = True
+    if not view.forgets:
+        view.undo = _way_back(session, view, log)
     if will.remember:
         side_effects.remember(log, found)
     return view
+
+
+def _way_back(session: Session, view: PlanView, log: OperationLog) -> str:
+    """The command that takes an applied plan back, with what it needs where no row is left to prove the log."""
+    saver = session.reader.saver
+    vouching = "" if saver.moment(lambda: is_provable(saver, log)) else " --same-database"
+    return f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}{vouching}"
 
 
 def _side_effects(session: Session, view: PlanView, log: OperationLog) -> list[SideEffect]:

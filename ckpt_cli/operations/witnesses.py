@@ -210,6 +210,11 @@ def confirm(saver: Saver, log: OperationLog) -> None:
         raise unproven(log)
 
 
+def is_provable(saver: Saver, log: OperationLog) -> bool:
+    """Whether a later command can prove that the log is of this database, as far as its rows stay."""
+    return next(log.witnesses(1), None) is not None or verdict(saver, log).verdict is not Verdict.UNPROVEN
+
+
 def contradicted(log: OperationLog, ref: Ref | None) -> Refused:
     """The error for a log of another database."""
     what = f"checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}" if ref else "a row"

@@ -47,6 +47,7 @@ class PlanView(View):
         side_effects: triggers, rules and foreign keys that it sets off: what they do is not shown, logged or undone.
         applied: whether it was; never with ``--dry-run``.
         operation: its number in the operation log, null unless applied.
+        undo: the command that takes it back; null unless it was applied and can be.
         log: the file that keeps the rows of a deletion for undo; null where none are kept.
         forgets: whether the operation log is wiped of what is deleted.
         config: what to hand to the graph to go on from the result; null where there is nothing to go on from.
@@ -67,5 +68,6 @@ class PlanView(View):
     applied: bool = False
     operation: int | None = None
     config: dict[str, dict[str, str]] | None = None
+    undo: str | None = None
     log: str | None = None
     forgets: bool = False

@@ -57,7 +57,9 @@ class Identity:
         _emptied(backend, THEIRS)
         before = contents(backend)
         assert run(["delete", MINE, "--yes", "-d", backend.url]) == 0
+        done = capsys.readouterr().out
         if not _threads(backend, capsys, fails=True):
+            assert "ckpt undo --same-database takes it back" in done
             assert run(["undo", "--yes", "-d", backend.url]) == 7
             assert "--same-database" in capsys.readouterr().err
             assert run(["undo", "--yes", "--same-database", "-d", backend.url]) == 0

@@ -36,8 +36,7 @@ def _way_back(view: PlanView) -> Iterator[Span]:
     if view.forgets:
         yield "muted", "  It is forgotten: nothing brings it back."
         return
-    undo = f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}"
-    yield "muted", f"  {undo} takes it back{';' if view.log else '.'}"
+    yield "muted", f"  {view.undo} takes it back{';' if view.log else '.'}"
     if view.log:
         yield "muted", f" ckpt operations {view.operation} --prune forgets it."
 
