@@ -102,7 +102,9 @@ class Writing(Samples):
             WriteKey(Ref("t", "", "2"), "task", 0): (True, False),
         }
         saver.apply(plan)
-        assert saver.moment(lambda: [saver.current(row.relation, row.key) for row in rows]) == [r.after for r in rows]
+        names, after = [(row.relation, row.key) for row in rows], [row.after for row in rows]
+        assert saver.moment(lambda: [saver.current(*name) for name in names]) == after
+        assert saver.moment(lambda: saver.currents(names[::-1])) == after[::-1]
         saver.transaction(lambda: saver.change(row.inverse for row in reversed(rows)))
         assert everything(saver) == before
 

@@ -189,8 +189,7 @@ def _lasts(name: Ref | WriteKey) -> bool:
 def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
     """Whether a row is as an operation left it, or as one found it that did not happen, or may not have."""
     change = evidence.change
-    images = [] if evidence.phase is Phase.ABANDONED else [change.after]
-    images += [change.before] if evidence.phase in (Phase.ABANDONED, Phase.PLANNED) else []
+    images = [change.after] if evidence.phase is Phase.DONE else [change.after, change.before]
     return any(image is not None and is_image(saver, change.relation, row, image) for image in images)
 
 

@@ -254,6 +254,43 @@ def test_what_another_ckpt_is_writing_stays(log: OperationLog) -> None:
     assert survey(saver, log, ["mine"]).planned == [again]
 
 
+def test_a_deletion_that_may_have_happened_keeps_its_images(log: OperationLog) -> None:
+    """While nothing tells how it ended, and it isn't settled, they are what a person would need."""
+    saver = MemorySaver()
+    apply(saver, log, adding("mine", "1"), at=1.0)
+    heading = Heading(2.0, "delete", "", "of 1 thread, forgotten", forget=["mine"])
+    number = log.begin(heading, saver.expand(removing_one("mine")))
+    forget.finish(saver, log)
+    assert [*log.changes(number)] and [*log.changes(1)] and forget.is_pending(log)
+    assert [one.number for one in settle(saver, log)] == [number]
+    assert not [*log.changes(number)] and [*log.changes(1)] and not forget.is_pending(log)
+
+
+def test_what_was_freed_before_goes_too(log: OperationLog, tmp_path: Path) -> None:
+    """Rows that something else removed without overwriting them are in no byte of the file after a wipe."""
+    saver = MemorySaver()
+    for thread_id in ("mine", "yours"):
+        apply(saver, log, adding(thread_id, "1"), at=1.0)
+    log.close()
+    with closing(sqlite3.connect(log.path)) as connection:
+        connection.execute("PRAGMA secure_delete=OFF")
+        connection.execute("DELETE FROM changes WHERE operation = 1")
+        connection.commit()
+    assert holders(tmp_path, "mine")
+    plan = Plan("", remove=(*(Ref(one, "", "1") for one in ("mine", "yours")),), verb="delete")
+    apply(saver, log, plan, at=2.0, forget=["mine", "yours"])
+    assert not holders(tmp_path, "mine") and not holders(tmp_path, "yours")
+
+
+def test_what_is_wiped_is_counted_together(log: OperationLog) -> None:
+    """An operation on two threads that are forgotten one after the other says how many rows of both were wiped."""
+    saver = MemorySaver()
+    apply(saver, log, Plan("", (*adding("mine", "1").add, *adding("yours", "1").add), verb="fork"), at=1.0)
+    for thread_id, wiped in (("mine", 2), ("yours", 4)):
+        apply(saver, log, removing_one(thread_id), at=2.0, forget=[thread_id])
+        assert log.operations()[-1].forgotten == wiped
+
+
 def removing_one(thread_id: str) -> Plan:
     return Plan("", remove=(Ref(thread_id, "", "1"),), verb="delete")
 
@@ -298,6 +335,7 @@ def test_copies_are_found_in_the_database_and_in_the_log(log: OperationLog) -> N
         ("1 of 12 in 1-a", ["1"], "… of 12 in 1-a"),
         ("of 3 threads", ["thread-3", ""], "of 3 threads"),
         ("a.b and axb", ["a.b"], "… and axb"),
+        ("thread-1-b of thread-1", ["thread-1", "thread-1-b"], "… of …"),
     ],
 )
 def test_names_in_texts(text: str, names: list[str], left_over: str) -> None:
