@@ -266,22 +266,6 @@ def test_a_deletion_that_may_have_happened_keeps_its_images(log: OperationLog) -
     assert not [*log.changes(number)] and [*log.changes(1)] and not forget.is_pending(log)
 
 
-def test_what_was_freed_before_goes_too(log: OperationLog, tmp_path: Path) -> None:
-    """Rows that something else removed without overwriting them are in no byte of the file after a wipe."""
-    saver = MemorySaver()
-    for thread_id in ("mine", "yours"):
-        apply(saver, log, adding(thread_id, "1"), at=1.0)
-    log.close()
-    with closing(sqlite3.connect(log.path)) as connection:
-        connection.execute("PRAGMA secure_delete=OFF")
-        connection.execute("DELETE FROM changes WHERE operation = 1")
-        connection.commit()
-    assert holders(tmp_path, "mine")
-    plan = Plan("", remove=(*(Ref(one, "", "1") for one in ("mine", "yours")),), verb="delete")
-    apply(saver, log, plan, at=2.0, forget=["mine", "yours"])
-    assert not holders(tmp_path, "mine") and not holders(tmp_path, "yours")
-
-
 def test_what_is_wiped_is_counted_together(log: OperationLog) -> None:
     """An operation on two threads that are forgotten one after the other says how many rows of both were wiped."""
     saver = MemorySaver()
@@ -365,8 +349,9 @@ def test_numbers_are_forgotten_with_their_undo(ckpt: Callable[..., Any], path: P
     ckpt("undo", "6", "--yes")
 
 
-def test_what_older_versions_freed_goes_too(log: OperationLog, tmp_path: Path) -> None:
-    """Pages that were freed without being overwritten, as older versions did, hold nothing after a prune."""
+@pytest.mark.parametrize("way", ["prune", "forget"])
+def test_what_older_versions_freed_goes_too(way: str, log: OperationLog, tmp_path: Path) -> None:
+    """Pages that were freed without being overwritten, as older versions did, hold nothing after a wipe of any rows."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", *map(str, range(50))), at=1.0)
     apply(saver, log, adding("theirs", "1"), at=2.0)
@@ -377,7 +362,10 @@ def test_what_older_versions_freed_goes_too(log: OperationLog, tmp_path: Path) -
         connection.execute("DELETE FROM changes WHERE operation = 1")
         connection.execute("PRAGMA journal_mode = WAL")
     assert left(tmp_path, sought)
-    log.prune([2])
+    if way == "prune":
+        log.prune([2])
+    else:
+        apply(saver, log, removing_one("theirs"), at=3.0, forget=["theirs"])
     assert not left(tmp_path, sought)
     assert [one.name for one in log.path.parent.iterdir()] == ["log.sqlite"]
 
