@@ -72,7 +72,8 @@ def test_undo_restores_documents_byte_for_byte(place: Place, capsys: pytest.Capt
     ):
         assert run([*words, "-d", place.url, "--yes"]) == 0, capsys.readouterr().err
         assert place.documents() != before
-        assert run(["undo", "-d", place.url, "--yes"]) == 0, capsys.readouterr().err
+        vouched = ["--same-database"] if words == ["delete", "t"] else []  # nothing is left that proves the log
+        assert run(["undo", "-d", place.url, "--yes", *vouched]) == 0, capsys.readouterr().err
         assert place.documents() == before
 
 
