@@ -139,12 +139,16 @@ class Describer:
                 self._look_into(ref)
 
     def read_edits(self, checkpoint_ids: Sequence[str]) -> None:
-        """Compare the newest updates that no writes explain with their parents: a person's hand is worth the reading.
-
-        langgraph keeps an update's writes only where the thread had not gone on from there.
-        """
-        edits = [i for i in checkpoint_ids if self.steps.note(i).source == "update" and self.steps.changes(i) is None]
-        self._compare_all(edits[-_EDITS:])
+        """Compare the newest updates that no writes explain with their parents, and read an entrypoint's inputs."""
+        # langgraph keeps an update's writes only where the thread had not gone on from there, and none of such an input
+        unknown = [i for i in checkpoint_ids if self.steps.changes(i) is None]
+        self._compare_all([i for i in unknown if self.steps.note(i).source == "update"][-_EDITS:])
+        inputs = [self.ref(i) for i in unknown if self.steps.note(i).source == "input"][-_EDITS:]
+        self.reader.saver.expect(inputs)
+        for ref in inputs:
+            if (self.lineage.rows[ref.checkpoint_id].size or 0) <= _EDIT_BYTES:
+                with suppress(PayloadCorrupt):
+                    self._look_into(ref)
 
     def _compare_all(self, edits: Iterable[str]) -> None:
         some = [i for i in edits if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]

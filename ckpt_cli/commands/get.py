@@ -68,7 +68,7 @@ def _channel(state: dict[str, Any], name: Any) -> Any:
     dotted = [channel for channel in state if channel.startswith(f"{name}.")]
     near = dotted[:1] or get_close_matches(str(name), state, n=3, cutoff=0.5)
     own = [channel for channel in state if not channel.startswith("__") and ":" not in channel]
-    hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(own) or 'none'}"
+    hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(own or state) or 'none'}"
     if not near and re.match(r"@|(step|branch|tag):", str(name)):
         hint = f"a revision is named with --at: --at {argument(str(name))}"
     raise ChannelNotFound(
