@@ -5,7 +5,7 @@ had finished runs again, and so do the ``@task`` calls that an entrypoint or a n
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.channels import INTERRUPT, RESUME, RETURN
@@ -26,13 +26,20 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     begun, calls = list(_begun(reader, snapshot, row)), finished_calls(reader, snapshot, row)
     if done or begun or calls:
-        told = [f"{', '.join(done + calls)} finished"] * bool(done or calls)
+        told = [f"{', '.join([*counted(done), *calls])} finished"] * bool(done or calls)
         told += [f"{', '.join(begun)} ran in part"] * bool(begun)
         commit = "" if calls else "; `ckpt replay --commit` keeps what finished, then edit what follows"
+        is_one = len(done + begun + calls) == 1 and all(call.startswith("1 ") for call in calls)
+        they, them = ("it", "it") if is_one else ("they", "them")
         raise Refused(
-            f"at that checkpoint {' and '.join(told)}: with an edited state it would run again",
-            hint=f"--rerun lets it{commit}",
+            f"at that checkpoint {' and '.join(told)}: with an edited state {they} would run again",
+            hint=f"--rerun lets {them}{commit}",
         )
+
+
+def counted(names: Iterable[str]) -> list[str]:
+    """``work (2 tasks)``: each node once, with how many of these tasks it has."""
+    return [f"{name} ({count} tasks)" if count > 1 else name for name, count in Counter(names).items()]
 
 
 def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> list[str]:

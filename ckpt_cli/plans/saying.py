@@ -6,7 +6,7 @@ from ckpt_cli.history import ids
 from ckpt_cli.history.shortids import ShortIds
 from ckpt_cli.history.snapshot import Snapshot, Status
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.reruns import finished_calls
+from ckpt_cli.plans.reruns import counted, finished_calls
 from ckpt_cli.reading import Reader
 
 _MOMENTS = 60
@@ -49,26 +49,28 @@ def repeated(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable
     """One line about tasks whose stored work isn't taken along."""
     done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if done and not snapshot.consumed:
-        had = "has" if len(done) == 1 else "have"
-        yield f"{', '.join(done)} {had} finished at that checkpoint; here it runs again"
+        had, again = ("has", "it runs") if len(done) == 1 else ("have", "they run")
+        yield f"{', '.join(counted(done))} {had} finished at that checkpoint; here {again} again"
     if calls := finished_calls(reader, snapshot, row):
         yield f"{', '.join(calls)} finished at that checkpoint; the results are not taken along, and they run again"
     asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
     if asked and not snapshot.consumed:
-        yield f"{', '.join(asked)} waits for an answer at that checkpoint; here it runs again and asks anew"
+        waits, again = ("waits", "it runs again and asks") if len(asked) == 1 else ("wait", "they run again and ask")
+        yield f"{', '.join(counted(asked))} {waits} for an answer at that checkpoint; here {again} anew"
     told = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
     if told and not snapshot.consumed:
-        yield f"{', '.join(told)} has an answer at that checkpoint that isn't taken along; here it asks anew"
+        had, asks = ("has", "it asks") if len(told) == 1 else ("have", "they ask")
+        yield f"{', '.join(counted(told))} {had} an answer at that checkpoint that isn't taken along; here {asks} anew"
 
 
 def abandoned(tasks: Snapshot) -> list[str]:
     """What becomes of the tasks of a checkpoint that is ended, in words."""
     if tasks.consumed:
         return []
-    kept = [str(task.node) for task in tasks.tasks if task.status is Status.FINISHED]
-    gone = [f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED]
+    kept = counted(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
+    gone = counted(f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED)
     lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
-    lost = [str(task.node) for task in tasks.tasks if task.answered]
+    lost = counted(str(task.node) for task in tasks.tasks if task.answered)
     lines += [f"abandoned: {', '.join(gone)}"] if gone else []
     return [*lines, *([f"lost: the answer that was recorded for {', '.join(lost)}"] if lost else [])]
 

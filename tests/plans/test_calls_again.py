@@ -4,19 +4,27 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from operator import add as plus
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
-from langgraph.types import interrupt
+from langgraph.graph import StateGraph
+from langgraph.types import Send, interrupt
 
 from ckpt_cli.app import run
 from tests.graphs import Graph
 from tests.graphs.building import line, on
 
 Ran = list[Any]
+
+
+class State(TypedDict):
+    """What a fan-out gathers."""
+
+    log: Annotated[list[int], plus]
 
 
 def calls(ran: Ran) -> Any:
@@ -97,7 +105,7 @@ def test_an_edit_asks_before_calls_run_again(
         graph.invoke({"n": 1}, on("t"))
         before = graph.get_state(on("t"))
         assert run(["edit", "t", "--set", "x=5", "--create", "-d", str(path), "--yes"]) == 7
-        assert "2 calls of flow finished: with an edited state it would run again" in capsys.readouterr().err
+        assert "2 calls of flow finished: with an edited state they would run again" in capsys.readouterr().err
         assert graph.get_state(on("t")) == before
         graph.invoke(None, on("t"))
         assert ran == [1, 2]
@@ -111,3 +119,48 @@ def test_an_update_says_which_calls_are_lost(tmp_path: Path, capsys: pytest.Capt
     for words in (["update", "t", "--as-node", "flow", "--next", "END"], ["replay", "t", "--commit"]):
         assert run([*words, "-d", str(path), "--dry-run"]) == 0
         assert "what 2 calls of flow had finished is not taken over" in capsys.readouterr().out
+
+
+def test_several_tasks_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node that was called several times is named once, with a number, by a refusal and by a plan."""
+
+    def fan(state: State) -> list[Send]:
+        return [Send("work", n) for n in (1, 2)] + [Send("ask", 3)]
+
+    path = tmp_path / "fan.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        builder = StateGraph(State)
+        builder.add_node("work", lambda n: {"log": [n]})
+        builder.add_node("ask", lambda n: {"log": [interrupt("sure?")]})
+        builder.add_conditional_edges("__start__", fan, ["work", "ask"])
+        builder.compile(checkpointer=SqliteSaver(connection)).invoke({"log": [0]}, on("t"))
+    assert run(["edit", "t", "--set", "log=[]", "--yes", "-d", str(path)]) == 7
+    assert "work (2 tasks) finished: with an edited state they would run again" in capsys.readouterr().err
+    assert run(["edit", "t", "--set", "log=[]", "--rerun", "--dry-run", "-d", str(path)]) == 0
+    plan = capsys.readouterr().out
+    assert "work (2 tasks) have finished at that checkpoint; here they run again" in plan
+    assert "ask waits for an answer at that checkpoint; here it runs again and asks anew" in plan
+
+
+def test_what_came_into_an_entrypoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Listings show it, and `get` names what can be read where the state has no channels of the user's own."""
+    path = tmp_path / "flow.sqlite"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+
+        @entrypoint(checkpointer=SqliteSaver(connection))
+        def add(n: int, *, previous: int | None = None) -> int:
+            return n + (previous or 0)
+
+        for number in (41, 42):
+            add.invoke(number, on("t"))
+    for verb in ("log", "tree"):
+        assert run([verb, "t", "-d", str(path)]) == 0
+        shown = capsys.readouterr().out
+        assert "given 41" in shown
+        assert "given 42" in shown
+        assert "…" not in shown
+    assert run(["get", "t", "total", "-d", str(path)]) == 4
+    hint = capsys.readouterr().err.partition("hint: there are ")[2]
+    assert "__previous__" in hint
+    assert run(["get", "t", "__previous__", "-d", str(path)]) == 0
+    assert capsys.readouterr().out == "83\n"
