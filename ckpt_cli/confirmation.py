@@ -86,7 +86,7 @@ def _confirmed(
     if will.dry_run:
         return view
     accepted = found if will.with_triggers else side_effects.remembered(log)
-    side_effects.must_be_accepted(found, accepted)
+    side_effects.must_be_accepted(found, accepted, side_effects.remembered_at(log))
     if not will.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
         raise Refused("not confirmed; nothing was written")
     view.operation = act(accepted)
@@ -94,7 +94,7 @@ def _confirmed(
     if not view.forgets:
         view.undo = _way_back(session, view, log)
     if will.remember:
-        side_effects.remember(log, found)
+        side_effects.remember(log, found, session.clock())
     return view
 
 

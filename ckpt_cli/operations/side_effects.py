@@ -1,7 +1,9 @@
 """Triggers, rules and foreign keys that a change would set off: refused until a person accepts each as it is."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import RowChange
@@ -11,6 +13,10 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.side_effects import SideEffectLine
 
 _SETTING = "accepted side effects"
+
+Names = tuple[str, str, str, str]
+"""Kind, name, table and relation: what a side effect is known by, whatever it does."""
+_NEVER: Mapping[Names, float] = MappingProxyType({})
 
 
 def kind_of(change: RowChange) -> str:
@@ -25,19 +31,39 @@ def set_off(side_effects: Iterable[SideEffect], done: Collection[tuple[str, str]
     return [one for one in side_effects if any((one.relation, kind) in done for kind in one.on)]
 
 
-def must_be_accepted(found: Iterable[SideEffect], accepted: Collection[SideEffect]) -> None:
+def must_be_accepted(
+    found: Iterable[SideEffect], accepted: Collection[SideEffect], since: Mapping[Names, float] = _NEVER
+) -> None:
     """Refuse side effects that nobody accepted.
 
+    Args:
+        found: what would happen.
+        accepted: what a person accepted.
+        since: when something of these names was accepted for good, in seconds since 1970.
+
     Raises:
-        Refused: naming each.
+        Refused: naming each, and those that were accepted in an earlier form as altered.
     """
     refused = [one for one in found if one not in accepted]
     if refused:
+        altered = [one for one in refused if is_altered(one, accepted)]
+        told = "".join(f"; {_told(one, since)}" for one in dict.fromkeys(one[:4] for one in altered))
         raise Refused(
-            f"the database would do more than this plan: {listed(refused)}; nothing was written",
+            f"the database would do more than this plan: {listed(refused)}{told}; nothing was written",
             hint="what they do isn't logged and isn't undone; --with-triggers goes on, "
             "--with-triggers --remember also from now on",
         )
+
+
+def is_altered(one: SideEffect, accepted: Collection[SideEffect]) -> bool:
+    """Whether an earlier form of a side effect was accepted, and this one was not."""
+    return one not in accepted and any(other[:4] == one[:4] for other in accepted)
+
+
+def _told(names: Names, since: Mapping[Names, float]) -> str:
+    at = since.get(names)
+    when = "" if at is None else f" on {datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+    return f"{names[0]} {names[1]} was accepted as it was{when or ' then'}, and has changed since"
 
 
 def listed(side_effects: Iterable[SideEffect]) -> str:
@@ -47,7 +73,9 @@ def listed(side_effects: Iterable[SideEffect]) -> str:
 
 def lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffect]) -> list[SideEffectLine]:
     """Side effects for a view, with whether each is accepted."""
-    return [SideEffectLine(*one[:4], sorted(one.on), one in accepted) for one in side_effects]
+    return [
+        SideEffectLine(*one[:4], sorted(one.on), one in accepted, is_altered(one, accepted)) for one in side_effects
+    ]
 
 
 def watched(saver: Saver, changes: Iterable[RowChange], accepted: Collection[SideEffect]) -> Iterator[RowChange]:
@@ -69,15 +97,26 @@ def watched(saver: Saver, changes: Iterable[RowChange], accepted: Collection[Sid
 
 def remembered(log: LogFile) -> list[SideEffect]:
     """What a person has accepted for this database for good."""
-    stored = json.loads(log.setting(_SETTING) or "[]")
-    return [SideEffect(kind, name, table, of, frozenset(on), says) for kind, name, table, of, on, says in stored]
+    return [one for one, _ in _stored(log)]
 
 
-def remember(log: LogFile, side_effects: Iterable[SideEffect]) -> None:
+def remembered_at(log: LogFile) -> dict[Names, float]:
+    """When each of these was accepted, in seconds since 1970, as far as that was kept."""
+    return {one[:4]: at for one, at in _stored(log) if at is not None}
+
+
+def _stored(log: LogFile) -> Iterator[tuple[SideEffect, float | None]]:
+    for kind, name, table, of, on, says, *at in json.loads(log.setting(_SETTING) or "[]"):
+        yield SideEffect(kind, name, table, of, frozenset(on), says), at[0] if at else None
+
+
+def remember(log: LogFile, side_effects: Iterable[SideEffect], at: float) -> None:
     """Accept some for good, beside those accepted before; an older form of one of them is forgotten."""
     new = list(side_effects)
     named = {one[:4] for one in new}
-    _store(log, [*(one for one in remembered(log) if one[:4] not in named), *new])
+    kept = [(one, when) for one, when in _stored(log) if one[:4] not in named]
+    plain = [[*one[:4], sorted(one.on), one.definition, when] for one, when in [*kept, *((one, at) for one in new)]]
+    log.set_setting(_SETTING, json.dumps(plain))
 
 
 def forget(log: LogFile) -> list[SideEffect]:
@@ -86,8 +125,3 @@ def forget(log: LogFile) -> list[SideEffect]:
     if found:
         log.set_setting(_SETTING, None)
     return found
-
-
-def _store(log: LogFile, side_effects: Iterable[SideEffect]) -> None:
-    plain = [[*one[:4], sorted(one.on), one.definition] for one in side_effects]
-    log.set_setting(_SETTING, json.dumps(plain))

@@ -13,6 +13,7 @@ class SideEffectLine:
         relation: the checkpoint table whose rows set it off.
         on: what is done to a row then: ``add``, ``change``, ``remove``.
         accepted: whether a person said that it is all right, now or for this database.
+        altered: whether a person accepted it for this database as it was earlier, and it has changed since.
     """
 
     kind: str
@@ -21,3 +22,4 @@ class SideEffectLine:
     relation: str
     on: list[str]
     accepted: bool
+    altered: bool = False

@@ -1,6 +1,7 @@
 """Triggers, rules and foreign keys that do more than a plan says: refused by name until a person accepts them."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -226,12 +227,16 @@ def test_accepted_once_and_for_good(place: Tables, ckpt: Ask) -> None:
     out = ckpt("operations", "--json")[1]
     assert [one["name"] for one in json.loads(out)["accepted"]] == ["doing"]
     assert [one["accepted"] for one in json.loads(ckpt("info", "--json")[1])["side_effects"]] == [True]
-    assert "trigger doing on checkpoints" in ckpt("info")[1]
+    assert "trigger doing fires when a row is added to checkpoints; accepted" in " ".join(ckpt("info")[1].split())
     place.run(*place.of(sqlite=["DROP TRIGGER doing"], mysql=["DROP TRIGGER doing"],
                         postgres=["DROP TRIGGER doing ON checkpoints", "DROP FUNCTION doing"]))  # fmt: skip
     place.run(*(one.replace("VALUES", "SELECT").replace("(NEW.checkpoint_id)", "concat('!', NEW.checkpoint_id)"
                 if place.engine != "sqlite" else "'!'") for one in DOINGS["a log"].make[place.engine][1:]))  # fmt: skip
-    assert ckpt(*FORK)[0] == 7
+    code, _, said = ckpt(*FORK)
+    assert code == 7
+    assert re.search(r"trigger doing was accepted as it was on 20\d\d-\d\d-\d\d, and has changed since", said)
+    assert "it was accepted and has changed since" in " ".join(ckpt("info")[1].split())
+    assert "was accepted as it was earlier, and has changed since" in ckpt(*FORK, "--dry-run")[1]
     assert ckpt(*FORK, "--with-triggers", "--remember")[0] == 0
     assert ckpt("operations", "--forget-triggers")[0] == 0
     assert ckpt(*FORK)[0] == 7

@@ -19,6 +19,9 @@ _ABILITIES = {
 }
 
 
+_DONE = {"add": "added to", "change": "changed in", "remove": "removed from"}
+
+
 def render(view: InfoView, page: Page) -> Iterator[Line]:
     """The database, then its contents, then what a sample of checkpoints told."""
     for label, (style, text) in _facts(view, page):
@@ -58,7 +61,11 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
 
 def _side_effect(one: SideEffectLine) -> str:
     said = "accepted" if one.accepted else "changes need --with-triggers"
-    return f"{one.kind} {one.name} on {one.table}, for {one.relation} ({', '.join(one.on)}): {said}"
+    if one.altered:
+        said = f"it was accepted and has changed since: {said}"
+    on = "" if one.table == one.relation else f" on {one.table}"
+    done = " or ".join(_DONE[kind] for kind in one.on)
+    return f"{one.kind} {one.name}{on} fires when a row is {done} {one.relation}; {said}"
 
 
 def _when(text: str, page: Page) -> str:

@@ -65,6 +65,8 @@ def _side_effects(view: PlanView) -> Iterator[str]:
     for one in view.side_effects:
         where = one.relation if one.table == one.relation else f"{one.table}, for {one.relation}"
         yield f"{one.kind} {one.name} on {where} fires: what it does is not shown here, not logged and not undone"
+        if one.altered:
+            yield f"{one.kind} {one.name} was accepted as it was earlier, and has changed since"
     if not all(one.accepted for one in view.side_effects):
         yield "refused unless --with-triggers is said"
 
