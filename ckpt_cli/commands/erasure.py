@@ -85,6 +85,11 @@ def _plan(
     notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in gone[:_LISTED])]
     notes += _wiped(found)
     notes += _copied(reader, session, thread_ids)
+    if found.others:
+        notes.append(
+            "not looked at: other threads' rows and the reasons in the operation log may name the person too;"
+            " `ckpt operations N --prune` forgets an operation"
+        )
     if filtered and (others := [one for one in logged if one not in thread_ids]):
         what = f"{_some(len(others), 'more thread')} that {'was' if len(others) == 1 else 'were'} deleted before"
         notes.append(f"the operation log has {what}, which only an id finds: {_listed(sorted(others))}")

@@ -23,7 +23,8 @@ class Survey:
         rows: each row of the log, and each tag.
         operations: the operations that lose rows, in order.
         standing: those of them that could still be undone.
-        planned: those of which it isn't known how they ended, and whose rows are needed to find out.
+        planned: operations that were interrupted or go on now; their rows are needed to find out how they ended.
+        others: whether the log has operations with rows of other threads, or with a reason.
     """
 
     threads: tuple[str, ...]
@@ -31,6 +32,7 @@ class Survey:
     operations: list[int] = field(default_factory=list)
     standing: list[int] = field(default_factory=list)
     planned: list[int] = field(default_factory=list)
+    others: bool = False
 
 
 def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Survey:
@@ -43,11 +45,13 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
         if tag.ref.thread_id in thread_ids
     ]
     numbers = {trace.operation for trace in found}
-    phases = {one.number: one.phase for one in log.operations() if one.number in numbers}
+    every = log.operations()
+    others = any(one.reason for one in every) or bool({*known_threads(saver, log)}.difference(thread_ids))
+    phases = {one.number: one.phase for one in every if one.number in numbers}
     standing, planned = (
         sorted(number for number, phase in phases.items() if phase is wanted) for wanted in (Phase.DONE, Phase.PLANNED)
     )
-    return Survey(tuple(thread_ids), rows, sorted(numbers), standing, planned)
+    return Survey(tuple(thread_ids), rows, sorted(numbers), standing, planned, others)
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:

@@ -402,6 +402,7 @@ def test_what_was_deleted_before_is_forgotten_by_its_id(ckpt: Callable[..., Any]
     ckpt("delete", GONE, COPY, "--yes")
     notes = " ".join(ckpt("delete", "--where", "step >= 0", "--forget", "--dry-run")["notes"])
     assert "2 more threads" in notes and COPY in notes
+    assert "not looked at: other threads' rows and the reasons in the operation log" in notes
     ckpt("delete", GONE, "--after", "step:0", "--forget", "--yes", code=2)
     assert "names what is to be forgotten" in ckpt("delete", GONE, "--forget", "--yes", "--reason", GONE, code=7)
     assert "copies" in " ".join(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
@@ -415,6 +416,7 @@ def test_what_was_deleted_before_is_forgotten_by_its_id(ckpt: Callable[..., Any]
 def test_a_deletion_says_what_is_kept(ckpt: Callable[..., Any], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its plan names the log, its outcome the command that forgets it."""
     log = str(log_of(path).path)
+    assert "not looked at" not in str(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
     assert run(["delete", GONE, "-d", str(path), "--yes"]) == 0
     told = capsys.readouterr().out
     assert f"The log keeps them for undo (--forget does not): {log}" in told
