@@ -9,7 +9,8 @@ from ckpt_cli.commands.given import given
 from ckpt_cli.commands.options import Ns, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.plans import resume as plans
-from ckpt_cli.plans.resume import Answer
+from ckpt_cli.plans.resume import Answer, Question
+from ckpt_cli.plans.stale_questions import changed_since
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
@@ -63,8 +64,15 @@ def resume(
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     """The questions that wait at the head of a thread."""
     waiting = plans.questions(reader, thread, ns)
-    lines = [QuestionLine(q.id, q.node, q.ns, q.value, len(q.source.answers) if q.source else 0) for q in waiting]
-    return QuestionsView(thread, lines, ns)
+    return QuestionsView(thread, [_line(reader, thread, question) for question in waiting], ns)
+
+
+def _line(reader: Reader, thread: str, question: Question) -> QuestionLine:
+    source = question.source
+    if source is None:
+        return QuestionLine(question.id, question.node, question.ns, question.value, 0)
+    changed = changed_since(reader, thread, question.id or "", source)
+    return QuestionLine(question.id, question.node, question.ns, question.value, len(source.answers), changed)
 
 
 def _answers(value: str | None, named: list[str]) -> list[Answer]:

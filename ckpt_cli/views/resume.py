@@ -16,6 +16,8 @@ class QuestionLine:
         ns: the namespace of the graph that asks, "" for the root.
         value: what it asks.
         answers: how many answers its task has had before.
+        changed: the namespace of the subgraph that was changed since it asked: the next run asks again, and this
+            question may be another one then; null where none was.
     """
 
     id: str | None
@@ -23,6 +25,7 @@ class QuestionLine:
     ns: str
     value: Any
     answers: int
+    changed: str | None = None
 
 
 @dataclass

@@ -140,7 +140,9 @@ class Since:
             start(graph, MINE, {"log": []})
             with closing(backend.saver()) as saver:
                 ns = max(saver.namespaces(MINE), key=len)
+            assert [one["changed"] for one in ckpt(backend, ["resume"], capsys)["questions"]] == [None]
             ckpt(backend, ["edit", "--set", 'log=["edited"]', "--ns", ns], capsys)
+            assert [one["changed"] for one in ckpt(backend, ["resume"], capsys)["questions"]] == [ns]
             ckpt(backend, ["resume", "--value", '"mine"'], capsys)
             log = graph.invoke(None, on(MINE))["log"]
             assert "edited" in log and log.count("mine") == 1

@@ -12,6 +12,7 @@ from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
 _BEGINNING = 8  # characters of an id
+_STALE = "out of date: its subgraph was changed since it asked, and the next run asks again, maybe something else"
 _HOW = "to answer, with true, '\"yes\"', '{\"approved\": true}' or the like for JSON:"
 
 
@@ -27,6 +28,8 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
     for one in view.questions:
         yield fit(_head(one), page.width)
         yield from questions([InterruptView(one.id, one.value)], page, 4, 4)
+        if one.changed is not None:
+            yield from ([("waiting", f"    {part}")] for part in flow(_STALE, page.width - 4))
     yield from _answer(view, page.width)
 
 
