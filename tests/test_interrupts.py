@@ -52,6 +52,13 @@ def stopped(process: "subprocess.Popen[bytes]") -> str:
     return said.decode().strip()
 
 
+def ended(*words: str) -> None:
+    """Run a command to its end, which succeeds."""
+    process = start(*words)
+    _, said = process.communicate(timeout=_BUSY)
+    assert process.returncode == 0, said
+
+
 def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
     """Whether a process has a file open."""
     names = Path(f"/proc/{process.pid}/fd").iterdir()
@@ -140,6 +147,43 @@ def test_while_postgres_waits(postgres: PostgresServer) -> None:
         process = start("threads", "-d", url)
         until(lambda: bool(postgres.run("SELECT 1 FROM pg_locks WHERE NOT granted")))
         assert stopped(process) == "ckpt: stopped"
+
+
+def test_a_change_that_is_planned_and_one_that_is_applied(postgres: PostgresServer) -> None:
+    """The line says how far a change had come: its statement waits, or it is done and the log can't say so yet."""
+    url = postgres.url(postgres.loaded("pg"))
+    words = ["delete", "subgraphs", "--yes", "--with-triggers", "-d", url]
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(
+            "CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN PERFORM pg_advisory_xact_lock(42); RETURN OLD; END$$"
+        )
+        other.execute("CREATE TRIGGER waits AFTER DELETE ON checkpoints FOR EACH ROW EXECUTE FUNCTION waits()")
+        other.execute("SELECT pg_advisory_lock(42)")
+        rows = other.execute(_THREAD).fetchall()
+        process = start(*words)
+        until(lambda: bool(other.execute(_WAITING).fetchall()))
+        said = stopped(process)
+        assert said.startswith("ckpt: stopped; operation 1 is planned: the next change, or `ckpt operations --settle`")
+        ended("operations", "--settle", "-d", url)
+        assert other.execute(_THREAD).fetchall() == rows
+        until(lambda: not other.execute(_WAITING).fetchall())
+        process = start(*words)
+        until(lambda: bool(other.execute(_WAITING).fetchall()))
+        [log] = Path(os.environ["XDG_STATE_HOME"]).rglob("log.sqlite")
+        with closing(sqlite3.connect(log, isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            other.execute("SELECT pg_advisory_unlock(42)")
+            until(lambda: not other.execute(_THREAD).fetchall())
+            time.sleep(0.5)
+            assert stopped(process) == "ckpt: stopped; operation 2 is applied; `ckpt undo 2` takes it back"
+            writer.execute("ROLLBACK")
+        ended("undo", "2", "--yes", "-d", url)
+        assert other.execute(_THREAD).fetchall() == rows
+
+
+_THREAD = "SELECT checkpoint_id FROM checkpoints WHERE thread_id = 'subgraphs' ORDER BY checkpoint_ns, checkpoint_id"
+_WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
 def test_while_mysql_waits(mysql: MySQLServer) -> None:
