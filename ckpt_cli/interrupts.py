@@ -1,9 +1,9 @@
 """Ctrl-C ends ckpt within a second, also inside a long statement of an engine, with one line that says what it left.
 
-Python raises KeyboardInterrupt when its own code runs again, which may be minutes later where C code waits for an
-engine. So a thread is told of the signal too (``signal.set_wakeup_fd``): it stops the statements that may be stopped,
-and ends the process where that has not come to its own end in time. What a change had begun is then as after a crash:
-its transaction is rolled back, and the operation log says what was planned.
+Python raises KeyboardInterrupt when its own code runs again, which may be minutes later while C code waits for an
+engine. So a thread waits for the signal as well (``signal.set_wakeup_fd``). It cancels the running statements that can
+be cancelled, and ends the process if the main thread has not ended it in time. A change is then in the same state as
+after a crash: its transaction is rolled back, and the operation log says what was planned.
 """
 
 import _thread

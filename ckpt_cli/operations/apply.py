@@ -37,8 +37,8 @@ def apply(
     `forget` names threads that the plan deletes; once they are deleted, the log is wiped of them.
 
     Raises:
-        Refused: what the plan was computed from has changed, or a record to add stands already, or it would set off a
-            trigger that isn't accepted; nothing was written.
+        Refused: the rows that the plan was computed from have changed, a record to add exists already, or a trigger
+            would fire that nobody accepted; nothing was written.
     """
 
     def expand() -> Iterable[RowChange]:

@@ -1,7 +1,7 @@
 """What a person typed for a database, as far as it may be shown: only parts that can't belong to a password.
 
-Nothing is masked out of the text; it is the other way round. Where it can't be told without doubt where a password
-begins and ends, hardly anything is shown.
+The text is not searched for secrets to mask. Only parts that are certainly no secret are shown; where the bounds of a
+password are in doubt, hardly anything is.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Names out of a database as text, whatever they are stored as: a blob, NULL or a number where LangGraph writes text.
 
-Damage, migrations and other tools make such rows. Text stands for itself; anything else is spelled so that it can be
-typed, is never mistaken for a text, and can be turned back: ``b'a\\xff'``, ``%null``, ``%7``, ``%1.5``. A text that
-is one of these, letter for letter, is spelled ``%=`` and itself. Spelled numbers sort before uuids and blobs behind
-them, which is where SQLite has them.
+Such rows come from damage, migrations and other tools. Text is shown as it is. Any other value gets a spelling that a
+person can type, that differs from every text, and that can be converted back: ``b'a\\xff'``, ``%null``, ``%7``,
+``%1.5``. A text that looks like such a spelling gets the prefix ``%=``. Spelled numbers sort before uuids, and blobs
+after them, as in SQLite.
 """
 
 import json

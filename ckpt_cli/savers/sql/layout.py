@@ -35,7 +35,8 @@ class Column(NamedTuple):
         kind: the type's name, lower case, without its length.
         defaulted: whether a row that doesn't name it gets a value: a default, a sequence, an identity.
         generated: whether the engine computes it, so that nobody may write it.
-        always: whether the engine numbers its rows and takes another number only where it is told to.
+        always: whether it is an identity column that the engine numbers (``GENERATED ALWAYS``), and that takes another
+            number only from an ``INSERT`` with ``OVERRIDING SYSTEM VALUE``.
     """
 
     kind: str
