@@ -24,7 +24,7 @@ ORDER BY c.operation DESC, c.position DESC LIMIT 100
 """
 LEFT = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
 FOUND = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
-"""Rows as operations left them; and as those found them that did not happen, or may not have."""
+"""LEFT finds rows as operations left them, FOUND rows as they were before operations that may not have happened."""
 
 
 Names = Callable[[], Iterator[tuple[str, Row]]]
