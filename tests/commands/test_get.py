@@ -122,7 +122,7 @@ def test_a_namespace_by_its_beginning(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "hint"), [("step:1", "--at step:1"), ("@^", "--at @^"), ("zzz", "there are messages")]
+    ("path", "hint"), [("step:1", "--at step:1"), ("@^", "--at '@^'"), ("zzz", "there are messages")]
 )
 def test_a_wrong_first_word_has_a_way_out(path: str, hint: str, database: Callable[[str], Path]) -> None:
     """A revision belongs behind --at; else the user's channels are named, not the graph's own."""
