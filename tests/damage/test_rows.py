@@ -1,6 +1,7 @@
 """SQLite: any value of any storage class in any column of any row, and every command still reads the rest."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from functools import cache
@@ -17,7 +18,7 @@ from tests.damage.looking import SOME, ask, must_answer
 from tests.databases import KEYS
 from tests.operations.databases import dump
 
-COUNT = 12
+COUNT = 8
 """Damaged rows that are looked at by every command; thousands were, once."""
 SETTINGS = settings(
     max_examples=COUNT, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -102,6 +103,7 @@ def test_a_damaged_thread_is_deleted_and_comes_back(
     before = dump(path)
     with closing(open_file(path)) as saver:
         known = {thread.thread_id for thread in saver.threads()}
+        assert saver.totals().threads == len(known)
     for thread in sorted(known - (others - {owner})):
         gone = ask(str(path), "delete", "--yes", "--", thread)
         assert gone.code == 0, gone.err
@@ -110,3 +112,25 @@ def test_a_damaged_thread_is_deleted_and_comes_back(
         back = ask(str(path), "undo", "--yes")
         assert back.code == 0, back.err
         assert dump(path) == before
+
+
+def test_names_that_look_alike(path: Path) -> None:
+    """A number, NULL or a blob is never taken for the thread of text that is called like it, nor the other way."""
+    alike = [(7, "7"), (None, "%null"), (b"x", "b'x'"), (1.5, "%1.5")]
+    path.write_bytes(loosened("real"))
+    with closing(sqlite3.connect(path)) as db, db:
+        (row,) = db.execute("SELECT rowid FROM checkpoints LIMIT 1").fetchone()
+        columns = "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+        for raw in (one for pair in alike for one in pair):
+            mark = f"{type(raw).__name__}"
+            db.execute(
+                f"INSERT INTO checkpoints (thread_id, {columns}) SELECT ?, {columns} FROM checkpoints WHERE rowid = ?",
+                (raw, row),
+            )
+            db.execute("UPDATE checkpoints SET checkpoint_ns = ? WHERE thread_id IS ?", (mark, raw))
+    with closing(open_file(path)) as saver:
+        names = [thread.thread_id for thread in saver.threads()]
+        assert len(names) == len(set(names)) == saver.totals().threads
+        assert [saver.namespaces(text) for _, text in alike] == [["str"]] * len(alike)
+        kinds = {"int": "%7", "NoneType": "%%null", "bytes": "%b'x'", "float": "%%1.5"}
+        assert {kind: saver.namespaces(name) for kind, name in kinds.items()} == {kind: [kind] for kind in kinds}

@@ -18,7 +18,8 @@ from ckpt_cli.model import (
 )
 from ckpt_cli.savers.about import Ability, About, Place, Totals, able
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.spelling import index_of, text_of
+from ckpt_cli.savers.spelling import text_of
+from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.changing import Changing
 from ckpt_cli.savers.sqlite.connect import File, NotCheckpoints, ReadOnlyFile, Row
@@ -101,9 +102,8 @@ class SqliteSaver(Changing):
         ((threads,),) = self._rows(sql.COUNT_THREADS)
         ((checkpoints, oldest, newest),) = self._rows(sql.COUNT_CHECKPOINTS)
         writes = next(self._rows(sql.COUNT_WRITES))[0] if self._layout.writes else 0
-        ends = (text_of(one) if one is not None else None for one in (oldest, newest))
         threads += None in self._odd.names
-        return Totals(threads, checkpoints, writes, *(one or None for one in ends))
+        return Totals(threads, checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None)
 
     def threads(self) -> Iterator[Thread]:
         """Skip from thread to thread in the key index; only the ids are sorted, by SQLite."""
@@ -143,19 +143,19 @@ class SqliteSaver(Changing):
             is_ns, space = equals(ns)
             words, only = [word, space], self._layout.sql(sql.ONE_NS, is_ns=is_ns)
         for row_ns, *row in self._rows(sql.ROWS, words, thread=key, only=only):
-            yield _skeleton(thread_id, text_of(row_ns), *row)
+            yield columns.skeleton(thread_id, text_of(row_ns), *row)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """Walk the key index backwards."""
         key, word = self._key(thread_id)
         is_ns, space = equals(ns)
         found = self._rows(sql.NEWEST, [word, space, limit], thread=key, is_ns=is_ns)
-        return [_skeleton(thread_id, ns, *row) for row in found]
+        return [columns.skeleton(thread_id, ns, *row) for row in found]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
         found = next(self._rows_of_one(sql.ROW, ref), None)
-        return CheckpointRow(*ref, _parent(found[0]), found[1]) if found else None
+        return CheckpointRow(*ref, columns.parent(found[0]), found[1]) if found else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """Stands behind the checkpoint, so each costs a walk over that row's pages."""
@@ -171,8 +171,8 @@ class SqliteSaver(Changing):
         for ref in refs:
             for parent_id, tag, body, metadata in self._rows_of_one(sql.CHECKPOINT, ref):
                 raw = data(body)
-                row = CheckpointRow(*ref, _parent(parent_id), len(raw))
-                yield Checkpoint(row, Payload(_tag(tag), raw), self._metadata(metadata))
+                row = CheckpointRow(*ref, columns.parent(parent_id), len(raw))
+                yield Checkpoint(row, Payload(columns.tag(tag), raw), self._metadata(metadata))
 
     def sample(self, limit: int) -> list[Ref]:
         """Those of the first and the last threads in the key index, and the rows that were put first and last."""
@@ -229,13 +229,8 @@ class SqliteSaver(Changing):
         return self._file.query(self._layout.sql(template, **parts), words)
 
     def _writes(self, thread_id: str, words: Sequence[object], key: str, only: str) -> Iterator[Write]:
-        for ns, checkpoint_id, path, task_id, idx, channel, tag, size, value in self._rows(
-            sql.WRITES, words, thread=key, only=only
-        ):
-            unread = size is not None and value is None
-            payload = None if unread else Payload(_tag(tag), data(value))
-            place = (thread_id, text_of(ns), text_of(checkpoint_id), text_of(task_id), index_of(idx))
-            yield Write(*place, text_of(channel), "" if path is None else text_of(path), payload, size or 0)
+        found = self._rows(sql.WRITES, words, thread=key, only=only)
+        return (columns.write(thread_id, row) for row in found)
 
     def _metadata(self, text: object) -> Payload:
         """JSON text also beside encrypted checkpoints; where the generation stores no type tags it has none either."""
@@ -249,8 +244,7 @@ class SqliteSaver(Changing):
 
     @property
     def _odd(self) -> OddIds:
-        if self._odd_ids is None:
-            self._odd_ids = OddIds(self._file.query)
+        self._odd_ids = self._odd_ids or OddIds(self._file.query)
         return self._odd_ids
 
     def _stored(self, thread_id: str) -> Scalar:
@@ -270,19 +264,6 @@ class SqliteSaver(Changing):
     def _rows_of_one(self, template: str, ref: Ref) -> Iterator[Row]:
         (key, word), (is_ns, ns), (is_id, own_id) = self._key(ref.thread_id), equals(ref.ns), equals(ref.checkpoint_id)
         return self._rows(template, [word, ns, own_id], thread=key, is_ns=is_ns, is_id=is_id)
-
-
-def _skeleton(thread_id: str, ns: str, own_id: Scalar, parent_id: Scalar, size: int | None) -> CheckpointRow:
-    return CheckpointRow(thread_id, ns, text_of(own_id), _parent(parent_id), size)
-
-
-def _parent(raw: Scalar) -> str | None:
-    return None if raw is None else text_of(raw)
-
-
-def _tag(raw: Scalar) -> str:
-    """A type tag; "" where the generation or the row has none."""
-    return "" if raw is None else text_of(raw)
 
 
 def _opened(path: Path) -> SqliteSaver | None:
