@@ -25,6 +25,9 @@ class Payload(NamedTuple):
 
 NULL = Payload("null", b"")
 
+LOST = "elsewhere"
+"""The tag of a value that isn't in the database: the bytes say why, for people."""
+
 
 class Ref(NamedTuple):
     """The full name of a checkpoint."""

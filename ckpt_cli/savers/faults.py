@@ -6,9 +6,9 @@ A location given here holds neither user nor password, and what a server said it
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import DatabaseUnreachable, Failed, PayloadCorrupt, Refused
 from ckpt_cli.masking import hide
-from ckpt_cli.model import Name, in_words
+from ckpt_cli.model import LOST, Name, Payload, in_words
 
 REFUSED = "connection refused"
 UNKNOWN_HOST = "unknown host"
@@ -31,6 +31,17 @@ class ConnectionLost(DatabaseUnreachable):
 
 class LostWriting(Failed):
     """The server went away in the middle of a write, which may or may not have been made."""
+
+
+def must_be_there(payload: Payload, words: str) -> None:
+    """Check that a payload to write was read, and doesn't only say why it couldn't be.
+
+    Raises:
+        PayloadCorrupt: it does; `words` say what it is of.
+    """
+    if payload.tag == LOST:
+        problem = payload.data.decode("utf-8", "replace")
+        raise PayloadCorrupt(f"{words} can't be carried over: {problem}; nothing was written")
 
 
 def no_answer(location: str, cause: str = REFUSED, *, hint: str = "") -> DatabaseUnreachable:

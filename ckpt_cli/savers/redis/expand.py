@@ -35,12 +35,20 @@ class Expansion:
 
     Args:
         standing: gives the checkpoints of some threads that are there now.
+        odd_keys: gives the keys of documents that aren't where their fields say.
     """
 
     def __init__(
-        self, plan: Plan, images: Images, keys: Keys, standing: Callable[[Collection[str]], Iterable[Ref]]
+        self,
+        plan: Plan,
+        images: Images,
+        keys: Keys,
+        standing: Callable[[Collection[str]], Iterable[Ref]],
+        odd_keys: Callable[[Collection[Name]], dict[Name, str]],
     ) -> None:
         self._plan, self._images, self._keys, self._standing = plan, images, keys, standing
+        self._odd_keys = odd_keys
+        self._odd: dict[Name, str] = {}
         self._expires: dict[Ref, Any] = {}
         self._seen: set[Name] = set()
         self._written = {record.ref for record in plan.add if isinstance(record, Write)}
@@ -70,6 +78,9 @@ class Expansion:
         self._learn_expiries(part for part in parts if not part.stands)
         self._learn_waiting([part.name for part in parts if not part.stands and isinstance(part.name, Ref)])
         now = dict(self._images.of({self._key(part.name): None for part in parts}))
+        if lost := [part.name for part in parts if part.stands and now[self._key(part.name)] is None]:
+            self._odd |= self._odd_keys(lost)
+            now |= dict(self._images.of(self._odd.values()))
         for part in parts:
             before = now[self._key(part.name)]
             if part.name in self._seen or (before is None) is part.stands:
@@ -80,7 +91,9 @@ class Expansion:
     def _after(self, part: _Part, before: Row | None) -> Row | None:
         if part.record is None:
             return None
-        old, expires = document(before), before["expires"] if before is not None else self._expiry(part.record)
+        told = document(before)
+        old = told if isinstance(told, dict) else None
+        expires = before["expires"] if before is not None else self._expiry(part.record)
         if isinstance(part.record, Write):
             return image("ReJSON-RL", canonical(write_document(part.record, old)), expires)
         ref = part.record.row.ref
@@ -111,7 +124,7 @@ class Expansion:
         refs = sorted(self._written - self._seen)
         for ref, (_, before) in zip(refs, self._images.of(map(self._keys.checkpoint, refs)), strict=True):
             told = document(before)
-            if before is not None and told.get("has_writes") is not True:
+            if before is not None and isinstance(told, dict) and told.get("has_writes") is not True:
                 yield RowChange(
                     *self.address(ref), before, {**before, "value": canonical({**told, "has_writes": True})}
                 )
@@ -131,9 +144,12 @@ class Expansion:
                 new.setdefault(record.ref, {})[self._key(name_of(record))] = float(at)
         refs = sorted({*removed, *new})
         for ref, (key, before) in zip(refs, self._images.of(map(self._keys.registry, refs)), strict=True):
-            held = dict(parsed(str(before["value"]))) if before is not None else {}
+            held = dict(parsed(str(before["value"]))) if before is not None and before["type"] == "zset" else {}
             kept = {name: place for name, place in held.items() if name not in removed.get(ref, ())} | new.get(ref, {})
-            members = [[name, kept[name]] for name in sorted(kept, key=lambda name: (kept[name], name.encode()))]
+            members = [
+                [name, kept[name]]
+                for name in sorted(kept, key=lambda name: (kept[name], name.encode("utf-8", "surrogateescape")))
+            ]
             expires = before["expires"] if before is not None else self._expires.get(ref)
             after = image("zset", canonical(members), expires) if members else None
             if after != before:
@@ -178,6 +194,8 @@ class Expansion:
         return WRITES, {**place, "task_id": name.task_id, "idx": name.idx}
 
     def _key(self, name: Name) -> str:
+        if name in self._odd:
+            return self._odd[name]
         return self._keys.checkpoint(name) if isinstance(name, Ref) else self._keys.write(name)
 
 

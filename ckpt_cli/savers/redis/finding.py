@@ -1,11 +1,13 @@
 """Which documents there are of which threads, whatever finds them: the index of the server, or a scan of its keys."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.savers.redis.keys import from_id, from_ns
+from ckpt_cli.model import CheckpointRow, Ref, WriteKey
+from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, from_text, safe_ns
+from ckpt_cli.savers.spelling import index_of
 
 
 class Found(NamedTuple):
@@ -39,7 +41,10 @@ class Finder(ABC):
 
     @abstractmethod
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
-        """The fields of writes but for their values, each with its ``key``; maybe of more than those ids."""
+        """The fields of writes but for their values, each with its ``key`` and `WriteKey` as ``name``.
+
+        There may be some of other ids, too.
+        """
 
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
@@ -56,6 +61,8 @@ CHECKPOINT = {
     "i": "$.checkpoint_id",
     "p": "$.parent_checkpoint_id",
     "own": "$.checkpoint.id",
+    "ts": "$.checkpoint_ts",
+    "w": "$.has_writes",
 }
 """The fields of a checkpoint's document that name it and its parent."""
 
@@ -72,15 +79,50 @@ WRITE = {
 """The fields of a write's document but for its value."""
 
 
-def found(key: str, fields: dict[str, Any]) -> Found | None:
+def found(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> Found | None:
     """A document by its fields; None for a stub without an id, which ``JSON.MERGE`` leaves on a key that isn't there.
 
     checkpoint-redis 0.0.x keeps under ``checkpoint_id`` the id of the parent, and the checkpoint's own only inside.
+
+    Args:
+        key: where the document is.
+        fields: those of `CHECKPOINT`.
+        keys: how this database names its keys.
+        by_key: whether a document whose fields contradict its key is named by the key, as a scan finds it; the index
+            finds it by its fields.
     """
-    if fields.get("t") is None or fields.get("i") is None:
+    if fields.get("w") is not None and all(fields.get(name) is None for name in ("t", "i", "own")):
         return None
-    stored, own = from_id(fields["i"]), fields.get("own")
-    misnamed = own is not None and own != stored
-    checkpoint_id = str(own) if misnamed else stored
-    parent = stored if misnamed else from_id(fields.get("p"))
-    return Found(key, Ref(from_id(fields["t"]), from_ns(fields.get("n")), checkpoint_id), parent or None)
+    stored, own, parent = from_id(fields.get("i")), fields.get("own"), from_id(fields.get("p"))
+    ref = Ref(from_id(fields.get("t")), from_ns(fields.get("n")), stored)
+    if fields.get("ts") is None and isinstance(own, str) and own != stored:
+        return Found(key, ref._replace(checkpoint_id=own), stored or None)
+    if keys.checkpoint(ref) == key or key in (keys.shallow(*ref[:2]), keys.shallow(ref.thread_id, safe_ns(ref.ns))):
+        return Found(key, ref, parent or None)
+    if not by_key:
+        return Found(key, ref, parent or None) if fields.get("t") is not None else None
+    named = keys.ref_of(key, fields)
+    return None if named is None else Found(key, named, parent or None)
+
+
+def write_key(fields: Mapping[str, Any], keys: Keys, *, by_key: bool) -> WriteKey:
+    """The name of a write by its document's fields; see `found`."""
+    task_id, idx = from_text(fields.get("task")), _index(fields.get("idx"))
+    place = (from_id(fields.get("t")), from_ns(fields.get("n")), from_id(fields.get("i")))
+    name = WriteKey(Ref(*place), task_id, idx)
+    key = str(fields["key"])
+    if not by_key or keys.write(name) == key:
+        return name
+    ref = keys.ref_of(key, fields, writes=True)
+    before, _, last = key.rpartition(":")
+    return name if ref is None else WriteKey(ref, before.rpartition(":")[2], _index(last))
+
+
+def _index(stored: Any) -> int | str:
+    """A position, which the server's index and keys hold as text."""
+    if isinstance(stored, str):
+        return int(stored) if _INTEGER.fullmatch(stored) else stored
+    return index_of(stored)
+
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")

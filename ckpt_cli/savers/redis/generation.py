@@ -68,7 +68,7 @@ def generation(connection: Connection, keys: Keys, index: Index | None) -> Gener
         hint = "the URL's path is the number of the database, ?checkpoint_prefix= how its keys begin"
         raise no_checkpoints(connection.address.location, hint)
     shallow = bool(documents) and not any(told["$.parent_checkpoint_id"] for told in documents)
-    misnamed = any(not told["$.checkpoint_ts"] for told in documents)
+    misnamed = any(not told["$.checkpoint_ts"] and _is_misnamed(told) for told in documents)
     facts = {} if (connection.is_cluster or index is not None) else {"note": "each command scans the database's keys"}
     return Generation(shallow, misnamed, _is_old(connection, keys, index), facts)
 
@@ -82,7 +82,13 @@ def _is_old(connection: Connection, keys: Keys, index: Index | None) -> bool:
     some = connection.keys(keys.pattern(None, writes=True)) if index is None else iter(index.some(writes=True))
     asked = (("JSON.GET", key, "$.type", "$.blob") for key in islice(some, _SAMPLE))
     told = [json.loads(answer) for answer in connection.read(asked) if isinstance(answer, bytes)]
-    return any(is_old(*one["$.type"], *one["$.blob"]) for one in told if one["$.type"] and one["$.blob"])
+    judged = [is_old(*one["$.type"], *one["$.blob"]) for one in told if one["$.type"] == ["json"] and one["$.blob"]]
+    return 2 * sum(judged) > len(judged)  # one may be damaged
+
+
+def _is_misnamed(told: Mapping[str, list[Any]]) -> bool:
+    (own,) = told["$.checkpoint.id"] or (None,)
+    return isinstance(own, str) and told["$.checkpoint_id"] not in ([], [own])
 
 
 def _has_index(connection: Connection, keys: Keys) -> bool:

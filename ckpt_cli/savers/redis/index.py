@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
-from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found
+from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found, write_key
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
 from ckpt_cli.savers.redis.telling import explained
 
@@ -61,7 +61,7 @@ class Index(Finder):
 
     def _spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         counted = ("GROUPBY", "3", "@t", "@n", "@w", "REDUCE", "COUNT", "0", "AS", "c")
-        fields = {"t": CHECKPOINT["t"], "n": CHECKPOINT["n"], "w": "$.has_writes"}
+        fields = {"t": CHECKPOINT["t"], "n": CHECKPOINT["n"], "w": CHECKPOINT["w"]}
         seen: dict[tuple[str, str], int] = {}
         for one in self._asked(self._keys.prefix, fields, *counted, thread_ids=thread_ids):
             if one.get("t") is None and one.get("w") is None:
@@ -75,7 +75,7 @@ class Index(Finder):
         """See `Finder.checkpoints`."""
         fields = {"key": "@__key", **CHECKPOINT}
         try:
-            listed = [found(one["key"], one) for one in self._asked(self._keys.prefix, fields, thread_ids=thread_ids)]
+            listed = [self._named(one) for one in self._asked(self._keys.prefix, fields, thread_ids=thread_ids)]
         except _ForgottenError:
             return self._instead.checkpoints(thread_ids)
         return [one for one in listed if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids)]
@@ -88,7 +88,7 @@ class Index(Finder):
             asked = [*self._asked(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)]
         except _ForgottenError:
             return self._instead.newest(thread_id, ns, limit)
-        listed = [found(one["key"], one) for one in asked]
+        listed = [self._named(one) for one in asked]
         here = [one for one in listed if one is not None and one.ref[:2] == (thread_id, ns)]
         return here if len(here) == len(listed) else self.checkpoints([thread_id])
 
@@ -102,7 +102,11 @@ class Index(Finder):
         except _ForgottenError:
             yield from self._instead.writes(thread_ids, ids)
             return
-        yield from (one for one in asked if one.get("t") is not None and from_id(one["t"]) in thread_ids)
+        named = ({**one, "name": write_key(one, self._keys, by_key=False)} for one in asked)
+        yield from (one for one in named if one.get("t") is not None and one["name"].ref.thread_id in thread_ids)
+
+    def _named(self, fields: dict[str, Any]) -> Found | None:
+        return found(fields["key"], fields, self._keys, by_key=False)
 
     def count_writes(self) -> int:
         """See `Finder.count_writes`."""

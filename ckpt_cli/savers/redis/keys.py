@@ -5,12 +5,13 @@ checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from ckpt_cli.model import Ref, WriteKey
 from ckpt_cli.savers.redis.address import Address
+from ckpt_cli.savers.spelling import text_of
 
 _NO_NS = "__empty__"
 _NO_ID = "00000000-0000-0000-0000-000000000000"
@@ -44,6 +45,27 @@ class Keys:
         """The sorted set that names the writes of a checkpoint."""
         return ":".join(("write_keys_zset", safe_id(ref.thread_id), safe_ns(ref.ns), safe_id(ref.checkpoint_id)))
 
+    def ref_of(self, key: str, fields: Mapping[str, Any], *, writes: bool = False) -> Ref | None:
+        """The checkpoint that a document's key names, where its own fields can't; None where a part is missing.
+
+        Any of the fields ``t``, ``n`` and ``i`` that fits the key helps to part it: ids and namespaces hold colons.
+        A write's key goes on behind the checkpoint's id.
+        """
+        rest = key.removeprefix(self.start(None, writes=writes))
+        if writes:
+            rest = rest.rpartition(":")[0].rpartition(":")[0]
+        thread_id, ns, own = (safe(from_(fields.get(name))) for name, safe, from_ in _FIELDS)
+        before = rest.removesuffix(f":{own}") if rest.endswith(f":{own}") else rest.rpartition(":")[0]
+        if before.startswith(f"{thread_id}:"):
+            place = (thread_id, before[len(thread_id) + 1 :])
+        elif before.endswith(f":{ns}"):
+            place = (before.removesuffix(f":{ns}"), ns)
+        else:
+            place = before.partition(":")[::2]
+        if not all(place) or len(rest) == len(before):
+            return None
+        return Ref(from_id(place[0]), from_ns(place[1]), from_id(rest[len(before) + 1 :]))
+
     def start(self, thread_id: str | None, *, writes: bool) -> str:
         """How the documents of a thread (and maybe some of others) begin, or those of all."""
         start = f"{self.write_prefix if writes else self.prefix}:"
@@ -76,12 +98,20 @@ def safe_id(name: str) -> str:
 
 
 def from_ns(stored: Any) -> str:
-    """A namespace of its stored form, which the root's isn't always."""
-    told = "" if stored is None else str(stored)
-    return "" if told == _NO_NS else told
+    """A namespace of its stored form, which the root's isn't always; what is no text is spelled."""
+    name = from_text(stored)
+    return "" if name == _NO_NS else name
 
 
 def from_id(stored: Any) -> str:
-    """An id of its stored form."""
-    told = "" if stored is None else str(stored)
-    return "" if told == _NO_ID else told
+    """An id of its stored form; what is no text is spelled."""
+    name = from_text(stored)
+    return "" if name == _NO_ID else name
+
+
+def from_text(stored: Any) -> str:
+    """A name as it is stored; what is no text is spelled."""
+    return stored if isinstance(stored, str) else "" if stored is None else text_of(stored)
+
+
+_FIELDS = (("t", safe_id, from_id), ("n", safe_ns, from_ns), ("i", safe_id, from_id))

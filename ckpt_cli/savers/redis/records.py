@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Write
-from ckpt_cli.savers.redis.keys import from_id, from_ns, safe_id, safe_ns
+from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Payload, Write, WriteKey, in_words, name_of
+from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
 from ckpt_cli.savers.redis.spelling import readable
 
 TAG = "redis-json"
@@ -28,19 +29,46 @@ _BEFORE_4 = (b'{"type":"json","v":1', b'{"type":"json","v":2', b'{"type":"json",
 
 def payload(kind: Any, blob: Any) -> Payload:
     """A write's value: base64, or JSON as it is."""
-    tag, told = str(kind or ""), blob if isinstance(blob, str) else ""
+    if not isinstance(blob, str):
+        return lost(f"its value is stored as {named_kind(blob)} where text should be")
+    tag, told = from_text(kind), blob
     try:
         data = b64decode(told, validate=True)
         if tag == "json" and told:
             json.loads(data)
-    except ValueError:  # of which bad base64, JSON and UTF-8 are
+    except (ValueError, RecursionError):  # of which bad base64, JSON and UTF-8 are
         data = told.encode("utf-8", "surrogatepass")
     return Payload(TAG if tag == "json" else tag, data)
 
 
+def lost(problem: str) -> Payload:
+    """What stands for a value that isn't there: why it can't be read."""
+    return Payload(LOST, problem.encode("utf-8", "replace"))
+
+
+def named_kind(value: Any) -> str:
+    """What JSON calls the type of a value."""
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "text",
+        list: "an array",
+        dict: "an object",
+    }
+    return kinds.get(type(value), "null")
+
+
 def is_old(kind: Any, blob: Any) -> bool:
     """Whether a write's value is JSON as it is, as up to 0.1."""
-    return kind == "json" and isinstance(blob, str) and payload(kind, blob).data == blob.encode()
+    if kind != "json" or not isinstance(blob, str):
+        return False
+    data = payload(kind, blob).data
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return data == blob.encode("utf-8", "surrogatepass")
 
 
 def body(data: bytes) -> Payload:
@@ -61,10 +89,10 @@ def metadata(stored: Any) -> Payload:
 
 
 def write(fields: Mapping[str, Any], value: Payload | None, size: int) -> Write:
-    """A pending write of its document's fields."""
-    place = (from_id(fields["t"]), from_ns(fields.get("n")), from_id(fields["i"]))
-    told = (str(fields.get("task") or ""), int(fields.get("idx") or 0), str(fields.get("channel") or ""))
-    return Write(*place, *told, str(fields.get("path") or ""), value, size)
+    """A pending write of its document's fields, of which ``name`` is its name."""
+    name: WriteKey = fields["name"]
+    channel, path = from_text(fields.get("channel")), from_text(fields.get("path"))
+    return Write(*name.ref, name.task_id, name.idx, channel, path, value, size)
 
 
 def checkpoint_document(record: Checkpoint, old: Document | None, *, has_writes: bool) -> Document:
@@ -73,6 +101,7 @@ def checkpoint_document(record: Checkpoint, old: Document | None, *, has_writes:
     Raises:
         NotSupported: a checkpoint whose channels are kept apart, or one that isn't JSON.
     """
+    must_be_there(record.body, in_words(record.row.ref))
     row, told = record.row, _json(record.metadata, ("json", TAG), "metadata")
     whole = _json(record.body, (TAG,), "a checkpoint")
     if record.channels is not None or not isinstance(whole, dict) or not isinstance(told, dict):
@@ -101,6 +130,7 @@ def write_document(record: Write, old: Document | None) -> Document:
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
     tag = record.payload.tag
+    must_be_there(record.payload, in_words(name_of(record)))
     return {
         **(old or {}),
         "thread_id": safe_id(record.thread_id),

@@ -50,7 +50,15 @@ class RedisSaver(KeySaver):
     def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, made: Generation) -> None:
         super().__init__(connection, keys.checkpoint(NOBODY))
         self._keys, self._scan, self._index, self._made = keys, scan, index, made
-        self._documents = Documents(connection, keys, self._found, misnamed=made.misnamed, old=made.old)
+        self._documents = Documents(
+            connection,
+            keys,
+            self._found,
+            lambda thread_ids: self._finder(thread_ids).writes(thread_ids, None),
+            misnamed=made.misnamed,
+            old=made.old,
+            indexed=index is not None,
+        )
         self.form = Form(body=records.TAG)
         self.abilities = able(
             {
@@ -154,7 +162,7 @@ class RedisSaver(KeySaver):
         wanted = {*refs}
         threads = {ref.thread_id for ref in wanted}
         found = self._finder(threads).writes(threads, {ref.checkpoint_id for ref in wanted}) if wanted else ()
-        of_these = (one for one in found if records.write(one, None, 0).ref in wanted)
+        of_these = (one for one in found if one["name"].ref in wanted)
         yield from sorted(self._documents.writes(of_these, values), key=_canonical)
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
@@ -172,7 +180,7 @@ class RedisSaver(KeySaver):
         """A document a record, and the keys that lead to them."""
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
-        return Expansion(plan, self._images, self._keys, self._standing).rows()
+        return Expansion(plan, self._images, self._keys, self._standing, self._documents.keys_of).rows()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Documents are records; pointers and sorted sets are none."""

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found
-from ckpt_cli.savers.redis.keys import Keys, begun, from_id
+from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found, write_key
+from ckpt_cli.savers.redis.keys import Keys, begun
 
 
 class Scan(Finder):
@@ -35,7 +35,7 @@ class Scan(Finder):
 
     def _checkpoints(self, thread_ids: Collection[str] | None) -> Iterator[Found]:
         for key, fields in self._fields(self._found(thread_ids, writes=False), CHECKPOINT):
-            one = found(key, fields)
+            one = found(key, fields, self._keys, by_key=True)
             if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids):
                 yield one
 
@@ -45,7 +45,7 @@ class Scan(Finder):
 
     def of(self, keys: Iterable[str]) -> Iterator[Found]:
         """The names of the checkpoints at these keys."""
-        listed = (found(key, fields) for key, fields in self._fields(iter(keys), CHECKPOINT))
+        listed = (found(key, fields, self._keys, by_key=True) for key, fields in self._fields(iter(keys), CHECKPOINT))
         return (one for one in listed if one is not None)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
@@ -56,9 +56,9 @@ class Scan(Finder):
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
         for key, fields in self._fields(self._found(thread_ids, writes=True), WRITE):
-            wanted = ids is None or from_id(fields["i"]) in ids
-            if wanted and fields["t"] is not None and from_id(fields["t"]) in thread_ids:
-                yield {"key": key, **fields}
+            name = write_key({"key": key, **fields}, self._keys, by_key=True)
+            if name.ref.thread_id in thread_ids and (ids is None or name.ref.checkpoint_id in ids):
+                yield {"key": key, "name": name, **fields}
 
     def count_writes(self) -> int:
         """See `Finder.count_writes`."""
