@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from ckpt_cli.errors import Refused
+from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.paging import pages
@@ -64,7 +64,7 @@ class Expansion:
     def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
         if record is None:
             return None
-        old = None if before is None else json.loads(str(before["value"]))
+        old = None if before is None else records.document_of(str(before["value"]))
         ref = origin(record)
         expires = before["expires"] if before is not None else self._expires.get(ref) if ref else None
         self._expires.setdefault(record.row.ref, expires)
@@ -83,9 +83,9 @@ class Expansion:
                     new.setdefault(record.ref, []).append((record, stands))
         for page in pages(sorted({*gone, *new}), _PAGE):
             for ref, (_, before) in zip(page, self._images.of(map(writes_key, page)), strict=True):
-                kept = _merged(_named(before, ref), gone.get(ref, ()), new.get(ref, ()))
+                kept = _merged(_entries(before, ref), gone.get(ref, ()), new.get(ref, ()))
                 expires = before["expires"] if before is not None else self._expires.get(ref)
-                after = image("string", records.text([*kept.values()]), expires) if kept else None
+                after = image("string", records.text(kept), expires) if kept else None
                 yield RowChange(*address(WRITES, ref), before, after)
 
     def _lists(self) -> Iterator[RowChange]:
@@ -93,7 +93,7 @@ class Expansion:
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
         spaces: list[Space] = sorted({ref[:2] for ref in gone} | new.keys())
         for space, (key, before) in zip(spaces, self._images.of(map(thread_key, spaces)), strict=True):
-            listed = json.loads(str(before["value"])) if before is not None else []
+            listed = json.loads(str(before["value"])) if before is not None and before["type"] == "list" else []
             ids = [one for one in listed if Ref(*space, one) not in gone]
             added = sorted(new.get(space, ()))
             for ref in added:
@@ -117,28 +117,38 @@ def held(relation: str, key: Row, row: Row | None) -> set[Name]:
         return set()
     words: Any = key
     ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
-    return {ref} if relation == CHECKPOINTS else {*_named(row, ref)}
+    return {ref} if relation == CHECKPOINTS else {name for name, _ in _entries(row, ref)}
 
 
 def _merged(
-    known: dict[WriteKey, dict[str, Any]], gone: Collection[WriteKey], new: Iterable[tuple[Write, bool]]
-) -> dict[WriteKey, dict[str, Any]]:
-    """The writes of one checkpoint afterwards, in the order they were put."""
-    for name in gone:
-        if name not in known:
-            raise faults.gone(name)
-        del known[name]
+    known: list[tuple[WriteKey, Any]], gone: Collection[WriteKey], new: Iterable[tuple[Write, bool]]
+) -> list[Any]:
+    """The writes of one checkpoint afterwards, in the order they were put.
+
+    Raises:
+        PayloadCorrupt: one that stays or changes is damaged, so that the others can't be put beside it.
+    """
+    if lost := {*gone} - {name for name, _ in known}:
+        raise faults.gone(min(lost, key=str))
+    kept = [(name, entry) for name, entry in known if name not in gone]
     for record, stands in new:
         name = WriteKey(record.ref, record.task_id, record.idx)
-        if (name in known) is not stands:
+        at = next((at for at, (other, _) in enumerate(kept) if other == name), None)
+        if (at is not None) is not stands:
             raise (faults.gone if stands else faults.stands)(name)
-        known[name] = {**known.get(name, {}), **records.write_document(record)}
-    return known
+        document = records.write_document(record)
+        if at is None:
+            kept.append((name, document))
+        else:
+            kept[at] = (name, {**kept[at][1], **document} if isinstance(kept[at][1], dict) else document)
+    if kept and not all(isinstance(entry, dict) for _, entry in kept):
+        what = f"the writes on {in_words(known[0][0].ref)} are damaged: not all of them are JSON objects"
+        raise PayloadCorrupt(f"{what}; nothing was written")
+    return [entry for _, entry in kept]
 
 
-def _named(row: Row | None, ref: Ref) -> dict[WriteKey, dict[str, Any]]:
-    listed = json.loads(str(row["value"])) if row is not None else []
-    return {WriteKey(ref, str(one["task_id"]), int(one["idx"])): one for one in listed}
+def _entries(row: Row | None, ref: Ref) -> list[tuple[WriteKey, Any]]:
+    return records.entries(ref, str(row["value"])) if row is not None else []
 
 
 def _once(names: Iterable[Name]) -> None:

@@ -1,6 +1,5 @@
 """Keys of checkpoints: found by a scan of the lists of threads, read in pages, and only as much as is asked for."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -23,13 +22,17 @@ local data = redis.call('GET', KEYS[1])
 if not data then return false end
 local all = cjson.decode(data)
 for _, one in ipairs(all) do
+  local odd = type(one) ~= 'table' or type(one.value) ~= 'string' or type(one.task_id) ~= 'string' or one.size
+  if odd or type(one.idx) ~= 'number' or one.idx % 1 ~= 0 or math.abs(one.idx) > 2^31 then return data end
+end
+for _, one in ipairs(all) do
   local n, size = #one.value, #one.value / 4 * 3
   if one.value:sub(-2) == '==' then size = size - 2 elseif one.value:sub(-1) == '=' then size = size - 1 end
   if size > tonumber(ARGV[1]) then one.value, one.size = nil, size end
 end
 return cjson.encode(all)
 """
-"""The writes of a checkpoint without the long values; it changes nothing, and is run as such."""
+"""The writes of a checkpoint without the long values, or all of it where it is damaged; it changes nothing."""
 
 
 def checkpoint_key(ref: Ref) -> str:
@@ -86,28 +89,36 @@ class Keys:
         answers = self._connection.read(("LRANGE", key, 0, -1) for key in keys)
         lists = {key: [text(i) for i in ids or ()] for key, ids in zip(keys, answers, strict=True)}
         found: dict[Space, list[str]] = {}
+        damaged: set[str] = set()
         left, depth = {key: 0 for key, ids in lists.items() if ids}, 0
         while left:
             wanted = {f"checkpoint{key.removeprefix('thread')}:{lists[key][depth]}": key for key in left}
             for name, told in self._starts([*wanted]).items():
-                rest = wanted[name].removeprefix(f"thread:{{{told[0]}}}:")
-                if rest != wanted[name]:
-                    found[told[0], rest] = list(dict.fromkeys(lists[wanted[name]]))
-                del left[wanted[name]]
+                key = wanted[name]
+                rest = key.removeprefix(f"thread:{{{told[0]}}}:") if told is not None else key
+                if rest != key and told is not None:
+                    found[told[0], rest] = list(dict.fromkeys(lists[key]))
+                    del left[key]
+                else:
+                    damaged.add(key)
             depth += 1
+            damaged &= left.keys()
             left = {key: 0 for key in left if len(lists[key]) > depth}
+        for key in damaged:
+            thread_id, brace, ns = key.removeprefix("thread:{").partition("}:")
+            if brace:
+                found.setdefault((thread_id, ns), list(dict.fromkeys(lists[key])))
         return found
 
-    def _starts(self, keys: Sequence[str]) -> dict[str, tuple[str, str, str | None]]:
-        """Thread, id and parent of those that are there."""
-        known: dict[str, tuple[str, str, str | None]] = {}
+    def _starts(self, keys: Sequence[str]) -> dict[str, tuple[str, str, str | None] | None]:
+        """Thread, id and parent of those that are there; None of one that says something else."""
+        known: dict[str, tuple[str, str, str | None] | None] = {}
         left = [*keys]
         for length in _STARTS:
             answers = self._connection.read(("GETRANGE", key, 0, length) for key in left)
-            data = {key: text(answer) for key, answer in zip(left, answers, strict=True) if answer}
-            told = {key: records.start(part) for key, part in data.items()}
-            known |= {key: said for key, said in told.items() if said is not None}
-            left = [key for key, said in told.items() if said is None]
+            data = {key: answer for key, answer in zip(left, answers, strict=True) if answer}
+            known |= {key: records.start(text(answer)) for key, answer in data.items()}
+            left = [key for key, answer in data.items() if known[key] is None and len(answer) > length]
             if not left:
                 break
         return known
@@ -116,9 +127,13 @@ class Keys:
         """Skeletons of those that are there, in that order."""
         for page in pages(refs, _PAGE):
             told = self._starts([checkpoint_key(ref) for ref in page])
+            odd = [ref for ref in page if (key := checkpoint_key(ref)) in told and told[key] is None]
+            whole = self.checkpoints(odd)
             for ref in page:
                 said = told.get(checkpoint_key(ref))
-                if said is not None and said[:2] == (ref.thread_id, ref.checkpoint_id):
+                if ref in whole:
+                    yield whole[ref].row._replace(size=None)
+                elif said is not None and not records.is_others(ref, *said[:2]):
                     yield CheckpointRow(*ref, said[2])
 
     def metadata(self, refs: Iterable[Ref]) -> Iterator[tuple[Ref, Payload]]:
@@ -132,6 +147,7 @@ class Keys:
                 left = {key: left[key] for key, found in told.items() if found is None}
                 if not left:
                     break
+            yield from ((ref, whole.metadata) for ref, whole in self.checkpoints([*left.values()]).items())
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         """Those that are there, whole."""
@@ -143,7 +159,7 @@ class Keys:
         for page in pages(refs, _PAGE):
             answers = self._whole(page) if values is None or not self._scripts else self._short(page, values)
             for ref, data in zip(page, answers, strict=True):
-                found = (records.write(ref, told) for told in (json.loads(data) if data else ()))
+                found = (records.write(*entry) for entry in (records.entries(ref, data) if data else ()))
                 for one in sorted(found, key=lambda write: write.order):
                     yield one if values is None or one.size <= values else one._replace(payload=None)
 

@@ -7,11 +7,14 @@ fields of a checkpoint stand in one order, so that its parent is read from the s
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
 from typing import Any
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey, in_words, name_of
+from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.savers.redis.keys import from_text
+from ckpt_cli.savers.redis.records import lost, named_kind
+from ckpt_cli.savers.spelling import index_of
 
 Document = dict[str, Any]
 
@@ -32,24 +35,60 @@ def start(data: str) -> tuple[str, str, str | None] | None:
 def end(data: bytes) -> Payload | None:
     """The metadata at the end of a checkpoint; None where more of it is needed."""
     match = _END.search(data)
-    return None if match is None else Payload("json", b64decode(match[1]))
+    return None if match is None else _payload("json", match[1].decode())
 
 
 def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
-    """A checkpoint with its payloads."""
-    told = json.loads(data)
-    body = Payload(str(told.get("type") or ""), _bytes(told.get("checkpoint")))
-    row = CheckpointRow(*ref, told.get("parent_checkpoint_id") or None, len(body.data))
-    return Checkpoint(row, body, Payload("json", _bytes(told.get("metadata")) or b"{}"))
+    """A checkpoint with its payloads; where they can't be read, they say why."""
+    document = document_of(data)
+    if document is None:
+        body = metadata = lost("it is no JSON object")
+    else:
+        body = _payload(document.get("type"), document.get("checkpoint"))
+        metadata = _payload("json", document["metadata"]) if document.get("metadata") else Payload("json", b"{}")
+    return Checkpoint(CheckpointRow(*ref, parent(document), len(body.data)), body, metadata)
 
 
-def write(ref: Ref, told: Mapping[str, Any]) -> Write:
+def document_of(data: bytes | str) -> Document | None:
+    """A JSON object; None where it is something else."""
+    found = _json(data)
+    return found if isinstance(found, dict) else None
+
+
+def parent(document: Document | None) -> str | None:
+    """The parent that a checkpoint names."""
+    return from_text((document or {}).get("parent_checkpoint_id")) or None
+
+
+def is_others(ref: Ref, thread_id: str, checkpoint_id: str) -> bool:
+    """Whether a checkpoint under the key of a name is another's, whose parts make the same key."""
+    rest = f"{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"
+    fits = rest.startswith(f"{{{thread_id}}}:") and rest.endswith(f":{checkpoint_id}")
+    return fits and (thread_id, checkpoint_id) != (ref.thread_id, ref.checkpoint_id)
+
+
+def entries(ref: Ref, data: bytes | str) -> list[tuple[WriteKey, Any]]:
+    """The writes of a checkpoint with their names; what is no array of them counts as one without a task."""
+    found = _json(data)
+    return [(_name(ref, one), one) for one in found] if isinstance(found, list) else [(_name(ref, None), found)]
+
+
+def _name(ref: Ref, entry: Any) -> WriteKey:
+    told = entry if isinstance(entry, dict) else {}
+    return WriteKey(ref, from_text(told.get("task_id")), index_of(told.get("idx", 0)))
+
+
+def write(name: WriteKey, entry: Any) -> Write:
     """A pending write; ``size`` stands in the place of a value that was left where it is."""
-    place = (str(told.get("task_id") or ""), int(told.get("idx") or 0), str(told.get("channel") or ""))
-    if "size" in told and "value" not in told:
-        return Write(*ref, *place, "", None, int(told["size"]))
-    value = _bytes(told.get("value"))
-    return Write(*ref, *place, "", Payload(str(told.get("type") or ""), value), len(value))
+    place = (*name.ref, name.task_id, name.idx)
+    if not isinstance(entry, dict):
+        payload = lost("it is no JSON object")
+        return Write(*place, "", "", payload, len(payload.data))
+    channel = from_text(entry.get("channel"))
+    if type(entry.get("size")) in (int, float) and "value" not in entry:
+        return Write(*place, channel, "", None, int(entry["size"]))
+    payload = _payload(entry.get("type"), entry.get("value"))
+    return Write(*place, channel, "", payload, len(payload.data))
 
 
 def checkpoint_document(record: Checkpoint, old: Document | None) -> Document:
@@ -63,6 +102,7 @@ def checkpoint_document(record: Checkpoint, old: Document | None) -> Document:
     if record.metadata.tag != "json":
         raise NotSupported(f"Valkey keeps metadata as JSON, not as {record.metadata.tag or 'pickle'}")
     row = record.row
+    must_be_there(record.body, in_words(row.ref))
     return {
         **(old or {"thread_id": row.thread_id, "checkpoint_id": row.checkpoint_id}),
         "parent_checkpoint_id": row.parent_id,
@@ -76,6 +116,7 @@ def write_document(record: Write) -> Document:
     """A write as the saver stores it; it has no place for the task's path."""
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
+    must_be_there(record.payload, in_words(name_of(record)))
     return {
         "task_id": record.task_id,
         "idx": record.idx,
@@ -90,5 +131,17 @@ def text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _bytes(value: Any) -> bytes:
-    return b64decode(value) if isinstance(value, str) else b""
+def _payload(kind: Any, value: Any) -> Payload:
+    if not isinstance(value, str):
+        return lost(f"its value is stored as {named_kind(value)} where text should be")
+    try:
+        return Payload(from_text(kind), b64decode(value))
+    except ValueError:
+        return lost("its value is no base64")
+
+
+def _json(data: bytes | str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
