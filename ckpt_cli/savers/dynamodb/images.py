@@ -33,11 +33,12 @@ from ckpt_cli.savers.dynamodb.items import (
     keys,
     packed,
     restored,
+    task_of,
     text,
 )
 from ckpt_cli.savers.dynamodb.table import Table
 from ckpt_cli.savers.dynamodb.telling import code
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import gone, must_be_there, stands
 from ckpt_cli.savers.paging import pages
 
 _PAGE = 50  # rows, of two items each, in one transaction
@@ -178,8 +179,7 @@ def record_of(relation: str, key: Row) -> Name:
     words: Any = key
     ref_id = words["SK"] if relation == CHECKPOINTS else words["PK"]
     ref = Ref(words["thread_id"], words["ns"], ref_id.rpartition("#")[2])
-    task_id, _, idx = words["SK"].rpartition("#")
-    return ref if relation == CHECKPOINTS else WriteKey(ref, task_id, int(idx))
+    return ref if relation == CHECKPOINTS else WriteKey(ref, *task_of({"SK": {"S": words["SK"]}}))
 
 
 def row_key(name: Name) -> tuple[str, Row]:
@@ -217,17 +217,20 @@ def _one(record: Record) -> Payload:
     if isinstance(record, Checkpoint):
         if record.channels is not None:
             raise NotSupported("DynamoDB's saver keeps a checkpoint whole, not channel by channel")
+        must_be_there(record.body, in_words(record.row.ref))
         return joined(record.body, record.metadata)
     if record.payload is None:
         raise ValueError(f"{in_words(name_of(record))} has no payload")
+    must_be_there(record.payload, in_words(name_of(record)))
     return record.payload
 
 
 def _manner(last: Sequence[Item]) -> Manner:
     for item in last:
         written = _unix(text(item, "SK").rpartition("#")[2])
-        if "ttl" in item and written is not None:
-            lives = round(float(item["ttl"]["N"]) - written)
+        until = item.get("ttl", {}).get("N")
+        if until is not None and written is not None:
+            lives = round(float(until) - written)
             return Manner(any("compression" in one for one in last), max(lives, 1))
     return Manner(any("compression" in one for one in last))
 

@@ -6,12 +6,13 @@ to another (or to an S3 object) that holds its payload. Here the two are one row
 
 import gzip
 import json
+import re
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Name, Payload, Ref, Row, Write
+from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Name, Payload, Ref, Row, Write
 from ckpt_cli.savers.dynamodb.halves import halves
 
 Item = dict[str, Any]
@@ -51,7 +52,7 @@ class Stored(NamedTuple):
         if raw is None:
             where = f"S3 object {text(self.base, 'ref_key')}" if self.in_s3 else "another item, which isn't there"
             hint = "; ?s3_bucket= names its bucket" if self.in_s3 else ""
-            return Payload("elsewhere", f"its value is in {where}{hint}".encode())
+            return Payload(LOST, f"its value is in {where}{hint}".encode())
         return Payload(text(self.base, "type"), unpacked(bytes(raw), text(self.base, "compression")))
 
 
@@ -90,21 +91,35 @@ def row(item: Mapping[str, Any], size: int | None = None) -> CheckpointRow:
 def checkpoint(stored: Stored) -> Checkpoint:
     """A checkpoint with its payloads."""
     whole = stored.payload
-    body, metadata = (whole, whole) if whole.tag == "elsewhere" else halves(*whole)
+    body, metadata = (whole, whole) if whole.tag == LOST else halves(*whole)
     return Checkpoint(row(stored.base, len(body.data)), body, metadata)
 
 
 def write(ref: Ref, stored: Stored, values: int | None) -> Write:
     """A pending write; a longer payload than `values` is left out."""
     item, payload = stored.base, stored.payload
-    path, task_id, idx = order(item)
     shown = payload if values is None or len(payload.data) <= values else None
-    return Write(*ref, task_id, idx, text(item, "channel"), path, shown, len(payload.data))
+    return Write(*ref, *task_of(item), text(item, "channel"), text(item, "task_path"), shown, len(payload.data))
 
 
-def order(item: Item) -> tuple[str, str, int]:
+def task_of(item: Mapping[str, Any]) -> tuple[str, int | str]:
+    """Task and index out of a write item's key; the attributes that repeat them may be damaged."""
+    task_id, _, idx = text(item, "SK").rpartition("#")
+    return task_id, int(idx) if _INTEGER.fullmatch(idx) else idx
+
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def is_named(item: Mapping[str, Any]) -> bool:
+    """Whether the sort key has both parts that a checkpoint or a write is named by; LangGraph writes no others."""
+    return "#" in text(item, "SK")
+
+
+def order(item: Item) -> tuple[str, str, bool, int | str]:
     """LangGraph's canonical order of the writes of one checkpoint; the key orders 10 before 2."""
-    return text(item, "task_path"), text(item, "task_id"), int(item["idx"]["N"])
+    task_id, idx = task_of(item)
+    return text(item, "task_path"), task_id, isinstance(idx, str), idx
 
 
 def packed(data: bytes, compress: bool) -> tuple[bytes, str]:
@@ -131,7 +146,7 @@ def unpacked(data: bytes, compression: str) -> bytes:
 def image(stored: Stored) -> Row:
     """A row of the log: the attributes as canonical JSON, and the payload's bytes."""
     chunk = dict(stored.chunk) if stored.chunk is not None else None
-    payload = chunk.pop("payload", {}).get("B") if chunk is not None else None
+    payload = chunk.pop("payload")["B"] if chunk is not None and "B" in chunk.get("payload", {}) else None
     return {"item": _json(stored.base), "chunk": _json(chunk), "payload": None if payload is None else bytes(payload)}
 
 
@@ -149,4 +164,4 @@ def _json(item: Item | None) -> str:
 
 
 def _bytes(part: dict[str, Any]) -> Any:
-    return b64decode(part["$b"]) if part.keys() == {"$b"} else part
+    return b64decode(part["$b"]) if part.keys() == {"$b"} and isinstance(part["$b"], str) else part

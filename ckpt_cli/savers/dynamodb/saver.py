@@ -68,7 +68,7 @@ class DynamoSaver(Saver):
         for item in self._table.scan(CHECKPOINT, WRITES, columns=("PK", "SK")):
             if items.text(item, "PK").startswith(WRITES):
                 writes += 1
-            else:
+            elif items.is_named(item):
                 thread_id, _, checkpoint_id = items.place(item)
                 threads.add(thread_id)
                 ids.append(checkpoint_id)
@@ -130,8 +130,8 @@ class DynamoSaver(Saver):
 
     def sample(self, limit: int) -> list[Ref]:
         """The first that a scan comes upon."""
-        found = islice(self._table.scan(CHECKPOINT, columns=("PK", "SK")), limit)
-        return [Ref(*items.place(item)) for item in found]
+        found = filter(items.is_named, self._table.scan(CHECKPOINT, columns=("PK", "SK")))
+        return [Ref(*items.place(item)) for item in islice(found, limit)]
 
     def writes(
         self,
@@ -152,7 +152,9 @@ class DynamoSaver(Saver):
         for some in pages([*dict.fromkeys(refs)], _PARTITIONS):
             parts = self._table.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
             found = [
-                (ref, item) for ref, part in zip(some, parts, strict=True) for item in sorted(part, key=items.order)
+                (ref, item)
+                for ref, part in zip(some, parts, strict=True)
+                for item in sorted(filter(items.is_named, part), key=items.order)
             ]
             for page in pages(found, _PAGE):
                 read = self._table.payloads(item for _, item in page)
@@ -227,12 +229,12 @@ class DynamoSaver(Saver):
         self._table.close()
 
     def _keys(self, thread_id: str) -> Iterator[Item]:
-        return self._table.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK"))
+        return filter(items.is_named, self._table.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK")))
 
     def _items(self, thread_id: str, ns: str, **words: Any) -> Iterator[Item]:
         """The items of one namespace; another whose name goes on with ``#`` begins alike."""
         found = self._table.query(f"{CHECKPOINT}{thread_id}", f"{ns}#", columns=_SKELETON, **words)
-        return (item for item in found if items.place(item)[1] == ns)
+        return (item for item in found if items.is_named(item) and items.place(item)[1] == ns)
 
     def _bearers(self, thread_id: str, ns: str | None, checkpoint_ids: Collection[str] | None) -> list[Ref]:
         """The checkpoints whose writes are asked for."""
@@ -244,13 +246,13 @@ class DynamoSaver(Saver):
 
 def _ordered(found: Iterable[Item]) -> list[CheckpointRow]:
     """A thread's rows; the keys have "a#" after "a!"."""
-    return sorted(map(items.row, found), key=lambda row: (row.ns, row.checkpoint_id))
+    return sorted(map(items.row, filter(items.is_named, found)), key=lambda row: (row.ns, row.checkpoint_id))
 
 
 def _heads(found: Iterable[Item]) -> Iterator[Thread]:
     """Threads with their heads: in the root namespace, or the highest id of any where root has none."""
     best: dict[str, tuple[bool, str, str]] = {}
-    for item in found:
+    for item in filter(items.is_named, found):
         thread_id, ns, checkpoint_id = items.place(item)
         one = (ns == "", checkpoint_id, ns)
         best[thread_id] = max(best.get(thread_id, one), one)

@@ -82,7 +82,8 @@ class Table:
     def payloads(self, items: Iterable[Item]) -> list[Stored]:
         """Items that were found, with their payloads."""
         bases = [*items]
-        found = self._items([key(text(base, "ref_key"), "CHUNK") for base in bases if text(base, "ref_loc") != "S3"])
+        here = [base for base in bases if text(base, "ref_loc") != "S3" and text(base, "ref_key")]
+        found = self._items([key(text(base, "ref_key"), "CHUNK") for base in here])
         return [self._whole(base, found.get((text(base, "ref_key"), "CHUNK"))) for base in bases]
 
     def partitions(self, pks: Sequence[str], columns: Sequence[str] = ()) -> list[list[Item]]:
