@@ -79,7 +79,7 @@ class Blobs:
     def _fetch(self, names: Sequence[BlobName]) -> None:
         for page in pages(names, _NAMES):
             rows = self._rows(self._sql.contents, page)
-            found = {BlobName(*name): Payload(tag, bytes(data or b"")) for *name, tag, data in rows}
+            found = {BlobName(*name): Payload(tag or "", bytes(data or b"")) for *name, tag, data in rows}
             for name in page:
                 payload = found.get(name)
                 self._kept[name] = payload

@@ -9,22 +9,25 @@ from typing import Any, NoReturn
 
 def named_versions(versions: str | None) -> dict[str, str]:
     """Channel to version as text, numbers spelled as they stand there; {} where it is no object."""
-    found = json.loads(versions, parse_int=str, parse_float=str) if versions else None
-    if not isinstance(found, dict):
-        return {}
-    return {channel: version for channel, version in found.items() if isinstance(version, str)}
+    return _texts_of(_parsed(versions or ""))
 
 
 def versions_in(header: str) -> dict[str, str]:
     """The same out of a whole header; {} where it isn't one."""
+    found = _parsed(header)
+    return _texts_of(found.get("channel_versions") if isinstance(found, dict) else None)
+
+
+def _parsed(text: str) -> Any:
     try:
-        found = json.loads(header, parse_int=str, parse_float=str)
-    except ValueError:
-        return {}
-    versions = found.get("channel_versions") if isinstance(found, dict) else None
-    if not isinstance(versions, dict):
-        return {}
-    return {channel: version for channel, version in versions.items() if isinstance(version, str)}
+        return json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _texts_of(versions: Any) -> dict[str, str]:
+    found = versions if isinstance(versions, dict) else {}
+    return {channel: version for channel, version in found.items() if isinstance(version, str)}
 
 
 def unfit(text: str, *, nul: bool = False) -> str:

@@ -5,7 +5,7 @@ from heapq import merge
 from itertools import groupby
 from typing import Any
 
-from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
+from ckpt_cli.model import LOST, NULL, Checkpoint, CheckpointRow, Payload, Ref, Scalar, Thread, Write
 from ckpt_cli.savers.about import Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
@@ -127,7 +127,7 @@ class SqlReading(Saver):
             for *name, metadata in self._named(self._sql.metadata, page, stream=len(page) > _FEW):
                 ref = Ref(*name)
                 if ref in wanted:
-                    yield ref, Payload("json", metadata.encode())
+                    yield ref, _metadata(metadata)
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str]:
         """The server looks into the metadata, and sends ids alone."""
@@ -152,7 +152,7 @@ class SqlReading(Saver):
             names = [self._blob_names(row) for row in here]
             for row, apart in zip(here, self._blobs.of(names), strict=True):
                 yield _checkpoint(row, {name.channel: payload for name, payload in apart.items()})
-            total = sum(len(row[4]) + len(row[5]) for row in here) or 1
+            total = sum(len(row[4] or "") + len(row[5] or "") for row in here) or 1
             size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(here) // total))
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
@@ -220,7 +220,7 @@ class SqlReading(Saver):
 
     def _blob_names(self, row: Found) -> list[BlobName]:
         thread_id, ns, _, _, header, _ = row
-        named = versions_in(header)
+        named = versions_in(header or "")
         return [BlobName(thread_id, ns, c, "" if self._layout.shallow else version) for c, version in named.items()]
 
     def _thread(self, thread_id: str) -> Scalar:
@@ -236,14 +236,19 @@ class SqlReading(Saver):
 def _checkpoint(row: Found, channels: dict[str, Payload]) -> Checkpoint:
     thread_id, ns, checkpoint_id, parent_id, header, metadata = row
     skeleton = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
-    return Checkpoint(skeleton, Payload("json", header.encode()), Payload("json", metadata.encode()), channels)
+    body = Payload(LOST, b"its column is NULL") if header is None else Payload("json", header.encode())
+    return Checkpoint(skeleton, body, _metadata(metadata), channels)
+
+
+def _metadata(text: str | None) -> Payload:
+    return NULL if text is None else Payload("json", text.encode())
 
 
 def _write(thread_id: str, *row: Any) -> Write:
     ns, own, path, task, idx, channel, tag, size, value = row
     unread = size is not None and value is None
     payload = None if unread else Payload(tag or "", bytes(value or b""))
-    return Write(thread_id, ns, own, task, idx, channel, path, payload, size or 0)
+    return Write(thread_id, ns, own, task, idx, channel or "", path or "", payload, size or 0)
 
 
 def _head_id(thread: Thread) -> str:
