@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable
-from ckpt_cli.model import CheckpointRow, Payload, Ref, Write
+from ckpt_cli.model import LOST, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.dev.files import Files
+from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.serde import inert
 from ckpt_cli.values.node import DAMAGED, Form, Node
 
@@ -44,12 +45,14 @@ def load(files: Files) -> Storage:
     """
     storage = _decoded(files.storage)
     parts = _together(storage) or [storage, *(_decoded(p) if p else {} for p in (files.writes, files.blobs))]
-    try:
+    if all(type(part) is dict for part in parts):
         checkpoints = {stored.row.ref: stored for stored in _checkpoints(parts[0])}
-        return Storage(checkpoints, dict(_writes(parts[1])), dict(_blobs(parts[2])))
-    except (TypeError, ValueError, AttributeError) as error:
-        what = f"{files.storage} holds no checkpoints of an InMemorySaver"
-        raise DatabaseUnreachable(what, hint="dicts of threads, of writes and of blobs are what it pickles") from error
+        writes, blobs = dict(_writes(parts[1])), dict(_blobs(parts[2]))
+        sound = any(stored.header.tag != LOST for stored in checkpoints.values())
+        if bool(parts[0]) is sound and bool(parts[1]) is bool(writes) and bool(parts[2]) is bool(blobs):
+            return Storage(checkpoints, writes, blobs)
+    what = f"{files.storage} holds no checkpoints of an InMemorySaver"
+    raise DatabaseUnreachable(what, hint="dicts of threads, of writes and of blobs are what it pickles")
 
 
 def _decoded(path: Path) -> Any:
@@ -74,48 +77,70 @@ def _together(value: Any) -> list[Any] | None:
     return None
 
 
-def _checkpoints(storage: dict[str, Any]) -> Iterator[Stored]:
+def _checkpoints(storage: dict[Any, Any]) -> Iterator[Stored]:
+    """All of them; what can't hold any stands as one that can't be read, so that its thread is listed."""
     for thread_id, spaces in storage.items():
-        for ns, space in spaces.items():
-            for checkpoint_id, (header, metadata, *parent) in space.items():
-                body = _payload(header)
-                names = _text(thread_id), _text(ns), _text(checkpoint_id)
-                row = CheckpointRow(*names, _text(parent[0]) if parent and parent[0] else None, len(body.data))
-                yield Stored(row, body, _payload(metadata))
+        for ns, space in spaces.items() if type(spaces) is dict else [("", spaces)]:
+            for checkpoint_id, entry in space.items() if type(space) is dict else [("", space)]:
+                yield _checkpoint(Ref(_text(thread_id), _text(ns), _text(checkpoint_id)), entry)
+
+
+def _checkpoint(ref: Ref, entry: Any) -> Stored:
+    parts = entry if isinstance(entry, list | tuple) and len(entry) in (2, 3) else None
+    header, metadata, *parents = parts or (entry, entry)
+    body = _payload(header)
+    parent_id = _text(parents[0]) if parents and parents[0] else None
+    return Stored(CheckpointRow(*ref, parent_id, len(body.data)), body, _payload(metadata))
 
 
 def _writes(writes: dict[Any, Any]) -> Iterator[tuple[Ref, list[Write]]]:
-    for (thread_id, ns, checkpoint_id), some in writes.items():
-        ref = Ref(_text(thread_id), _text(ns), _text(checkpoint_id))
-        yield ref, sorted((_write(ref, *key, *said) for key, said in some.items()), key=lambda write: write.order)
+    for key, some in writes.items():
+        if isinstance(key, list | tuple) and len(key) == 3:
+            ref = Ref(*map(_text, key))
+            entries = some.items() if type(some) is dict else [(("", 0), some)]
+            yield ref, sorted((_write(ref, *entry) for entry in entries), key=lambda write: write.order)
 
 
-def _write(ref: Ref, key: Any, idx: Any, task_id: Any, channel: Any, value: Any, path: Any = "") -> Write:  # noqa: ARG001
+def _write(ref: Ref, key: Any, entry: Any) -> Write:
     """The task id stands in the key too; before checkpoint 2.1 there was no task path."""
-    if not isinstance(idx, int):
-        raise TypeError(idx)
+    named, idx = key if isinstance(key, list | tuple) and len(key) == 2 else ("", key)
+    parts = entry if isinstance(entry, list | tuple) and len(entry) in (3, 4) else (named, "", entry)
+    task_id, channel, value, *paths = parts
     payload = _payload(value)
-    return Write(*ref, _text(task_id), idx, _text(channel), _text(path), payload, len(payload.data))
+    place = idx if type(idx) is int else _text(idx)
+    return Write(
+        *ref, _text(task_id), place, _text(channel), _text(paths[0]) if paths else "", payload, len(payload.data)
+    )
 
 
 def _blobs(blobs: dict[Any, Any]) -> Iterator[tuple[tuple[str, str, str, Any], Payload]]:
-    for (thread_id, ns, channel, version), value in blobs.items():
-        yield (_text(thread_id), _text(ns), _text(channel), version), _payload(value)
+    for key, value in blobs.items():
+        if isinstance(key, list | tuple) and len(key) == 4:
+            thread_id, ns, channel, version = key
+            yield (_text(thread_id), _text(ns), _text(channel), version), _payload(value)
 
 
 def _payload(pair: Any) -> Payload:
-    tag, data = pair
+    tag, data = pair if isinstance(pair, list | tuple) and len(pair) == 2 else ("", pair)
     if isinstance(data, Node):
         data = data.state  # a bytearray
-    if not isinstance(data, bytes):
-        raise TypeError(data)
-    return Payload(_text(tag), data)
+    if not isinstance(data, bytes) or not isinstance(tag, str) or pair is data:
+        return Payload(LOST, b"it is not stored as a type and bytes")
+    return Payload(tag, data)
 
 
 def _text(value: Any) -> str:
-    """Ids are text, or were given as numbers and kept so."""
+    """Ids are text, or were given as numbers and kept so; anything else is spelled."""
     if type(value) is int:
         return str(value)
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
+    return value if isinstance(value, str) else text_of(value if isinstance(value, bytes) else _plain(value))
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """What JSON can spell of a value, objects as their types; a pickle may repeat one list more often than memory."""
+    if isinstance(value, list | tuple) and depth < _DEEPEST and len(value) <= _WIDEST:
+        return [_plain(part, depth + 1) for part in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
+
+
+_DEEPEST, _WIDEST = 2, 8  # of a tuple that is a name
