@@ -45,6 +45,7 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     v, ts, updated = body.get("v"), body.get("ts"), body.get("updated_channels")
     versions = _versions(body.get("channel_versions"))
     seen = {node: _versions(told) for node, told in named(body.get("versions_seen")).items()}
+    metadata, problem = read_metadata(decode(checkpoint.metadata))
     return State(
         ref=row.ref,
         parent_id=row.parent_id,
@@ -53,7 +54,8 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
         values=_values(body, checkpoint.channels, decode),
         versions=versions,
         seen=seen,
-        metadata=named(decode(checkpoint.metadata)),
+        metadata=metadata,
+        metadata_problem=problem,
         updated=[str(channel) for channel in updated] if isinstance(updated, list) else None,
         sends=_sends(body, checkpoint, decode, sends_written_on),
         damage="" if _is_sound(body, versions, seen) else _damage(body),
@@ -212,6 +214,36 @@ def named(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         return {}
     return {key if isinstance(key, str) else text(key) or str(key): item for key, item in value.items()}
+
+
+def read_metadata(value: Any) -> tuple[dict[str, Any], str]:
+    """Decoded metadata as a dict, and what of it can't be read; "" if all can. None is metadata that was never kept."""
+    found = named(value)
+    if found or value is None or type(value) is dict:
+        parts = ((key, part) for key, part in found.items() if type(part) is Node and part.form is Form.BROKEN)
+        return found, next((f"{key}: {part.problem}" for key, part in parts), "")
+    if isinstance(value, Node) and value.form is Form.BROKEN:
+        return {}, str(value.problem)
+    return {}, f"{_KINDS.get(type(value), 'a value of another type')} where an object should be"
+
+
+_KINDS = {list: "an array", str: "text", bool: "true or false", int: "a number", float: "a number", bytes: "bytes"}
+
+
+def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
+    """Decoded metadata as a dict, for a change that carries it over.
+
+    Raises:
+        PayloadCorrupt: it can't be read at all.
+        KeyMissing: it is encrypted and the key is missing or wrong.
+    """
+    found, problem = read_metadata(value)
+    if found or not problem:
+        return found
+    what = f"the metadata of checkpoint {ref.checkpoint_id or ref.thread_id} can't be read: {problem}"
+    if isinstance(value, Node) and value.needs_key:
+        raise KeyMissing(what, hint="--key-env NAME names the key's variable")
+    raise PayloadCorrupt(f"{what}; nothing was written", hint="start from another checkpoint: REV^ is its parent")
 
 
 def parents_of(metadata: Any) -> dict[str, str]:

@@ -10,8 +10,8 @@ import typer
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.filters import Filter
-from ckpt_cli.layouts import named
-from ckpt_cli.model import Payload, Ref, Thread
+from ckpt_cli.layouts import read_metadata
+from ckpt_cli.model import Ref, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 
@@ -45,15 +45,42 @@ def filter_of(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
     return where
 
 
-def fitting(reader: Reader, threads: Iterable[Thread], where: Filter) -> Iterator[Thread]:
+class Unread:
+    """Counts the threads that a filter passes over though some of their metadata can't be read."""
+
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+        """The first problem of each thread."""
+
+    def add(self, thread_id: str, problem: str) -> None:
+        """Take in a thread; without a problem nothing happens."""
+        if problem:
+            self.problems.setdefault(thread_id, problem)
+
+    @property
+    def note(self) -> str:
+        """How many there are, and why; "" where there are none."""
+        count = len(self.problems)
+        if not count:
+            return ""
+        whose = "1 thread" if count == 1 else f"{count:,} threads"
+        problem = next(iter(self.problems.values()))
+        return f"the metadata of {whose} can't be read, so --where may have passed over some that fit: {problem}"
+
+
+def fitting(reader: Reader, threads: Iterable[Thread], where: Filter, unread: Unread) -> Iterator[Thread]:
     """Those of some threads that have a checkpoint whose metadata fits, in the same order, read by the page."""
     for page in pages(threads, reader.saver.page):
-        fit = ids_that_fit(reader, [thread.thread_id for thread in page], where)
+        fit = ids_that_fit(reader, [thread.thread_id for thread in page], where, unread)
         yield from (thread for thread in page if thread.thread_id in fit)
 
 
-def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter) -> set[str]:
-    """Which of these threads, a page of them, have a checkpoint whose metadata fits; no state is read."""
+def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter, unread: Unread) -> set[str]:
+    """Which of these threads, a page of them, have a checkpoint whose metadata fits; no state is read.
+
+    `unread` gets those that don't fit and have a checkpoint whose metadata can't be read, but where the server looks
+    for itself, which takes what it can't read for metadata without the key.
+    """
     if not thread_ids:
         return set()
     if where.equality is not None:
@@ -61,17 +88,24 @@ def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter) -> se
         if found is not None:
             return set(found)
     fit: set[str] = set()
+    problems: dict[str, str] = {}
     refs = (row.ref for row in list(reader.saver.rows_of(thread_ids)))
     for page in pages(refs, _REFS):
         left = [ref for ref in page if ref.thread_id not in fit]
         for ref, payload in reader.saver.metadata(left):
-            if ref.thread_id not in fit and where.matches(_names(reader, ref, payload)):
+            if ref.thread_id in fit:
+                continue
+            metadata, problem = read_metadata(reader.value(payload))
+            if where.matches(_names(ref, metadata)):
                 fit.add(ref.thread_id)
+            elif problem:
+                problems.setdefault(ref.thread_id, problem)
+    for thread_id in problems.keys() - fit:
+        unread.add(thread_id, problems[thread_id])
     return fit
 
 
-def _names(reader: Reader, ref: Ref, payload: Payload) -> Callable[[str], Any]:
-    metadata = named(reader.value(payload))
+def _names(ref: Ref, metadata: dict[str, Any]) -> Callable[[str], Any]:
     return {**metadata, "metadata": metadata, "thread_id": ref.thread_id}.__getitem__
 
 
@@ -100,7 +134,7 @@ class Older:
 
     def _look(self) -> None:
         if self._where is not None:
-            self._threads += len(ids_that_fit(self._reader, self._page, self._where))
+            self._threads += len(ids_that_fit(self._reader, self._page, self._where, Unread()))
         self._page.clear()
 
 

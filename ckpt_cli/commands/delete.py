@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.any_checkpoint import AnyOption, Older, filter_of, fitting
+from ckpt_cli.commands.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
 from ckpt_cli.commands.completing import complete_revision, complete_thread
 from ckpt_cli.commands.given import file_or_stdin
 from ckpt_cli.commands.options import MATCH, Ns, matcher
@@ -50,29 +50,35 @@ class Chosen:
         """Whether anything but names is said."""
         return bool(self.match or self.where or self.statuses or self.before is not None)
 
-    def threads(self, reader: Reader, passed: Callable[[str], None] = lambda _: None) -> Iterator[Thread]:
+    def threads(
+        self, reader: Reader, unread: Unread, passed: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Thread]:
         """In the order named, else the most recently active first.
 
-        `passed` gets the ids of those whose head `where` passes over.
+        Args:
+            reader: of the database.
+            unread: gets those that `where` passes over though some of their metadata can't be read.
+            passed: gets the ids of those whose head `where` passes over.
         """
         every = self.named is None
         found = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
         named: Iterator[Thread] = (thread for thread in found if self._is_named(thread))
         if self.where is not None and self.any_checkpoint:
-            named = fitting(reader, named, self.where)
+            named = fitting(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
-        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread, passed))
+        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread, unread, passed))
 
     def _is_named(self, thread: Thread) -> bool:
         return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
-    def _stands(self, reader: Reader, thread: Thread, passed: Callable[[str], None]) -> bool:
+    def _stands(self, reader: Reader, thread: Thread, unread: Unread, passed: Callable[[str], None]) -> bool:
         one = Standing(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
         if self.where is None or self.any_checkpoint or one.fits(self.where):
             return True
+        unread.add(thread.thread_id, one.problem or one.metadata_problem)
         passed(thread.thread_id)
         return False
 
@@ -215,23 +221,26 @@ def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None)
 
 def run(reader: Reader, chosen: Chosen) -> Plan:
     """The plan for whole threads."""
-    thread_ids, note = _choose(reader, chosen)
+    thread_ids, notes = _choose(reader, chosen)
     plan = plans.threads(reader, dict.fromkeys(thread_ids))
-    return plan._replace(notes=(*plan.notes, note)) if note else plan
+    return plan._replace(notes=(*plan.notes, *notes))
 
 
-def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], str]:
-    """The ids of the threads that are meant, and a note about those that only older checkpoints would fit."""
+def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
+    """The ids of the threads that are meant, and notes about others that may be meant.
+
+    Those are the threads that only older checkpoints would fit, and those whose metadata can't be read.
+    """
     if chosen.named is not None and not chosen.filtered:
-        return [*chosen.named], ""
-    older = Older(reader, chosen.where)
-    found = [thread.thread_id for thread in chosen.threads(reader, older.passed)]
-    if chosen.where is not None:
+        return [*chosen.named], []
+    older, unread = Older(reader, chosen.where), Unread()
+    found = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
+    if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
-    note = older.told()
-    if not found and note:
-        raise NotFound("no thread's head fits; nothing to delete", hint=note)
-    return found, note
+    notes = [note for note in (unread.note, older.told()) if note]
+    if not found and notes:
+        raise NotFound("no thread's head fits; nothing to delete", hint="; ".join(notes))
+    return found, notes
 
 
 def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> Plan:

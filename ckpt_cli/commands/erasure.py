@@ -24,14 +24,14 @@ class Selection:
     """How the threads were chosen that are to be forgotten.
 
     Attributes:
-        choose: gives their ids, as far as the database has them, and a note about others that may be meant.
+        choose: gives their ids, as far as the database has them, and notes about others that may be meant.
         pattern: what ids hold that are meant; None unless ids alone were chosen so. Of threads that were deleted before
             nothing but their ids can be asked for.
         filtered: whether anything but whole ids was said.
         words: match patterns and expressions, which the log must not keep.
     """
 
-    choose: Callable[[Reader], tuple[list[str], str]]
+    choose: Callable[[Reader], tuple[list[str], list[str]]]
     pattern: str | None
     filtered: bool
     words: Sequence[str]
@@ -59,13 +59,13 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         logged = {
             one for one in known_threads(reader.saver, session.logs.to_write()) if reader.saver.thread(one) is None
         }
-        chosen, note = selection.choose(reader)
+        chosen, notes = selection.choose(reader)
         thread_ids = dict.fromkeys(chosen)
         if selection.pattern is not None:
             thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(logged)))
         _must_not_tell(session.will.reason, [*thread_ids, *selection.texts()])
         plan, found = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
-        return (plan._replace(notes=(*plan.notes, note)) if note else plan), found
+        return plan._replace(notes=(*plan.notes, *notes)), found
 
     return session.planned(plan)
 

@@ -103,6 +103,7 @@ def run(
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
         given=given,
+        metadata_problem=state.metadata_problem or None,
     )
 
 

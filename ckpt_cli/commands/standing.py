@@ -40,6 +40,11 @@ class Standing:
         self.problem: str | None = None
         self.gave_state = False  # whether a filter was answered from more than metadata
 
+    @property
+    def thread_id(self) -> str:
+        """Which thread it is."""
+        return self._thread.thread_id
+
     @cached_property
     def state(self) -> State | None:
         """The head, None where it can't be read."""
@@ -64,6 +69,11 @@ class Standing:
         fits = where.matches(self.name)
         where.of_state |= self.gave_state
         return fits
+
+    @property
+    def metadata_problem(self) -> str:
+        """What of the head's metadata can't be read; "" if all can, or nothing of the head."""
+        return self.state.metadata_problem if self.state is not None else ""
 
     def name(self, name: str) -> Any:
         """What a filter may ask for: the thread, its head's metadata, then its state.
@@ -125,6 +135,7 @@ class Standing:
             errors=[FailedView(task.node, task.error) for task in tasks if task.status is Status.FAILED],
             metadata={key: value for key, value in (state.metadata if state else {}).items() if key not in _PLAIN},
             problem=self.problem,
+            metadata_problem=self.metadata_problem or None,
         )
 
     def _title(self, first: str) -> str:

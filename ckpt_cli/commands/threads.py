@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.any_checkpoint import AnyOption, filter_of, fitting, older_by_server
+from ckpt_cli.commands.any_checkpoint import AnyOption, Unread, filter_of, fitting, older_by_server
 from ckpt_cli.commands.options import MATCH, Limit, Since, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.errors import NotSupported
@@ -62,19 +62,31 @@ class Wanted:
 def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     """Take threads newest first until there are enough; only what is printed is counted."""
     candidates: Iterator[Thread] = _candidates(reader, wanted)
+    unread, unread_metadata = list[str](), Unread()
     if wanted.where is not None and wanted.any_checkpoint:
-        candidates = fitting(reader, candidates, wanted.where)
+        candidates = fitting(reader, candidates, wanted.where, unread_metadata)
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
-    unread: list[str] = []
-    found = (one for thread in in_pages(reader, candidates) if _fits(one := Standing(reader, thread), wanted, unread))
+    standing = (Standing(reader, thread) for thread in in_pages(reader, candidates))
+    found = (one for one in standing if _fits(one, wanted, unread, unread_metadata))
     some = [one.view() for one in islice(found, wanted.limit or None)]
     more = bool(wanted.limit) and next(found, None) is not None
     if not wanted.judged:
         unread = [one.problem for one in some if one.problem]
     view = ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
+    view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
+    if wanted.where is None:
+        view.note = _marked([one.metadata_problem for one in some if one.metadata_problem])
     view.older = None if more else _older(reader, wanted, {one.thread_id for one in some})
     return view
+
+
+def _marked(problems: list[str]) -> str:
+    """How many threads are shown whose metadata can't be read, and why; "" where there are none."""
+    if not problems:
+        return ""
+    some = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
+    return f"{some} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
 
 
 def _older(reader: Reader, wanted: Wanted, shown: set[str]) -> int | None:
@@ -122,10 +134,13 @@ def _weight(reader: Reader, thread: Thread) -> int:
     return total
 
 
-def _fits(one: Standing, wanted: Wanted, unread: list[str]) -> bool:
+def _fits(one: Standing, wanted: Wanted, unread: list[str], unread_metadata: Unread) -> bool:
     """Whether a thread is asked for; a head that can't be read is told, for nobody knows whether it would fit."""
     fits = not wanted.statuses or one.status in wanted.statuses
-    fits = fits and (wanted.where is None or wanted.any_checkpoint or one.fits(wanted.where))
+    if fits and wanted.where is not None and not wanted.any_checkpoint:
+        fits = one.fits(wanted.where)
+        if not fits:
+            unread_metadata.add(one.thread_id, one.metadata_problem)
     if one.problem:
         unread.append(one.problem)
     return fits
@@ -200,7 +215,9 @@ def threads(
 
 def _talk(view: ThreadsView, wanted: Wanted) -> Iterator[str]:
     """What the filter looked at and missed, and which heads can't be read."""
-    if wanted.where is not None and not view.unreadable:
+    if view.note:
+        yield view.note
+    if wanted.where is not None and not view.unreadable and not view.unread_metadata:
         wanted.where.must_have_worked()
         if wanted.where.complaint:
             yield wanted.where.complaint

@@ -6,7 +6,7 @@ from typing import Any
 
 from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.delta import COUNTERS
-from ckpt_cli.layouts import named, placed, whole
+from ckpt_cli.layouts import must_have_metadata, placed, whole
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
 from ckpt_cli.plans.metadata import UNCHANGED, Changes, completed
 from ckpt_cli.plans.mint import Mint
@@ -52,7 +52,8 @@ def origin(reader: Reader, ref: Ref) -> Origin:
 
 def taken_apart(stored: Checkpoint, state: State, reader: Reader) -> Origin:
     """A checkpoint, stored or about to be, to make others of."""
-    return Origin(stored, state, whole(stored, reader.value), named(reader.value(stored.metadata)))
+    metadata = must_have_metadata(reader.value(stored.metadata), stored.row.ref)
+    return Origin(stored, state, whole(stored, reader.value), metadata)
 
 
 def recorded(

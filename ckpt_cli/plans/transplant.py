@@ -10,7 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.delta import COUNTERS
-from ckpt_cli.layouts import named, parents_of
+from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
 from ckpt_cli.plans.metadata import UNCHANGED, Changes
@@ -112,7 +112,7 @@ class _Rename:
 
     def checkpoint(self, stored: Checkpoint, drop: Iterable[str] = ()) -> Checkpoint:
         """A checkpoint of the new thread, its metadata without the keys in `drop`."""
-        metadata = named(self.reader.value(stored.metadata))
+        metadata = must_have_metadata(self.reader.value(stored.metadata), stored.row.ref)
         changed = {key: value for key, value in self.changes.applied(metadata).items() if key not in drop}
         if str(metadata.get("thread_id")) == self.thread_id:
             changed["thread_id"] = self.to

@@ -21,6 +21,7 @@ class State(NamedTuple):
         updated: the channels written in the last step; None where not recorded.
         sends: Sends that stood in the checkpoint itself (``pending_sends``, v < 4).
         metadata: as stored, {} where it can't be read.
+        metadata_problem: what of the metadata can't be read; "" if all can.
         damage: what of the checkpoint beside its channels can't be read, so that versions may be missing; "" if none.
     """
 
@@ -35,16 +36,17 @@ class State(NamedTuple):
     updated: list[str] | None = None
     sends: Sequence[Any] = ()
     damage: str = ""
+    metadata_problem: str = ""
 
     @property
     def problem(self) -> str | None:
-        """What can't be read of it, the first of its channels by name; None where all can."""
+        """What can't be read of it, the first of its channels by name, metadata last; None where all can."""
         if self.damage:
             return self.damage
         for name, value in self.values.items():
             if type(value) is Node and value.form is Form.BROKEN:
                 return f"{name}: {value.problem}"
-        return None
+        return f"metadata: {self.metadata_problem}" if self.metadata_problem else None
 
     @property
     def source(self) -> str:

@@ -92,6 +92,7 @@ class ShowView(View):
         marks: ``head``, ``tip``, ``fork point``, ``branch:N`` for each it is on where there are
             several, or ``on N branches`` where it is on more than three.
         metadata: what else is in it beside source and step.
+        metadata_problem: what of it can't be read; null if all can.
         given: what came in, still to be taken in by the step that begins here; null where nothing did.
         channels: by name; control channels only if asked for.
         hidden: control channels left out.
@@ -130,3 +131,4 @@ class ShowView(View):
     stored: list[Stored]
     problem: str | None = None
     given: Channel | None = None
+    metadata_problem: str | None = None

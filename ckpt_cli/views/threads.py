@@ -43,6 +43,7 @@ class ThreadView:
         title: what it was about: the first human message, else its input.
         size: bytes of all checkpoints, where the engine knows them.
         metadata: of the head, without what every checkpoint has.
+        metadata_problem: what of that can't be read; null if all can.
     """
 
     thread_id: str
@@ -64,6 +65,7 @@ class ThreadView:
     errors: list[FailedView] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
+    metadata_problem: str | None = None
 
 
 @dataclass(slots=True)
@@ -79,11 +81,14 @@ class ThreadsView(View):
         problem: why, of the first of them.
         older: with a filter on metadata, how many more threads have it in older checkpoints; null where that wasn't
             counted.
+        unread_metadata: with a filter on metadata, how many threads it passes over whose metadata can't be read, so
+            that nobody knows whether they fit.
     """
 
     verb: ClassVar[str] = "threads"
     rows_field: ClassVar[str] = "threads"
     narrowed = False
+    note = ""
 
     threads: list[ThreadView]
     more: bool = False
@@ -92,6 +97,7 @@ class ThreadsView(View):
     unreadable: int = 0
     problem: str | None = None
     older: int | None = None
+    unread_metadata: int = 0
 
     @property
     def cut(self) -> str:

@@ -53,6 +53,8 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
     told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
     for at, (key, value) in enumerate(told.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
+    if view.metadata_problem:
+        yield _labelled("" if told else "metadata", [("bad", f"⚠ can't be read: {view.metadata_problem}")])
     if view.problem:
         yield _labelled("damaged", [("bad", view.problem)])
     for stored in view.stored:

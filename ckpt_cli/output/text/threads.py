@@ -76,7 +76,7 @@ class _Table:
         yield _counted(self._view)
         yield self._line("", [[("muted", name)] for name in names], sizes, names, numbers, [("muted", "about")])
         for one, cells in zip(self._view.threads, columns, strict=True):
-            title: Line = [("" if one.title else "muted", one.title or "—")]
+            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or "—")]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
             yield [("muted", f"… and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
@@ -143,6 +143,10 @@ def _counted(view: ThreadsView) -> Line:
     for status in sorted(found, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
         line += [("muted", " · "), (_STYLES.get(status, "bad"), f"{found[status]:,} {status}" if count > 1 else status)]
     return line
+
+
+def _marked(one: ThreadView) -> Line:
+    return [("bad", "⚠ metadata unreadable"), ("", _GAP)] if one.metadata_problem else []
 
 
 def _metadata(one: ThreadView) -> str:
