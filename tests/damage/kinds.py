@@ -27,9 +27,11 @@ class Kind(ABC):
     Attributes:
         url: what ``--db`` gets.
         written: ckpt writes to it, so that a damaged thread can be deleted.
+        left: how many damaged rows are still to be looked at.
     """
 
     url: str
+    left: int = COUNT
     written: ClassVar[bool] = True
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Metadata or a whole checkpoint that can't be read: marked, counted where a filter asks, refused where it is needed."""
+"""Metadata or a checkpoint that can't be read: marked, counted where a filter asks, refused where it is needed."""
 
 import json
 from collections.abc import Iterator
