@@ -57,7 +57,10 @@ def planned(view: PlanView, page: Page) -> Iterator[Line]:
     yield from _placed(_counted(view), page)
     if view.log and view.rows:
         kept = "The log keeps them for undo (--forget does not):"
-        yield from _placed([("muted", kept), ("muted", f" {view.log}")], page)
+        if page.width is None:
+            yield [("muted", f"{kept} {view.log}")]
+        else:
+            yield from ([("muted", text)] for text in (kept, f"  {view.log}"))
 
 
 def _side_effects(view: PlanView) -> Iterator[str]:
