@@ -11,13 +11,14 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
-from ckpt_cli.model import Checkpoint, Plan, Ref, Write, WriteKey
+from ckpt_cli.model import Checkpoint, Plan, Ref, RowChange, Write, WriteKey
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.operations.settle import settle
 from ckpt_cli.operations.undo import undo
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis.connection import Connection
+from ckpt_cli.savers.redis.images import _PAGE
 from tests.savers.redis.kinds import Kind, on_redis, on_valkey
 from tests.savers.unwritable import refused_before_planning
 from tests.servers.processes import free_port
@@ -159,6 +160,56 @@ def test_killed_while_writing(kind: Kind, tmp_path: Path, monkeypatch: pytest.Mo
             assert everything(saver) == before
             apply(saver, log, plan, at=1)
             assert saver.count("t") == 3
+
+
+def _dumped(kind: Kind) -> dict[bytes, Any]:
+    with kind.server.client() as client:
+        return {key: client.dump(key) for key in client.keys("*")}
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["the first key", "the second key"])
+def test_what_somebody_writes_between_comparing_and_writing_stays(at: int, saver: Saver, kind: Kind) -> None:
+    """A key that another client writes after it was compared is theirs, and nothing else of the change is made."""
+    plan = Plan("", tuple(kind.samples.checkpoint("new", f"{number:04}") for number in range(_PAGE)))
+    changes = list(saver.moment(lambda: list(saver.expand(plan))))
+    theirs = str(changes[at].key["key"])
+    assert len(changes) > _PAGE
+
+    def while_somebody_writes() -> Iterator[RowChange]:
+        yield from changes[:_PAGE]
+        with kind.server.client() as client:
+            client.set(theirs, "of another client")
+        yield from changes[_PAGE:]
+
+    before = _dumped(kind)
+    with pytest.raises(Refused):
+        saver.transaction(lambda: saver.change(while_somebody_writes()))
+    with kind.server.client() as client:
+        assert client.get(theirs) == b"of another client"
+        client.delete(theirs)
+    assert _dumped(kind) == before
+
+
+def test_what_somebody_writes_before_a_change_is_taken_back_stays(saver: Saver, kind: Kind) -> None:
+    """Where the rest of a transaction fails, its keys are as they were but for those that another client wrote since."""
+    plan = Plan("", (kind.samples.checkpoint("new", "1"), kind.samples.checkpoint("new", "2", parent_id="1")))
+    changes = list(saver.moment(lambda: list(saver.expand(plan))))
+    theirs = str(changes[0].key["key"])
+    before = _dumped(kind)
+
+    def work() -> None:
+        saver.change(changes)
+        with kind.server.client() as client:
+            client.delete(theirs)
+            client.set(theirs, "of another client")
+        raise Refused("something else")
+
+    with pytest.raises(Refused, match="something else"):
+        saver.transaction(work)
+    with kind.server.client() as client:
+        assert client.get(theirs) == b"of another client"
+        client.delete(theirs)
+    assert _dumped(kind) == before
 
 
 def test_undo_restores_the_keys(saver: Saver, kind: Kind, tmp_path: Path) -> None:
