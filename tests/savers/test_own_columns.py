@@ -1,8 +1,10 @@
 """An application's own columns beside LangGraph's: a change is undone with them, and settled whatever they hold."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
+from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,7 +15,7 @@ from ckpt_cli.operations.place import default_path
 from tests.cross.travel import counters
 from tests.graphs.building import on
 from tests.savers.small import opened
-from tests.savers.tables import Tables, place
+from tests.savers.tables import Tables, place, tables
 
 __all__ = ["place"]
 
@@ -111,11 +113,11 @@ def altered(request: pytest.FixtureRequest) -> Altered:
     return ALTERED[request.param]
 
 
-def filled(on_: Tables) -> None:
-    """Two threads of a real graph, with values in an application's own column that are no defaults."""
+def filled(on_: Tables, runs: Iterable[str] = ("",)) -> None:
+    """Two threads of a real graph, each of some runs."""
     with CkptSaver(on_.url) as saver:
-        for thread_id in ("t", "u"):
-            counters(saver).invoke({"log": ["x"], "n": 1}, on(thread_id))
+        for thread_id, run_id in product(("t", "u"), runs):
+            counters(saver).invoke({"log": ["x"], "n": 1}, {**on(thread_id), "metadata": {"run_id": run_id}})
 
 
 def stored(tables: Tables) -> Rows:
@@ -196,7 +198,7 @@ def test_settling_knows_what_was_applied(place: Tables, altered: Altered) -> Non
 def test_an_applications_own_change_stays(place: Tables) -> None:
     """What an application wrote to its own column since an edit is neither in the way of its undo nor lost by it."""
     place.run("SELECT 1", *_add("tenant VARCHAR(20) DEFAULT 'acme'")(place))
-    filled(place)
+    filled(place, ("first", "second"))
     place.run("UPDATE checkpoints SET tenant = 'own'")
     assert run(["delete", "t", "-d", place.url, "--yes"]) == 0
     place.run("UPDATE checkpoints SET tenant = 'later'")
@@ -206,3 +208,27 @@ def test_an_applications_own_change_stays(place: Tables) -> None:
     assert run(["undo", "-d", place.url, "--yes"]) == 0
     found = {tuple(row) for row in place.run("SELECT DISTINCT thread_id, tenant FROM checkpoints")}
     assert found == {("t", "own"), ("u", "new")}
+    parents = "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints ORDER BY thread_id, checkpoint_id"
+    before = place.run(parents)
+    assert run(["delete", "u", "--run", "first", "--reparent", "-d", place.url, "--yes"]) == 0
+    place.run("UPDATE checkpoints SET tenant = 'last' WHERE thread_id = 'u'")
+    assert run(["undo", "-d", place.url, "--yes"]) == 0
+    assert place.run(parents) == before
+    found = {tuple(row) for row in place.run("SELECT DISTINCT thread_id, tenant FROM checkpoints")}
+    assert found == {("t", "own"), ("u", "new"), ("u", "last")}
+
+
+def test_a_value_whose_type_was_changed_is_the_same_where_it_reads_the_same(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """SQLite keeps a type with each value: text in place of a blob isn't in the way of an undo, other text is."""
+    place = tables("sqlite", request, tmp_path)
+    filled(place)
+    before = place.run("SELECT checkpoint_id FROM checkpoints")
+    assert run(["fork", "t", "@~1", "-d", place.url, "--yes"]) == 0
+    place.run("UPDATE checkpoints SET metadata = CAST(metadata AS TEXT) || ' '")
+    assert run(["undo", "-d", place.url, "--yes"]) == 7
+    place.run("UPDATE checkpoints SET metadata = trim(metadata)")
+    assert {kind for (kind,) in place.run("SELECT typeof(metadata) FROM checkpoints")} == {"text"}
+    assert run(["undo", "-d", place.url, "--yes"]) == 0
+    assert place.run("SELECT checkpoint_id FROM checkpoints") == before

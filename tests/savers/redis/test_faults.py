@@ -191,7 +191,7 @@ def test_what_somebody_writes_between_comparing_and_writing_stays(at: int, saver
 
 
 def test_what_somebody_writes_before_a_change_is_taken_back_stays(saver: Saver, kind: Kind) -> None:
-    """Where the rest of a transaction fails, its keys are as they were but for those that another client wrote since."""
+    """Where the rest of a transaction fails, its keys are as they were, but for those that another client wrote."""
     plan = Plan("", (kind.samples.checkpoint("new", "1"), kind.samples.checkpoint("new", "2", parent_id="1")))
     changes = list(saver.moment(lambda: list(saver.expand(plan))))
     theirs = str(changes[0].key["key"])
