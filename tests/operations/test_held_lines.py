@@ -207,3 +207,32 @@ def test_a_row_that_is_no_record_is_said_to_be_changed(
     monkeypatch.setattr(saver, "record_of", lambda *_: None)
     with pytest.raises(Refused, match=r": a row was changed since by somebody else; nothing was written"):
         undo.undo(saver, log, undo.find(log, number), at=2.0, reason="")
+
+
+def witnesses(log: OperationLog) -> set[str]:
+    """The checkpoints that the log keeps as witnesses."""
+    return {f"{ref.thread_id}:{ref.checkpoint_id}" for some in log.witnesses(100) for ref in some}
+
+
+def planned(log: OperationLog, saver: MemorySaver, plan: Plan) -> None:
+    """Log an operation where nothing but what is near it was sampled, and make it."""
+    log.begin(Heading(1.0, "delete", "", ""), saver.expand(plan), witnessing=Choice(saver, []))
+    saver.apply(plan)
+
+
+def test_what_an_operation_touches_is_no_witness_any_more(log: OperationLog, saver: MemorySaver) -> None:
+    """Whether it would have been chosen again or not; what another one left as it was stays."""
+    planned(log, saver, Plan("", (checkpoint("t", "3", parent_id="2"),)))
+    assert witnesses(log) == {"t:1", "t:2"}
+    saver.apply(Plan("the application", tuple(checkpoint("t", str(number)) for number in range(4, 9))))
+    planned(log, saver, Plan("", replace=(checkpoint("t", "1", parent_id="0"),)))
+    assert witnesses(log) == {"t:2", "t:5", "t:6", "t:7", "t:8"}
+    planned(log, saver, Plan("", remove=(Ref("t", "", "8"), Ref("t", "", "2"))))
+    assert witnesses(log) == {"t:5", "t:6", "t:7"}
+
+
+def test_other_threads_are_witnesses_where_nothing_else_is_left(log: OperationLog, saver: MemorySaver) -> None:
+    """An operation that touches all that is near it takes the heads of other threads."""
+    saver.apply(Plan("", (checkpoint("u", "1"), checkpoint("u", "2", parent_id="1"))))
+    planned(log, saver, Plan("", remove=(Ref("t", "", "1"), HEAD, WriteKey(HEAD, "task", 0))))
+    assert witnesses(log) == {"u:2"}

@@ -176,6 +176,36 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
         assert dump(path) == whole, "the first database is back, and its log with it"
 
 
+def test_another_beside_it(path: Path, capsys: Say) -> None:
+    """A database of the same ids with other contents has no log, and hears nothing of the one that isn't its own."""
+    other = filled(path.with_name("other.sqlite"), "kept", "gone", number=7)
+    path.unlink()
+    assert "another database" not in ckpt(capsys, other, "operations")
+    assert "nothing to undo" in ckpt(capsys, other, "undo", "--yes", code=4)
+
+
+def test_a_log_of_another_kind_of_database(path: Path, capsys: Say) -> None:
+    """It isn't looked at, even where it has the mark and the rows: its images are rows of other tables."""
+    index = state_folder() / "index"
+    known = index.read_bytes()
+    assert b'"sqlite:' in known
+    other = _renamed(path)
+    index.write_bytes(known.replace(b'"sqlite:', b'"postgres:'))
+    assert "good" not in ckpt(capsys, other, "tag", "--list")
+    ckpt(capsys, other, "undo", "--yes", code=4)
+    index.write_bytes(known)
+    ckpt(capsys, other, "undo", "--yes")
+
+
+def test_a_witness_is_as_the_last_operation_found_it(path: Path, capsys: Say) -> None:
+    """A checkpoint that somebody rewrote proves the log from the next operation on, as all others may not any more."""
+    rewrite(path, "checkpoint_id = '1'")
+    ckpt(capsys, path, "fork", "kept", "@", "--to", "new", "--yes")
+    rewrite(path, "checkpoint_id <> '1' OR thread_id <> 'kept'")
+    assert "good" in ckpt(capsys, path, "tag", "--list")
+    assert "another database" not in ckpt(capsys, path, "operations")
+
+
 @pytest.mark.parametrize("number", [0, 7], ids=["its own", "another's"])
 def test_an_operation_on_everything_that_did_not_happen(number: int, tmp_path: Path, capsys: Say) -> None:
     """No row is left to be a witness: those that it found prove its log, and contradict it in another database."""
