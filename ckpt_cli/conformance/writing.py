@@ -66,7 +66,7 @@ class Writing(Samples):
         if Ability.WRITE not in saver.abilities:
             return
         other = self.checkpoint("t", "1", parent_id="0", payload=Payload("bytes", b"other"), metadata=self.metadata)
-        told = self.write("t", "1", channel="told", payload=Payload("bytes", b"told"))
+        told = self.write("t", "1", channel="told", payload=Payload("bytes", b"told"), path="a path")
         gone = (Ref("t", "", "2"), WriteKey(Ref("t", "", "1"), "task", 1))
         before = everything(saver)
         for missing in (
@@ -82,6 +82,9 @@ class Writing(Samples):
         _, [found], writes = everything(saver)
         assert self.alike(found, other)
         assert [(w.idx, w.channel, w.payload) for w in writes] == [(0, "told", told.payload)]
+        saver.apply(Plan("", replace=(self.checkpoint("t", "1"), self.write("t", "1", path=""))))
+        _, [found], [write] = everything(saver)
+        assert (found.row.parent_id, write.task_path) == (None, "")
 
     def test_rows_of_a_plan(self, make: Make) -> None:
         """Expanded, a plan tells each row before and after, and what it is; taken back, the rows are what they were."""
@@ -105,6 +108,9 @@ class Writing(Samples):
         names, after = [(row.relation, row.key) for row in rows], [row.after for row in rows]
         assert saver.moment(lambda: [saver.current(*name) for name in names]) == after
         assert saver.moment(lambda: saver.currents(names[::-1])) == after[::-1]
+        together = sorted(rows, key=lambda row: row.relation)
+        found = saver.moment(lambda: saver.currents([(row.relation, row.key) for row in together]))
+        assert found == [row.after for row in together]
         saver.transaction(lambda: saver.change(row.inverse for row in reversed(rows)))
         assert everything(saver) == before
 

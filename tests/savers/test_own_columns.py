@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from ckpt_cli.app import run
+from ckpt_cli.errors import Failed
 from ckpt_cli.langgraph import CkptSaver
+from ckpt_cli.model import Plan
 from ckpt_cli.operations.place import default_path
 from tests.cross.travel import counters
 from tests.graphs.building import on
@@ -232,3 +234,18 @@ def test_a_value_whose_type_was_changed_is_the_same_where_it_reads_the_same(
     assert {kind for (kind,) in place.run("SELECT typeof(metadata) FROM checkpoints")} == {"text"}
     assert run(["undo", "-d", place.url, "--yes"]) == 0
     assert place.run("SELECT checkpoint_id FROM checkpoints") == before
+
+
+def test_an_image_of_a_column_that_is_gone_is_refused(place: Tables) -> None:
+    """Before anything is written, naming the table and the column; the other rows of the change aren't made either."""
+    filled(place)
+    with opened(place.url) as saver:
+        removing = Plan("", remove=tuple(row.ref for row in saver.rows("t")))
+        removed = [row for row in saver.expand(removing) if row.relation == "checkpoints"]
+        saver.transaction(lambda: saver.change(removed))
+        before = stored(place)
+        first, *_, last = (row.inverse for row in removed)
+        unknown = last._replace(after={**(last.after or {}), "note": "x"})
+        with pytest.raises(Failed, match="table 'checkpoints' has no column 'note'; nothing was written"):
+            saver.transaction(lambda: saver.change([first, unknown]))
+    assert stored(place) == before

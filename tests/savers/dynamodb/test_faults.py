@@ -160,6 +160,14 @@ def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
         assert everything(saver) == before
 
 
+def test_a_plan_that_adds_an_item_twice_is_refused_before_anything_is_written(given: str) -> None:
+    """However far apart the two are: they would be in different transactions."""
+    again = SAMPLES.checkpoint("new", "000")
+    records = [SAMPLES.checkpoint("new", f"{number:03}") for number in range(120)]
+    with opened(given) as saver, pytest.raises(Refused, match="checkpoint 000 of thread 'new' exists already"):
+        saver.moment(lambda: list(saver.expand(Plan("", (*records, again)))))
+
+
 def test_cut_off_between_two_transactions(
     dynamo: Dynamo,
     table: Callable[[], str],
