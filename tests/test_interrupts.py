@@ -135,7 +135,7 @@ def test_at_the_question(database: Database) -> None:
             rest += more
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 130
-    assert rest.splitlines()[-1] == "ckpt: stopped; nothing was written"
+    assert rest.splitlines()[-1] == "ckpt: stopped; nothing was written", repr(rest)
     assert path.read_bytes() == before
 
 

@@ -25,11 +25,15 @@ def on_terminal() -> bool:
 
 
 def width() -> int | None:
-    """Cells of the terminal that stderr is, whatever stdout is; None where it is none. COLUMNS goes first."""
+    """Cells of the terminal that stderr is, whatever stdout is; None where it is none, or doesn't know its width.
+
+    COLUMNS goes first.
+    """
     if not on_terminal():
         return None
     told = os.environ.get("COLUMNS", "")
-    return max(20, int(told) if told.isdecimal() and int(told) else os.get_terminal_size(sys.stderr.fileno()).columns)
+    columns = int(told) if told.isdecimal() and int(told) else os.get_terminal_size(sys.stderr.fileno()).columns
+    return max(20, columns) if columns else None
 
 
 def say(text: str) -> None:
