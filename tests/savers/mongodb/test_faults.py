@@ -112,7 +112,7 @@ def test_killed_while_it_is_written(after: int, tmp_path: Path, capsys: pytest.C
     with server(tmp_path, port=port) as mongo:
         url = mongo.database(NAME)
         assert run(["delete", "other", "--yes", "-d", url]) == 0, capsys.readouterr().err
-        assert run(["undo", "--yes", "-d", url]) == 0, capsys.readouterr().err
+        assert run(["undo", "--yes", "--same-database", "-d", url]) == 0, capsys.readouterr().err
         with opened(url) as saver:
             found = everything(saver)
         gone = tuple([one for one in part if "other" in str(one)] for part in before)
