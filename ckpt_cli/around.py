@@ -6,14 +6,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.snapshot import Status, graph_of, status_of
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.snapshot import Status, graph_of, status_of
 from ckpt_cli.model import Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.values.state import State, TaskWrite
 
 if TYPE_CHECKING:
-    from ckpt_cli.history.delta import Station
+    from ckpt_cli.history.reducers.delta import Station
 
 
 class Source(Protocol):
@@ -93,7 +93,7 @@ class Around:
             at = next(iter(self._lineage.children.get(at, ())), None)
 
     def _stations(self, checkpoint_ids: Iterable[str]) -> "Iterator[Station]":
-        from ckpt_cli.history.delta import Station
+        from ckpt_cli.history.reducers.delta import Station
 
         for ref in self._expected(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
             state = self._source.state(ref)

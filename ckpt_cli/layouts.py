@@ -11,7 +11,7 @@ from operator import is_
 from typing import Any, Protocol
 
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
-from ckpt_cli.history.channels import is_snapshot
+from ckpt_cli.history.state.channels import is_snapshot
 from ckpt_cli.model import NULL, Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.values.known import text
 from ckpt_cli.values.node import Form, Node

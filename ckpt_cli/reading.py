@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ckpt_cli.around import Around
 from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
-from ckpt_cli.history.channels import TASKS, missing, unwrapped, user_channels
-from ckpt_cli.history.due import Wiring
-from ckpt_cli.history.finder import Finder
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.naming import Names
-from ckpt_cli.history.revisions import is_own, split_thread
-from ckpt_cli.history.shortids import ShortIds
-from ckpt_cli.history.snapshot import Snapshot, snapshot
+from ckpt_cli.history.lineage.finder import Finder
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.lineage.revisions import is_own, split_thread
+from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.state.channels import TASKS, missing, unwrapped, user_channels
+from ckpt_cli.history.tasks.next_tasks import Wiring
+from ckpt_cli.history.tasks.node_names import Names
+from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.about import Ability
@@ -25,7 +25,7 @@ from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
 
 if TYPE_CHECKING:
-    from ckpt_cli.history.delta import Rebuilt
+    from ckpt_cli.history.reducers.delta import Rebuilt
 
 T = TypeVar("T")
 Tags = Callable[[str, str], Mapping[str, str]]
@@ -114,13 +114,13 @@ class Reader:
         """
         if not text or self.saver.newest(thread_id, text, 1):
             return text
-        from ckpt_cli.history.nesting import named
+        from ckpt_cli.history.tasks.nesting import named
 
         known = self.saver.namespaces(thread_id)
         return named(known, text) if any(ns.startswith(text.rstrip("…")) for ns in known) else text
 
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
-        """The checkpoint that a revision names in a namespace of a thread; see `history.revisions`."""
+        """The checkpoint that a revision names in a namespace of a thread; see `history.lineage.revisions`."""
         self.thread(thread_id)
         return Finder(_Namespace(self, thread_id, self.namespace(thread_id, ns)), self.clock).find(text)
 
@@ -236,7 +236,7 @@ class Reader:
         unstored = missing(state)
         if not unstored:
             return {}
-        from ckpt_cli.history.delta import rebuild
+        from ckpt_cli.history.reducers.delta import rebuild
 
         around = Around(self, ref)
         return rebuild(state, unstored, around.ancestors(), around.ahead)
@@ -267,7 +267,7 @@ def _bound(kept: OrderedDict[Any, Any], most: int) -> None:
 
 
 class _Namespace:
-    """One namespace as `history.finder.Rows`."""
+    """One namespace as `history.lineage.finder.Rows`."""
 
     def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
         self._reader = reader

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.snapshot import Task
+from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file

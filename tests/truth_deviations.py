@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.tasks import interrupt_id
+from ckpt_cli.history.tasks.task_ids import interrupt_id
 from tests.truth_rendering import MISSING, canonical
 
 Difference = tuple[str, Any, Any]

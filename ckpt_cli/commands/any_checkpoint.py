@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.filters import Filter
+from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.reading import Reader

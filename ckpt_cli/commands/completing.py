@@ -41,7 +41,7 @@ def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The head, branches, and the short ids of the newest checkpoints of the thread on the command line."""
-    from ckpt_cli.history.ids import step, unix_time
+    from ckpt_cli.history.lineage.ids import step, unix_time
     from ckpt_cli.output.quantities import ago
 
     def revisions(session: Session) -> Iterator[Offer]:
@@ -79,7 +79,7 @@ def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: 
     """Channels of the user's that hold something at the head of the thread on the command line."""
 
     def channels(session: Session) -> Iterator[Offer]:
-        from ckpt_cli.history.channels import user_channels
+        from ckpt_cli.history.state.channels import user_channels
 
         reader = session.reader
         state = reader.state(reader.head(_thread(ctx), ctx.params.get("ns") or "").ref)

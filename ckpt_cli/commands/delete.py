@@ -14,9 +14,9 @@ from ckpt_cli.commands.options import MATCH, Ns, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.commands.threads import Asked
 from ckpt_cli.errors import NotFound, UsageError
-from ckpt_cli.history import ids
-from ckpt_cli.history.filters import Filter
-from ckpt_cli.history.when import moment
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.typed_times import moment
+from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Plan, Thread
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import Mend

@@ -6,13 +6,13 @@ from functools import cached_property
 from itertools import islice
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history import ids
-from ckpt_cli.history.changes import Change
-from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
-from ckpt_cli.history.credit import note
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.snapshot import Snapshot, Status, Task
-from ckpt_cli.history.steps import BACK, PROVEN, Steps
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT, START
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
+from ckpt_cli.history.tasks.step_changes import Change
+from ckpt_cli.history.tasks.steps import BACK, PROVEN, Steps
+from ckpt_cli.history.tasks.write_attribution import note
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso

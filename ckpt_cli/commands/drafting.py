@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
-from ckpt_cli.history.editing import merged
-from ckpt_cli.history.patch import patch
-from ckpt_cli.history.patching import patched
+from ckpt_cli.history.diff.patch import patch
+from ckpt_cli.history.diff.patch_application import patched
+from ckpt_cli.history.state.editing import merged
 from ckpt_cli.model import CheckpointRow, Seen
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.output.editor import Draft

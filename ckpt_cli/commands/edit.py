@@ -9,9 +9,9 @@ from ckpt_cli.commands.given import file_or_stdin, given, is_file
 from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
 from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.diff import differences
-from ckpt_cli.history.editing import Act, Edit, edited, patched_state
-from ckpt_cli.history.paths import parse
+from ckpt_cli.history.diff.diff import differences
+from ckpt_cli.history.state.editing import Act, Edit, edited, patched_state
+from ckpt_cli.history.state.paths import parse
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans import edit as plans
 from ckpt_cli.plans.metadata import Changes

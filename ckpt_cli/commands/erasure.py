@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ckpt_cli.commands.options import matcher
 from ckpt_cli.errors import Refused
-from ckpt_cli.history.finder import spans
+from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.model import Plan
 from ckpt_cli.operations.copies import copies
 from ckpt_cli.operations.forget import without

@@ -1,9 +1,9 @@
 """What stands around one checkpoint: parent, children, the nodes that made it, its place among the branches."""
 
-from ckpt_cli.history import ids
-from ckpt_cli.history.credit import note
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.makers import Makers
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.step_nodes import Makers
+from ckpt_cli.history.tasks.write_attribution import note
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link

@@ -7,7 +7,7 @@ import typer
 
 from ckpt_cli.commands.options import DryRun, SameDatabase, Yes
 from ckpt_cli.errors import NotFound, Refused, UsageError
-from ckpt_cli.history.finder import spans
+from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.operations import side_effects
 from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase

@@ -4,12 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, NO_WRITES, RETURN, START, TASKS, is_control
-from ckpt_cli.history.credit import is_update, note, path
-from ckpt_cli.history.makers import Makers
-from ckpt_cli.history.played import Line
-from ckpt_cli.history.recorded import outputs_by_node, values_by_channel
-from ckpt_cli.history.tasks import caller
+from ckpt_cli.history.reducers.replayed_steps import Line
+from ckpt_cli.history.state.channels import (
+    CONTROL_WRITES,
+    ERROR,
+    ERROR_SOURCE,
+    NO_WRITES,
+    RETURN,
+    START,
+    TASKS,
+    is_control,
+)
+from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
+from ckpt_cli.history.tasks.step_nodes import Makers
+from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.write_attribution import is_update, note, path
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.past import acted
 from ckpt_cli.reading import Reader

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ckpt_cli.commands.pacing import AT_ONCE, Given, Pace, Walk
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history import ids
-from ckpt_cli.history.channels import TASKS
-from ckpt_cli.history.diff import differences
-from ckpt_cli.history.played import Judged, Reducers, Verdict, in_another_order, judged
-from ckpt_cli.history.reducers import Reducer
+from ckpt_cli.history.diff.diff import differences
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, in_another_order, judged
+from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.past import sends_in
 from ckpt_cli.reading import Reader

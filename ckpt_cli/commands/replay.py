@@ -10,10 +10,10 @@ from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
 from ckpt_cli.commands.options import Ns, Thread
 from ckpt_cli.commands.update import ReducerOption, reducer_of
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.channels import CONTROL_WRITES, END, is_control
-from ckpt_cli.history.diff import differences
-from ckpt_cli.history.reducers import Reducer
-from ckpt_cli.history.snapshot import Status, Task
+from ckpt_cli.history.diff.diff import differences
+from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
+from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ckpt_cli.errors import DatabaseDamaged, KeyMissing, PayloadCorrupt
-from ckpt_cli.history import ids
-from ckpt_cli.history.needle import Needle
-from ckpt_cli.history.paths import spell
-from ckpt_cli.history.search import Place, Search, Sighting, Sightings
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.search.pattern import Needle
+from ckpt_cli.history.search.search import Place, Search, Sighting, Sightings
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.grep import Hit, Sighted, Unreadable

@@ -9,10 +9,10 @@ from ckpt_cli.commands.asked import no_channel
 from ckpt_cli.commands.neighbours import Neighbours, marks
 from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
-from ckpt_cli.history import ids
-from ckpt_cli.history.channels import START, is_control
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.snapshot import Snapshot, Task
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.state.channels import START, is_control
+from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.reading import Reader
@@ -24,7 +24,7 @@ from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 
 if TYPE_CHECKING:
-    from ckpt_cli.history.delta import Rebuilt
+    from ckpt_cli.history.reducers.delta import Rebuilt
 
 _HEAD = 16
 
@@ -130,7 +130,7 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
 
 def _delta(rebuilt: "Rebuilt") -> str:
     """Where the value of a delta channel comes from, which this checkpoint doesn't hold."""
-    from ckpt_cli.history.reducers import ABSENT
+    from ckpt_cli.history.reducers.reducers import ABSENT
 
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
     count = len(rebuilt.writes)

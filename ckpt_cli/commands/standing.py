@@ -7,10 +7,11 @@ from typing import Any
 
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history import ids, titles
-from ckpt_cli.history.changes import Kind
-from ckpt_cli.history.filters import Filter
-from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.state import titles
+from ckpt_cli.history.state.filters import Filter
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.step_changes import Kind
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief

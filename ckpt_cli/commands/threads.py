@@ -12,9 +12,9 @@ from ckpt_cli.commands.any_checkpoint import AnyOption, Unread, filter_of, fitti
 from ckpt_cli.commands.options import MATCH, Limit, Since, matcher
 from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.history import ids
-from ckpt_cli.history.filters import Filter
-from ckpt_cli.history.when import moment
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.typed_times import moment
+from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session

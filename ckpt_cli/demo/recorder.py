@@ -11,7 +11,7 @@ from typing import Any
 from ckpt_cli.demo import objects
 from ckpt_cli.demo.graph import Channels, Graph, Task, Writes
 from ckpt_cli.demo.tape import Tape
-from ckpt_cli.history.tasks import Place, interrupt_id
+from ckpt_cli.history.tasks.task_ids import Place, interrupt_id
 from ckpt_cli.model import NULL, NULL_TASK, Checkpoint, CheckpointRow, Payload, Write
 from ckpt_cli.serde.codec import Codec
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ckpt_cli.history import ids
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import Ref
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.savers.contract import Saver

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ckpt_cli.history import ids
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.model import CheckpointRow, Ref, WriteKey
 from ckpt_cli.operations.log import Operation, OperationLog
 from ckpt_cli.savers.contract import Saver

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.channels import END, START, TASKS, order
+from ckpt_cli.history.state.channels import END, START, TASKS, order
 from ckpt_cli.plans.past import Route
 from ckpt_cli.plans.reducing import Reducers
 from ckpt_cli.values.known import Send

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
-from ckpt_cli.history.delta import COUNTERS
-from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes

@@ -10,9 +10,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
-from ckpt_cli.history import delta
-from ckpt_cli.history.channels import INTERRUPT, is_control, order
-from ckpt_cli.history.due import Wiring, due
+from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
+from ckpt_cli.history.tasks.next_tasks import Wiring, due
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.metadata import UNCHANGED, Changes

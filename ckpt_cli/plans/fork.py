@@ -1,6 +1,6 @@
 """The plan of ``ckpt fork``: LangGraph's own copy of a checkpoint, or a thread of its own with all it came from."""
 
-from ckpt_cli.history.delta import COUNTERS
+from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.metadata import UNCHANGED, Changes

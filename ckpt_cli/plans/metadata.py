@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckpt_cli.history.delta import COUNTERS
+from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.values.same import same
 
 Scalar = None | bool | int | float | str

@@ -13,8 +13,8 @@ from random import Random, SystemRandom
 from uuid import UUID
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.history import ids
-from ckpt_cli.history.channels import counter
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.state.channels import counter
 from ckpt_cli.values.state import Version
 
 _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01

@@ -9,8 +9,10 @@ from typing import Any
 
 from ckpt_cli.around import Around
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history import delta
-from ckpt_cli.history.channels import (
+from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.reducers import ABSENT, Step
+from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
     ERROR_SOURCE,
@@ -24,9 +26,7 @@ from ckpt_cli.history.channels import (
     is_snapshot,
     target,
 )
-from ckpt_cli.history.learning import Tally
-from ckpt_cli.history.reducers import ABSENT, Step
-from ckpt_cli.history.tasks import pulled
+from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.history import delta
-from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
-from ckpt_cli.history.snapshot import Status, Task
+from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
+from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.plans.board import Standing
 from ckpt_cli.plans.past import path_of, sends_in

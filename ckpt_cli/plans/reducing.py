@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history import learning
-from ckpt_cli.history.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.past import Past, others, past

@@ -10,9 +10,9 @@ from typing import Any
 
 from ckpt_cli.around import Around
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.channels import is_control
-from ckpt_cli.history.reducers import Reducer
-from ckpt_cli.history.snapshot import Snapshot, snapshot
+from ckpt_cli.history.reducers.reducers import Reducer
+from ckpt_cli.history.state.channels import is_control
+from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.board import Standing, standing
 from ckpt_cli.plans.mint import Mint

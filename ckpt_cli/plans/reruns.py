@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.history.channels import INTERRUPT, RESUME, RETURN
-from ckpt_cli.history.snapshot import Snapshot, Status
-from ckpt_cli.history.tasks import caller
+from ckpt_cli.history.state.channels import INTERRUPT, RESUME, RETURN
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.model import NULL_TASK, CheckpointRow
 from ckpt_cli.reading import Reader
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
-from ckpt_cli.history.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, untaken
-from ckpt_cli.history.channels import INTERRUPT, RESUME
-from ckpt_cli.history.snapshot import Status, Task, graph_of
-from ckpt_cli.history.tasks import pulled
+from ckpt_cli.history.state.channels import INTERRUPT, RESUME
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, untaken
+from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
+from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.saying import just_written

@@ -1,7 +1,7 @@
 """The plan of ``ckpt rollback``: an earlier state becomes current again as a child of itself, and nothing is lost."""
 
 from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.history.channels import TASKS
+from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.metadata import UNCHANGED, Changes

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from ckpt_cli.history import ids
-from ckpt_cli.history.shortids import ShortIds
-from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.reruns import counted, finished_calls
 from ckpt_cli.reading import Reader

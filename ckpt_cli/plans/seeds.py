@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import PayloadCorrupt, Refused
-from ckpt_cli.history import delta
-from ckpt_cli.history.reducers import UNION
+from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.reducers.reducers import UNION
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.offspring import Origin

@@ -11,11 +11,11 @@ from itertools import groupby
 from shlex import quote
 
 from ckpt_cli.errors import Refused
-from ckpt_cli.history.answers import Asked
-from ckpt_cli.history.channels import INTERRUPT, RESUME
-from ckpt_cli.history.nesting import inside
-from ckpt_cli.history.snapshot import Status
-from ckpt_cli.history.tasks import identified, interrupt_id
+from ckpt_cli.history.state.channels import INTERRUPT, RESUME
+from ckpt_cli.history.tasks.answers import Asked
+from ckpt_cli.history.tasks.nesting import inside
+from ckpt_cli.history.tasks.snapshot import Status
+from ckpt_cli.history.tasks.task_ids import identified, interrupt_id
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import interrupts

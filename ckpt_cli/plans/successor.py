@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.history import delta
-from ckpt_cli.history.channels import START, order
-from ckpt_cli.history.naming import is_javascript
+from ckpt_cli.history.reducers import delta
+from ckpt_cli.history.state.channels import START, order
+from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
 from ckpt_cli.plans.metadata import UNCHANGED, Changes, completed
 from ckpt_cli.plans.mint import Mint

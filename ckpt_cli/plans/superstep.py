@@ -1,16 +1,16 @@
 """One superstep on stored data: what the writes of tasks make of a checkpoint's channels, without the graph.
 
 The meaning of langgraph 1.2 ``pregel/_algo.py: apply_writes`` and of its channels. Which channels there are and of what
-kind is told by their names (`history.channels`), by what was stored of them, and by learned reducers.
+kind is told by their names (`history.state.channels`), by what was stored of them, and by learned reducers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
-from ckpt_cli.history.due import ready
-from ckpt_cli.history.reducers import ABSENT
+from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, RETURN, START, TASKS, order, target
+from ckpt_cli.history.tasks.next_tasks import ready
 from ckpt_cli.values.known import items
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version

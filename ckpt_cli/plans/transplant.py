@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
-from ckpt_cli.history.delta import COUNTERS
+from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen

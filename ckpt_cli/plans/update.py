@@ -11,10 +11,10 @@ from uuid import UUID, uuid4, uuid5
 
 from ckpt_cli.around import Around
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history import learning
-from ckpt_cli.history.channels import END, INTERRUPT, START
-from ckpt_cli.history.reducers import ABSENT, Reducer
-from ckpt_cli.history.snapshot import Snapshot, snapshot
+from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.reducers import ABSENT, Reducer
+from ckpt_cli.history.state.channels import END, INTERRUPT, START
+from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Write
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.acting import Hop, branch, inferred

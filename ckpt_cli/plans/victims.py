@@ -8,8 +8,8 @@ where the thread stands again: what its tasks left was for those children, so it
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.nesting import above, task
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.tasks.nesting import above, task
 from ckpt_cli.layouts import parents_of
 from ckpt_cli.model import CheckpointRow, Ref, Write
 from ckpt_cli.reading import Reader

@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.commands.grep import grep
 from ckpt_cli.errors import NotFound, ThreadNotFound, UsageError
-from ckpt_cli.history.search import Place
+from ckpt_cli.history.search.search import Place
 from ckpt_cli.output.json import rows
 from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit

@@ -13,7 +13,7 @@ from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
 from ckpt_cli.commands.threads import Asked, Order, threads
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history import titles
+from ckpt_cli.history.state import titles
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from tests import golden

@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import StateSnapshot
 
-from ckpt_cli.history.snapshot import Task
+from ckpt_cli.history.tasks.snapshot import Task
 from ckpt_cli.model import NULL_TASK, Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec

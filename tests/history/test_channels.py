@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.history.channels import counter, is_control, newer, sources, target, user_channels
+from ckpt_cli.history.state.channels import counter, is_control, newer, sources, target, user_channels
 from tests.history.recorded import state
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ckpt_cli.history.channels import missing, unwrapped
-from ckpt_cli.history.delta import COUNTERS, Rebuilt, Station, rebuild
-from ckpt_cli.history.reducers import ABSENT
+from ckpt_cli.history.reducers.delta import COUNTERS, Rebuilt, Station, rebuild
+from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.state.channels import missing, unwrapped
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import State
 from tests.history.recorded import snapshot_of, state, write

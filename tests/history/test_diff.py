@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ckpt_cli.history.align import align, digest
-from ckpt_cli.history.diff import differences
+from ckpt_cli.history.diff.align import align, digest
+from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.values.difference import Counts, Difference, Kind
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same

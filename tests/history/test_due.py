@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.history.due import Due, Wiring, due, ready, settled
+from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due, ready, settled
 from ckpt_cli.values.state import State
 from tests.history.recorded import sent, state
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckpt_cli.errors import CkptError, PathNotFound, UsageError
-from ckpt_cli.history.editing import Act, Edit, edited, merged, patched_state
-from ckpt_cli.history.patch import patch
-from ckpt_cli.history.paths import follow, parse
+from ckpt_cli.history.diff.patch import patch
+from ckpt_cli.history.state.editing import Act, Edit, edited, merged, patched_state
+from ckpt_cli.history.state.paths import follow, parse
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.parts import parts

@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
-from ckpt_cli.history.snapshot import Snapshot, Status
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.filters import Filter, plain
+from ckpt_cli.history.state.filters import Filter, plain
 from ckpt_cli.values.node import Form, Node, Opened
 
 STATE: dict[str, Any] = {

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ckpt_cli.history.learning import Merging, Tally
-from ckpt_cli.history.reducers import (
+from ckpt_cli.history.reducers.learning import Merging, Tally
+from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
     LAST,

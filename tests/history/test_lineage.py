@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.model import CheckpointRow
 
 

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.needle import Needle
-from ckpt_cli.history.search import Search
+from ckpt_cli.history.search.pattern import Needle
+from ckpt_cli.history.search.search import Search
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.jsonform import to_json

@@ -1,6 +1,6 @@
 """How subgraphs hang in each other."""
 
-from ckpt_cli.history.nesting import Call, above, calls, inside, node, task
+from ckpt_cli.history.tasks.nesting import Call, above, calls, inside, node, task
 
 
 def test_a_namespace_is_the_path_of_calls_to_it() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckpt_cli.errors import CkptError, PathNotFound, Refused, UsageError
-from ckpt_cli.history.patch import patch
-from ckpt_cli.history.patching import patched
+from ckpt_cli.history.diff.patch import patch
+from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
 from tests.history.nested import STATES

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpt_cli.errors import PathNotFound, UsageError
-from ckpt_cli.history.paths import follow, parse, spell
+from ckpt_cli.history.state.paths import follow, parse, spell
 from ckpt_cli.values.node import Form, Node, Opened
 
 PERSON = Node(Opened("agent", "Person", Form.PYDANTIC, {"name": "Ada", "tags": ["x", "y"]}))

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.rails import rails
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.lineage.rails import rails
 from ckpt_cli.model import CheckpointRow
 
 

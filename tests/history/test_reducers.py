@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.history.reducers import (
+from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
     COLLECT,

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound, UsageError
-from ckpt_cli.history import ids
-from ckpt_cli.history.finder import Finder
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.revisions import Kind, Revision, between, is_own, parse, split_range, split_thread
-from ckpt_cli.history.shortids import ShortIds
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.finder import Finder
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.lineage.revisions import Kind, Revision, between, is_own, parse, split_range, split_thread
+from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.model import CheckpointRow
 
 START = 1_790_000_000  # 2026-09-21T14:13:20Z

@@ -1,7 +1,7 @@
 """Where texts are, through a history."""
 
-from ckpt_cli.history.needle import Match, Needle
-from ckpt_cli.history.search import Found, Place, Search, Sightings
+from ckpt_cli.history.search.pattern import Match, Needle
+from ckpt_cli.history.search.search import Found, Place, Search, Sightings
 from ckpt_cli.values.node import Form, Node, Opened
 
 PERSON = Node(Opened("m", "P", Form.PYDANTIC, {"name": "Ada", "tags": ["red", "green"]}))

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.history.naming import is_javascript, place
-from ckpt_cli.history.snapshot import Snapshot, Status, graph_of, snapshot
-from ckpt_cli.history.tasks import Place
+from ckpt_cli.history.tasks.node_names import is_javascript, place
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot
+from ckpt_cli.history.tasks.task_ids import Place
 from ckpt_cli.values.state import State, TaskWrite
 from tests.history.recorded import asked, sent, state, write
 

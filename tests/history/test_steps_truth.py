@@ -7,8 +7,8 @@ import pytest
 
 from ckpt_cli.commands.describing import Describer
 from ckpt_cli.errors import PayloadCorrupt
-from ckpt_cli.history import channels
-from ckpt_cli.history.changes import Change, Kind
+from ckpt_cli.history.state import channels
+from ckpt_cli.history.tasks.step_changes import Change, Kind
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_saver

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.history.tasks import Place, caller, identified, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import Place, caller, identified, pulled, sent, trigger_sets
 from ckpt_cli.values.known import Interrupt
 
 

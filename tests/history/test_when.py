@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.when import moment
+from ckpt_cli.history.lineage.typed_times import moment
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()
 

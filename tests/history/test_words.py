@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpt_cli.history.words import ADDED, REMOVED, SAME, words
+from ckpt_cli.history.diff.word_diff import ADDED, REMOVED, SAME, words
 
 TEXTS = st.text(st.sampled_from("ab .\n线"), max_size=60)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
-from ckpt_cli.history.answers import PLACEHOLDER
-from ckpt_cli.history.channels import TASKS
+from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog

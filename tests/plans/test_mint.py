@@ -10,7 +10,7 @@ from langgraph.checkpoint.base.id import uuid6 as librarys
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.history import ids
+from ckpt_cli.history.lineage import ids
 from ckpt_cli.plans.mint import Mint
 
 NOW = 1_795_253_285.25

@@ -9,7 +9,7 @@ import pytest
 from ckpt_cli.commands import delete, grep, info, threads
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.conformance.records import checkpoint, write
-from ckpt_cli.history.needle import Needle
+from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write
 from ckpt_cli.operations.apply import verify
 from ckpt_cli.reading import Reader

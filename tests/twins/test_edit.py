@@ -17,7 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, StateSnapshot
 
 from ckpt_cli.app import run
-from ckpt_cli.history.editing import Act, Edit, edited
+from ckpt_cli.history.state.editing import Act, Edit, edited
 from ckpt_cli.model import Plan
 from ckpt_cli.plans import edit
 from ckpt_cli.plans.mint import Mint

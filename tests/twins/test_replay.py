@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ckpt_cli.app import run as ckpt
 from ckpt_cli.commands import replay
-from ckpt_cli.history.reducers import APPEND, LAST
+from ckpt_cli.history.reducers.reducers import APPEND, LAST
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.text.replay import render
 from ckpt_cli.plans.replay import outcome

@@ -10,7 +10,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END
 
 from ckpt_cli.errors import NotSupported, Refused, UsageError
-from ckpt_cli.history.reducers import APPEND, LAST, MESSAGES
+from ckpt_cli.history.reducers.reducers import APPEND, LAST, MESSAGES
 from ckpt_cli.model import Plan
 from ckpt_cli.plans import update
 from ckpt_cli.plans.mint import Mint

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ckpt_cli.history.answers import PLACEHOLDER
+from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.output.cells import cell_len, fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.tasks import questions

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from ckpt_cli.history.channels import START
-from ckpt_cli.history.shortids import EMPTY
+from ckpt_cli.history.lineage.short_ids import EMPTY
+from ckpt_cli.history.state.channels import START
 from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ckpt_cli.history.words import REMOVED, SAME, Piece, words
+from ckpt_cli.history.diff.word_diff import REMOVED, SAME, Piece, words
 from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, Span

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ckpt_cli.history.tasks import caller
+from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief

@@ -12,8 +12,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, get_
 from langgraph.checkpoint.redis import RedisSaver
 from langgraph.types import PregelTask
 
-from ckpt_cli.history.channels import ERROR
-from ckpt_cli.history.snapshot import Task
+from ckpt_cli.history.state.channels import ERROR
+from ckpt_cli.history.tasks.snapshot import Task
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity

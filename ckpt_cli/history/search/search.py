@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ckpt_cli.history.channels import START
-from ckpt_cli.history.needle import Match, Needle
+from ckpt_cli.history.search.pattern import Match, Needle
+from ckpt_cli.history.state.channels import START
 from ckpt_cli.values.known import is_secret
 from ckpt_cli.values.natural import arguments, text
 from ckpt_cli.values.node import Form, Node

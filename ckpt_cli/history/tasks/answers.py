@@ -8,9 +8,9 @@ it has taken an answer out of it; so an answer that nobody took yet can't be tol
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ckpt_cli.history.channels import CONTROL_WRITES, INTERRUPT, RESUME
-from ckpt_cli.history.nesting import inside
-from ckpt_cli.history.tasks import caller, identified, interrupt_id, pulled
+from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
+from ckpt_cli.history.tasks.nesting import inside
+from ckpt_cli.history.tasks.task_ids import caller, identified, interrupt_id, pulled
 from ckpt_cli.model import Payload
 from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ckpt_cli.history import ids
-from ckpt_cli.history.channels import END, PREVIOUS, RETURN, START
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.tasks import Place, caller, pulled
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.state.channels import END, PREVIOUS, RETURN, START
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.state import TaskWrite
 

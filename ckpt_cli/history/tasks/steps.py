@@ -7,8 +7,12 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from ckpt_cli.history import channels
-from ckpt_cli.history.changes import (
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.reducers.write_semantics import Habit, agreed, habits, lasting
+from ckpt_cli.history.state import channels
+from ckpt_cli.history.state.channels import START, TASKS, deltas
+from ckpt_cli.history.tasks.metadata_writes import values_by_channel
+from ckpt_cli.history.tasks.step_changes import (
     NOTHING,
     UNKNOWN,
     Change,
@@ -19,13 +23,9 @@ from ckpt_cli.history.changes import (
     is_broken,
     is_output,
 )
-from ckpt_cli.history.channels import START, TASKS, deltas
-from ckpt_cli.history.credit import Note, path
-from ckpt_cli.history.habits import Habit, agreed, habits, lasting
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.makers import Makers
-from ckpt_cli.history.recorded import values_by_channel
-from ckpt_cli.history.tasks import caller
+from ckpt_cli.history.tasks.step_nodes import Makers
+from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.write_attribution import Note, path
 from ckpt_cli.values.known import overwrite
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite

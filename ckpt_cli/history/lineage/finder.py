@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound
-from ckpt_cli.history import ids
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.revisions import FORMS, Kind, Revision, parse
-from ckpt_cli.history.shortids import ShortIds
-from ckpt_cli.history.when import moment
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.lineage.revisions import FORMS, Kind, Revision, parse
+from ckpt_cli.history.lineage.short_ids import ShortIds
+from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.model import CheckpointRow
 
 _PREFIX = 4

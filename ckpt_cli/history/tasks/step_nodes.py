@@ -6,12 +6,13 @@ that is thought of is checked by recomputing its task's id, and metadata of old 
 
 from collections.abc import Mapping, Sequence
 
-from ckpt_cli.history import channels, ids
-from ckpt_cli.history.channels import CONTROL_WRITES, RETURN, START, TASKS
-from ckpt_cli.history.credit import Credit, Note, path
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.recorded import outputs_by_node
-from ckpt_cli.history.tasks import Place, caller, pulled, sent, trigger_sets
+from ckpt_cli.history.lineage import ids
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.state import channels
+from ckpt_cli.history.state.channels import CONTROL_WRITES, RETURN, START, TASKS
+from ckpt_cli.history.tasks.metadata_writes import outputs_by_node
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.write_attribution import Credit, Note, path
 from ckpt_cli.values.known import js_send
 from ckpt_cli.values.state import TaskWrite
 

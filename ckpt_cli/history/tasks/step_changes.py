@@ -10,9 +10,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history import channels
-from ckpt_cli.history.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
-from ckpt_cli.history.habits import Habit, lasting, numeric
+from ckpt_cli.history.reducers.write_semantics import Habit, lasting, numeric
+from ckpt_cli.history.state import channels
+from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
 from ckpt_cli.values.known import js_send, message, overwrite, spelled_out
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
@@ -193,7 +193,7 @@ def between(channel: str, before: Any, after: Any) -> Change:
 
 def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
     """What happened to the items of a list; None where nothing stayed in its place."""
-    from ckpt_cli.history.align import align
+    from ckpt_cli.history.diff.align import align
 
     found = align(before, after)
     edited = [j for i, j in found.pairs if not same(before[i], after[j])]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
 
-from ckpt_cli.history.reducers import (
+from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
     REDUCERS,

@@ -5,7 +5,7 @@ from enum import StrEnum
 from math import isclose
 from typing import Any
 
-from ckpt_cli.history.channels import unwrapped
+from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.values.known import messages, overwrite
 from ckpt_cli.values.same import same
 

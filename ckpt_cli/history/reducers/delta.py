@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.history.channels import is_snapshot, unwrapped
-from ckpt_cli.history.reducers import (
+from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     APPEND,
     COLLECT,
@@ -24,6 +23,7 @@ from ckpt_cli.history.reducers import (
     Unfit,
     learn,
 )
+from ckpt_cli.history.state.channels import is_snapshot, unwrapped
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import State, TaskWrite
 

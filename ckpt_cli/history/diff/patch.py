@@ -1,14 +1,14 @@
 """RFC 6902 patches between two JSON documents: applied in order to the first they give the second.
 
 Only ``add``, ``remove`` and ``replace`` are used, so that any implementation can apply them. Elements of a list are
-matched as in `history.align`: removals go from the end, additions from the beginning, so every index is right when its
-turn comes.
+matched as in `history.diff.align`: removals go from the end, additions from the beginning, so every index
+is right when its turn comes.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from ckpt_cli.history.align import align
+from ckpt_cli.history.diff.align import align
 from ckpt_cli.values.same import same
 
 Operation = dict[str, Any]

@@ -1,8 +1,8 @@
 """`Snapshot`: next, tasks and interrupts of a checkpoint as ``graph.get_state`` tells them, from stored data alone.
 
 langgraph 1.2 ``pregel/main.py: _prepare_state_snapshot`` and ``pregel/_task_status.py`` need the graph for this; here
-the tasks come from what is due (`history.due`) and from the tasks that left writes, matched by id, path and node.
-Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, never a wrong name.
+the tasks come from what is due (`history.tasks.next_tasks`) and from the tasks that left writes, matched by id, path
+and node. Where the data can't tell (a node of v 1 or 2 that never ran) it says unknown, never a wrong name.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,11 +10,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.answers import Below, answered, asked, taken
-from ckpt_cli.history.channels import CONTROL_WRITES, ERROR, INTERRUPT
-from ckpt_cli.history.due import History, Wiring, due, settled, start_settled
-from ckpt_cli.history.naming import Names
-from ckpt_cli.history.tasks import identified
+from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
+from ckpt_cli.history.tasks.answers import Below, answered, asked, taken
+from ckpt_cli.history.tasks.next_tasks import History, Wiring, due, settled, start_settled
+from ckpt_cli.history.tasks.node_names import Names
+from ckpt_cli.history.tasks.task_ids import identified
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import Interrupt, interrupts
 from ckpt_cli.values.state import State, TaskWrite

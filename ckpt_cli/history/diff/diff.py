@@ -6,8 +6,8 @@ Equal bytes are equal values and are never decoded. Depth is bounded; below it t
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ckpt_cli.history.align import align, digest
-from ckpt_cli.history.paths import spell
+from ckpt_cli.history.diff.align import align, digest
+from ckpt_cli.history.state.paths import spell
 from ckpt_cli.values import known
 from ckpt_cli.values.difference import Counts, Difference, Kind
 from ckpt_cli.values.node import Node

@@ -1,4 +1,4 @@
-"""The grammar of revisions: what a person types to name a checkpoint; `history.finder` then looks it up."""
+"""The grammar of revisions: what a person types to name a checkpoint; `history.lineage.finder` then looks it up."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.lineage import Lineage
-from ckpt_cli.history.shortids import EMPTY
+from ckpt_cli.history.lineage.lineage import Lineage
+from ckpt_cli.history.lineage.short_ids import EMPTY
 
 _HEADS = ("", "@", "HEAD")
 FORMS = "@, HEAD, an id or a unique part of it, REV~2, REV^, step:5, branch:2, @{2h}, @{2026-11-01T10:00}"

@@ -8,7 +8,7 @@ Every checkpoint stands in exactly one row. Knows ids and edges, no text.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.lineage.lineage import Lineage
 
 BRANCHES = 60
 """So many branches are drawn, the newest ones; the others are counted where they leave."""

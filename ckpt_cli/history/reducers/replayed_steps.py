@@ -10,10 +10,10 @@ from enum import StrEnum
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.channels import unwrapped, user_channels
-from ckpt_cli.history.delta import Rebuilt, marked
-from ckpt_cli.history.learning import Tally
-from ckpt_cli.history.reducers import ABSENT, Evidence, Reducer, Step, explains
+from ckpt_cli.history.reducers.delta import Rebuilt, marked
+from ckpt_cli.history.reducers.learning import Tally
+from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, Step, explains
+from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.known import items
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ckpt_cli.history.channels import START
+from ckpt_cli.history.state.channels import START
 
 
 def values_by_channel(outputs: Any, source: str) -> dict[str, list[Any]]:

@@ -9,10 +9,10 @@ from functools import cached_property
 from itertools import islice
 from uuid import UUID
 
-from ckpt_cli.history import channels
-from ckpt_cli.history.channels import END, ERROR_SOURCE, INTERRUPT, PREVIOUS, RETURN, START, TASKS
-from ckpt_cli.history.due import Due, Wiring
-from ckpt_cli.history.tasks import Place, caller, pulled, sent, trigger_sets
+from ckpt_cli.history.state import channels
+from ckpt_cli.history.state.channels import END, ERROR_SOURCE, INTERRUPT, PREVIOUS, RETURN, START, TASKS
+from ckpt_cli.history.tasks.next_tasks import Due, Wiring
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite

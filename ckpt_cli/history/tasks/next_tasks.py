@@ -8,9 +8,9 @@ and in graphs built of bare Pregel nodes, who listens to a channel is learned fr
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ckpt_cli.history import channels
-from ckpt_cli.history.channels import NOT_NODES, START, TASKS, newer, target
-from ckpt_cli.history.tasks import PUSH
+from ckpt_cli.history.state import channels
+from ckpt_cli.history.state.channels import NOT_NODES, START, TASKS, newer, target
+from ckpt_cli.history.tasks.task_ids import PUSH
 from ckpt_cli.values.known import items, js_send
 from ckpt_cli.values.state import State
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ckpt_cli.history.lineage import Lineage
+from ckpt_cli.history.lineage.lineage import Lineage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ So an encoder finds by identity, and by the bytes that nodes keep, what was left
 
 from typing import Any
 
-from ckpt_cli.history.align import align
+from ckpt_cli.history.diff.align import align
 from ckpt_cli.values.known import send
 from ckpt_cli.values.natural import items
 from ckpt_cli.values.node import Form, Node, Opened

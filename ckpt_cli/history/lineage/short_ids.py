@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from ckpt_cli.history import ids
+from ckpt_cli.history.lineage import ids
 
 SHORTEST = 6
 """A short id is never shorter, so that it stays unique while the thread grows."""

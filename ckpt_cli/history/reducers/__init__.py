@@ -1,0 +1,1 @@
+"""What channels make of writes: reducers given or learned, delta channels, recorded steps replayed."""

@@ -1,0 +1,1 @@
+"""Text looked for in the history of a thread."""
