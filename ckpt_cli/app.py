@@ -119,7 +119,7 @@ def _overview() -> None:
 
 def _complete(command: Any) -> int:
     """Answer a shell at TAB; Typer's own answers, which it would evaluate, never reach it."""
-    from ckpt_cli.commands.offers import answer
+    from ckpt_cli.completion.words import answer
 
     typer.echo(answer(command))
     return 0
@@ -134,7 +134,7 @@ def run(args: Sequence[str]) -> int:
     if os.environ.get(_SHELL_ASKS):
         return _complete(command)
     if any(word in args for word in _SCRIPTS):
-        from ckpt_cli.commands.shells import teach
+        from ckpt_cli.completion.scripts import teach
 
         teach()
     try:

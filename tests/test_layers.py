@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 _GROUND = {"values", "model", "errors", "shell_words", "interrupts", "masking"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
+_BESIDE_COMMANDS = {"completion", "parameters", "queries"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -41,12 +42,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plans": _GROUND | {"around", "history", "layouts", "reading", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
     "confirmation": _GROUND | {"savers", "views", "operations", "session"},  # the way of a plan to the database
-    "commands": _BELOW_COMMANDS,
+    "completion": _BELOW_COMMANDS,
+    "parameters": _BELOW_COMMANDS | {"completion"},
+    "queries": _BELOW_COMMANDS | {"parameters"},
+    "commands": _BELOW_COMMANDS | _BESIDE_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
     "startup": {"interrupts"},
-    "wiring": _BELOW_COMMANDS | {"startup", "commands"},
-    "app": _BELOW_COMMANDS | {"startup", "wiring", "commands"},
+    "wiring": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"startup", "commands"},
+    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"startup", "wiring", "commands"},
     "__main__": {"app"},
 }
 """What each part may import beside itself; the package's own `__init__` (the version) is free to all."""
@@ -59,7 +63,7 @@ DOORS: dict[str, set[str]] = {
 
 HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
-    "typer": ("app", "wiring", "commands.*"),
+    "typer": ("app", "wiring", "commands.*", "parameters.*", "completion.*", "queries.*"),
     "jmespath": ("output.json",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
-from ckpt_cli.commands.completing import complete_revision, complete_thread
-from ckpt_cli.commands.given import file_or_stdin
-from ckpt_cli.commands.options import MATCH, Ns, matcher
-from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.commands.threads import Asked
+from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Plan, Thread
+from ckpt_cli.parameters.json_input import file_or_stdin
+from ckpt_cli.parameters.options import MATCH, Ns, matcher
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import Mend
+from ckpt_cli.queries.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
+from ckpt_cli.queries.thread_status import Standing, in_pages
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
@@ -207,7 +207,7 @@ def delete(
 
 
 def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None) -> "tuple[Plan, Survey]":
-    from ckpt_cli.commands.erasure import Selection, plan_erasure
+    from ckpt_cli.queries.erasure import Selection, plan_erasure
 
     if part.said:
         hint = f"delete with {part.said[0]}, then `ckpt operations N --prune` forgets what it removed"

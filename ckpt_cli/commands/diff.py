@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.completing import complete_namespace, complete_revision
 from ckpt_cli.commands.get import channels as all_channels
-from ckpt_cli.commands.options import Channels, Ns, Thread
+from ckpt_cli.completion.names import complete_namespace, complete_revision
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.lineage.revisions import split_range
 from ckpt_cli.model import CheckpointRow, Ref
+from ckpt_cli.parameters.options import Channels, Ns, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonform import to_json

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.given import file_or_stdin, given, is_file
-from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
-from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.state.editing import Act, Edit, edited, patched_state
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.model import CheckpointRow
+from ckpt_cli.parameters.json_input import file_or_stdin, given, is_file
+from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import edit as plans
 from ckpt_cli.plans.metadata import Changes
 from ckpt_cli.plans.mint import Mint
@@ -90,7 +90,7 @@ def edit(
     ]
     make = _Maker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
     if not edits and patch is None and not metadata:
-        from ckpt_cli.commands.drafting import in_editor
+        from ckpt_cli.parameters.draft import in_editor
 
         return in_editor(session, make, thread, rev, ns)
     operations = None if patch is None else _operations(patch)

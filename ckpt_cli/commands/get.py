@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.completing import complete_path
-from ckpt_cli.commands.options import At, Ns, Thread
+from ckpt_cli.completion.names import complete_path
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.state.paths import follow, parse, spell
 from ckpt_cli.model import Ref
+from ckpt_cli.parameters.options import At, Ns, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument

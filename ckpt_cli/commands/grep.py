@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.asked import channels_of, no_channel, no_namespace
-from ckpt_cli.commands.completing import complete_namespace
-from ckpt_cli.commands.options import Channels, Since, Threads
-from ckpt_cli.commands.searching import Result, Scope, namespaces, run
+from ckpt_cli.completion.names import complete_namespace
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place
+from ckpt_cli.parameters.options import Channels, Since, Threads
+from ckpt_cli.queries.not_found import channels_of, no_channel, no_namespace
+from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from ckpt_cli.commands.standing import in_pages
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history.lineage.ids import unix_time
 from ckpt_cli.history.state.era import era
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
+from ckpt_cli.queries.thread_status import in_pages
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView

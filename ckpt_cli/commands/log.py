@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.asked import channels_of, no_channel
-from ckpt_cli.commands.completing import complete_revision, complete_source
-from ckpt_cli.commands.describing import Describer
-from ckpt_cli.commands.options import Channels, Limit, Ns, Since, Thread
+from ckpt_cli.completion.names import complete_revision, complete_source
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -18,6 +15,9 @@ from ckpt_cli.history.lineage.rails import rails
 from ckpt_cli.history.lineage.revisions import between, split_range
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.tasks.step_changes import Kind
+from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread
+from ckpt_cli.queries.not_found import channels_of, no_channel
+from ckpt_cli.queries.step_lines import Describer
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.log import LogView, RailView

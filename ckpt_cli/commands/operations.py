@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.options import DryRun, SameDatabase, Yes
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.operations import side_effects
 from ckpt_cli.operations.forget import is_pending
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
+from ckpt_cli.parameters.options import DryRun, SameDatabase, Yes
 from ckpt_cli.session import Session
 from ckpt_cli.views.operations import OperationLine, OperationsView
 from ckpt_cli.views.plan import PlanView, RowLine

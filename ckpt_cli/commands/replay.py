@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.completing import complete_revision
-from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
-from ckpt_cli.commands.options import Ns, Thread
 from ckpt_cli.commands.update import ReducerOption, reducer_of
+from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import CONTROL_WRITES, END, is_control
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import CheckpointRow, Plan
+from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
 from ckpt_cli.plans.mint import Mint
@@ -78,7 +78,7 @@ def replay(
             raise UsageError(
                 "--to only looks at what was recorded", hint="--commit keeps what is pending: leave --to out"
             )
-        from ckpt_cli.commands.playing import play
+        from ckpt_cli.queries.replayed_steps import play
 
         return play(session, thread, rev, to, ns, said)
     at = "@" if rev is None else rev

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.completing import complete_interrupt
-from ckpt_cli.commands.given import given
-from ckpt_cli.commands.options import Ns, Thread
+from ckpt_cli.completion.names import complete_interrupt
 from ckpt_cli.errors import UsageError
+from ckpt_cli.parameters.json_input import given
+from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer, Question
 from ckpt_cli.plans.stale_questions import changed_since

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.completing import complete_revision
-from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
-from ckpt_cli.commands.options import Ns, Thread
+from ckpt_cli.completion.names import complete_revision
+from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import rollback as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.session import Session

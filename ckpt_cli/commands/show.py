@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.asked import no_channel
-from ckpt_cli.commands.neighbours import Neighbours, marks
-from ckpt_cli.commands.options import Channels, Ns, Rev, Thread
 from ckpt_cli.errors import KeyMissing, PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -15,6 +12,9 @@ from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
+from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
+from ckpt_cli.queries.neighbours import Neighbours, marks
+from ckpt_cli.queries.not_found import no_channel
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.node import Form, Node

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.completing import complete_revision, complete_thread
-from ckpt_cli.commands.options import Ns, SameDatabase
+from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Ref
 from ckpt_cli.operations import tags
 from ckpt_cli.operations.witnesses import digests
+from ckpt_cli.parameters.options import Ns, SameDatabase
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.session import Session

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.any_checkpoint import AnyOption, Unread, filter_of, fitting, older_by_server
-from ckpt_cli.commands.options import MATCH, Limit, Since, matcher
-from ckpt_cli.commands.standing import Standing, in_pages
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
+from ckpt_cli.parameters.options import MATCH, Limit, Since, matcher
+from ckpt_cli.queries.any_checkpoint import AnyOption, Unread, filter_of, fitting, older_by_server
+from ckpt_cli.queries.thread_status import Standing, in_pages
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.describing import Describer
-from ckpt_cli.commands.options import Ns, Thread
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.tree import Marked, Row, rows
 from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.nesting import Call
 from ckpt_cli.model import CheckpointRow
+from ckpt_cli.parameters.options import Ns, Thread
+from ckpt_cli.queries.step_lines import Describer
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.options import SameDatabase
+from ckpt_cli.parameters.options import SameDatabase
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
 

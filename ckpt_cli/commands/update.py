@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.given import file_or_stdin, given
-from ckpt_cli.commands.metadata import MetadataOption, metadata_changes
-from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Plan
+from ckpt_cli.parameters.json_input import file_or_stdin, given
+from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
+from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.acting import Hop
 from ckpt_cli.plans.mint import Mint

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.options import Ns, Rev, Thread
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_ids import caller, identified
 from ckpt_cli.model import NULL_TASK
+from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values import known

@@ -10,7 +10,7 @@ import typer
 from hypothesis import strategies as st
 
 from ckpt_cli.app import run
-from ckpt_cli.commands import completing
+from ckpt_cli.completion import names
 
 OVERVIEW = (
     ("threads", "--limit", "0"),
@@ -113,4 +113,4 @@ def complete(database: str, kind: str, thread: str) -> None:
     """Let a completer offer words; what it fails on raises here, where a shell would be offered nothing."""
     context: Any = typer.Context.__new__(typer.Context)
     context.params, context.args = {"db": database, "thread": thread}, []
-    getattr(completing, f"complete_{kind}")(context, "")
+    getattr(names, f"complete_{kind}")(context, "")

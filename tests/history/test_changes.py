@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands.describing import change_view
 from ckpt_cli.history.reducers.write_semantics import Habit, agreed, habits
 from ckpt_cli.history.tasks.step_changes import NOTHING, UNKNOWN, Change, Kind, between, changes
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.text.changes import UNCUT, one, words
+from ckpt_cli.queries.step_lines import change_view
 from ckpt_cli.values.node import Form, Node, Opened, broken
 from ckpt_cli.values.state import TaskWrite
 from tests.history.recorded import message

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.commands.describing import Describer
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.step_changes import Change, Kind
 from ckpt_cli.model import Ref
+from ckpt_cli.queries.step_lines import Describer
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_saver
 from ckpt_cli.serde.codec import Codec

@@ -5,7 +5,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.commands.describing import Describer
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
@@ -15,6 +14,7 @@ from ckpt_cli.history.tasks.step_changes import Kind
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.queries.step_lines import Describer
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView

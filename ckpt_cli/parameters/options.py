@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.completing import complete_channel, complete_namespace, complete_revision, complete_thread
+from ckpt_cli.completion.names import complete_channel, complete_namespace, complete_revision, complete_thread
 
 Thread = Annotated[
     str,

@@ -1,7 +1,7 @@
 """What ckpt answers when a shell asks at TAB: words that the shell takes as plain text, whatever a database holds.
 
 A word out of a database is text that somebody else chose. It is offered so that the shell, after TAB and Enter, hands
-ckpt exactly this word, or it is not offered. The scripts of `ckpt_cli.commands.shells` ask with ``offer_SHELL``.
+ckpt exactly this word, or it is not offered. The scripts of `ckpt_cli.completion.scripts` ask with ``offer_SHELL``.
 Typer's own, and those that ckpt gave out before, ask with ``complete_SHELL``; they evaluate what they get or put it
 into the line as it is, so they get words without any special character, and no descriptions.
 """
@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ckpt_cli.commands.typed_line import TypedLine
+from ckpt_cli.completion.typed_line import TypedLine
 
 ASKED = "_CKPT_COMPLETE"
 """The variable that says which shell asks, by Typer's name (typer 0.29 ``core.py: _typer_main_shell_completion``)."""
@@ -34,7 +34,7 @@ def answer(command: Any, asked: Mapping[str, str] = os.environ) -> str:
         command: Typer's command of the whole program.
         asked: the environment, where the shell's script says what is typed.
     """
-    from ckpt_cli.commands.shells import script
+    from ckpt_cli.completion.scripts import script
 
     instruction, _, shell = asked[ASKED].partition("_")
     try:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ckpt_cli.commands.options import matcher
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.model import Plan
 from ckpt_cli.operations.copies import copies
 from ckpt_cli.operations.forget import without
 from ckpt_cli.operations.survey import Survey, known_threads, survey
+from ckpt_cli.parameters.options import matcher
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session

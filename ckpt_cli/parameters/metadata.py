@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.completing import complete_metadata
-from ckpt_cli.commands.given import given
+from ckpt_cli.completion.names import complete_metadata
 from ckpt_cli.errors import UsageError
+from ckpt_cli.parameters.json_input import given
 from ckpt_cli.plans.metadata import Changes, Scalar, is_application_key
 
 MetadataOption = Annotated[

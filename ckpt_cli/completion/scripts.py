@@ -1,7 +1,7 @@
 """The scripts that teach bash, zsh and fish to complete ckpt's words; none of them evaluates a word that it is given.
 
 Each hands the line as it is typed to ckpt, in ``_CKPT_LINE``, and reads one word a line, for zsh and fish with a
-description behind a tab. `ckpt_cli.commands.offers` makes these lines.
+description behind a tab. `ckpt_cli.completion.words` makes these lines.
 """
 
 BASH = """
@@ -72,7 +72,7 @@ def teach() -> None:
     """Have Typer give out our scripts in place of its own.
 
     Typer's (0.29 ``_completion_shared.py``) are safe too, where its insides are not as expected and it gives out those:
-    what ckpt answers to them is plain words alone (`ckpt_cli.commands.offers`).
+    what ckpt answers to them is plain words alone (`ckpt_cli.completion.words`).
     """
     from typer import _completion_shared
 

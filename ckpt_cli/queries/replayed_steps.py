@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ckpt_cli.commands.pacing import AT_ONCE, Given, Pace, Walk
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
@@ -12,6 +11,7 @@ from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, 
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.past import sends_in
+from ckpt_cli.queries.step_walk import AT_ONCE, Given, Pace, Walk
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import command
