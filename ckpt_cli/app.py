@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ckpt_cli import __version__, interrupts
-from ckpt_cli.startup import begin, leave, prepare
+from ckpt_cli.fast_start import begin, leave, prepare
 
 ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
 
@@ -60,7 +60,7 @@ class _Lazy(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the real command, which stands in this one's place from here on."""
-        from ckpt_cli.wiring import wire
+        from ckpt_cli.typer_commands import wire
 
         name = self.name or ""
         function = getattr(import_module(f"ckpt_cli.commands.{name}"), name)

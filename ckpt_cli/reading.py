@@ -6,7 +6,6 @@ from itertools import islice
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ckpt_cli.around import Around
 from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -16,6 +15,7 @@ from ckpt_cli.history.state.channels import TASKS, missing, unwrapped, user_chan
 from ckpt_cli.history.tasks.next_tasks import Wiring
 from ckpt_cli.history.tasks.node_names import Names
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
+from ckpt_cli.inspection import Around
 from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.about import Ability

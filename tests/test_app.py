@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.app import VERBS, run
-from ckpt_cli.wiring import readable
+from ckpt_cli.typer_commands import readable
 
 Database = Callable[[str], Path]
 Done = subprocess.CompletedProcess[str]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ckpt_cli.savers import kinds
+from ckpt_cli.savers import registry
 from tests.backends_table import README, promised
 
 SCHEMES = dict(re.findall(r"^\| `(\w+)` \| .*?`(\w+)://", README, re.MULTILINE))
@@ -12,7 +12,7 @@ SCHEMES = dict(re.findall(r"^\| `(\w+)` \| .*?`(\w+)://", README, re.MULTILINE))
 
 def test_every_kind_is_told() -> None:
     """Whatever a URL, a path or a name can open stands in both tables."""
-    known = {kind.module for kind in kinds.SCHEMES.values()} | {"sqlite", "dev", "custom"}
+    known = {kind.module for kind in registry.SCHEMES.values()} | {"sqlite", "dev", "custom"}
     assert promised().keys() == known
     assert set(re.findall(r"^\| `(\w+)` \| ", README, re.MULTILINE)) >= known
 
@@ -20,7 +20,7 @@ def test_every_kind_is_told() -> None:
 @pytest.mark.parametrize("kind", sorted(SCHEMES.keys() - {"sqlite"}))
 def test_the_example_is_of_its_kind(kind: str) -> None:
     """An example URL opens with the module of its row, for which the row names the extra."""
-    found = kinds.SCHEMES[SCHEMES[kind]]
+    found = registry.SCHEMES[SCHEMES[kind]]
     assert found.module == kind
     (row,) = re.findall(rf"^\| `{kind}` \| .*://.*$", README, re.MULTILINE)
     assert f"`langgraph-ckpt[{found.extra}]`" in row

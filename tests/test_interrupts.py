@@ -65,7 +65,7 @@ def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
     return any(os.path.realpath(name) == str(path) for name in names)
 
 
-@pytest.mark.parametrize("module", ["typer", "ckpt_cli.startup", "ckpt_cli.app", "ckpt_cli.session"])
+@pytest.mark.parametrize("module", ["typer", "ckpt_cli.fast_start", "ckpt_cli.app", "ckpt_cli.session"])
 def test_while_modules_are_imported(module: str) -> None:
     """From the command's first line on, however little of it is imported yet: Python tells what is."""
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes the connection and never answers

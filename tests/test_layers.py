@@ -35,11 +35,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
-    "around": _GROUND | {"history", "savers"},
-    "reading": _GROUND | _LOGIC | {"layouts", "around"},
+    "inspection": _GROUND | {"history", "savers"},
+    "reading": _GROUND | _LOGIC | {"layouts", "inspection"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
-    "plans": _GROUND | {"around", "history", "layouts", "reading", "operations"},
+    "plans": _GROUND | {"inspection", "history", "layouts", "reading", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
     "confirmation": _GROUND | {"savers", "views", "operations", "session"},  # the way of a plan to the database
     "completion": _BELOW_COMMANDS,
@@ -48,9 +48,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": _BELOW_COMMANDS | _BESIDE_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
-    "startup": {"interrupts"},
-    "wiring": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"startup", "commands"},
-    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"startup", "wiring", "commands"},
+    "fast_start": {"interrupts"},
+    "typer_commands": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "commands"},
+    "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands"},
     "__main__": {"app"},
 }
 """What each part may import beside itself; the package's own `__init__` (the version) is free to all."""
@@ -63,7 +63,7 @@ DOORS: dict[str, set[str]] = {
 
 HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
-    "typer": ("app", "wiring", "commands.*", "parameters.*", "completion.*", "queries.*"),
+    "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*", "queries.*"),
     "jmespath": ("output.json",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
@@ -82,7 +82,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "langgraph": ("langgraph.*", "savers.custom.*"),
     "langchain_core": ("langgraph.*",),
     "subprocess": ("output.pager", "output.editor"),
-    "importlib": ("app", "output.printer", "savers.url", "savers.kinds", "savers.custom.*"),
+    "importlib": ("app", "output.printer", "savers.url", "savers.registry", "savers.custom.*"),
     "pickletools": ("serde.*",),
     # Nothing in a database is ever run:
     "pickle": (),
@@ -93,7 +93,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 }
 """Where third parties, and the standard modules that could do harm, may be imported; others have no home."""
 
-TALKERS = ("output.*", "app", "startup")
+TALKERS = ("output.*", "app", "fast_start")
 """Who may touch stdout and stderr (the app through Typer: its help and version; the start flushes them at the end)."""
 
 

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from ckpt_cli.app import VERBS
-from ckpt_cli.startup import prepare
+from ckpt_cli.fast_start import prepare
 
 HEAVY = frozenset(
     {
@@ -139,7 +139,7 @@ def outcome(words: list[str], *, prepared: bool) -> Answer:
     command: Any = typer.main.get_command(app)
     if prepared:
         prepare(command.params)
-        assert all(type(param._runtime_param).__module__ == "ckpt_cli.startup" for param in command.params)
+        assert all(type(param._runtime_param).__module__ == "ckpt_cli.fast_start" for param in command.params)
     try:
         answer: Answer = command.main(words, prog_name="sample", standalone_mode=False)
     except Exception as error:

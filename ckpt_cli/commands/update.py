@@ -13,9 +13,9 @@ from ckpt_cli.parameters.json_input import file_or_stdin, given
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
-from ckpt_cli.plans.acting import Hop
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.pending import Finished
+from ckpt_cli.plans.routing import Hop
 from ckpt_cli.plans.update import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session

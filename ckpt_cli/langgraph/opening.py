@@ -16,7 +16,7 @@ def opened(database: str | Path) -> Saver:
     path = database if isinstance(database, Path) else sqlite_file(database)
     if path is None:
         return open_saver(str(database), lambda _: None)
-    from ckpt_cli.savers.sqlite.kept import open_kept
+    from ckpt_cli.savers.sqlite.long_lived import open_kept
 
     try:
         return open_kept(path)

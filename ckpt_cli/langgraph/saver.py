@@ -22,13 +22,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ckpt_cli.langgraph import keeping
+from ckpt_cli.langgraph.async_methods import Twins
 from ckpt_cli.langgraph.delta import histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.finding import Asked, config_of, newest_first
 from ckpt_cli.langgraph.loading import Loading
 from ckpt_cli.langgraph.opening import created, opened
 from ckpt_cli.langgraph.putting import make, put, put_writes
-from ckpt_cli.langgraph.twins import Twins
 from ckpt_cli.model import CheckpointRow, Plan, Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages

@@ -10,10 +10,10 @@ from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes
-from ckpt_cli.plans.offspring import origin, recorded
-from ckpt_cli.plans.saying import called, just_written, upcoming
-from ckpt_cli.plans.seeds import stored_values
-from ckpt_cli.plans.victims import Ids, Victims, descendants, victims
+from ckpt_cli.plans.child import origin, recorded
+from ckpt_cli.plans.deletion_set import Ids, Victims, descendants, victims
+from ckpt_cli.plans.delta_snapshots import stored_values
+from ckpt_cli.plans.wording import called, just_written, upcoming
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 

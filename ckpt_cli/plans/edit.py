@@ -15,13 +15,13 @@ from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.plans.child import Origin, offspring, origin
+from ckpt_cli.plans.delta_snapshots import seeds
 from ckpt_cli.plans.metadata import UNCHANGED, Changes
 from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import Origin, offspring, origin
 from ckpt_cli.plans.reruns import left_behind, must_run_once
-from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
-from ckpt_cli.plans.seeds import seeds
+from ckpt_cli.plans.wording import called, just_written, moved, repeated, upcoming
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same

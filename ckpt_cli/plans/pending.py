@@ -12,9 +12,9 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.plans.board import Standing
-from ckpt_cli.plans.past import path_of, sends_in
+from ckpt_cli.plans.step_start import Standing
 from ckpt_cli.plans.superstep import Acting, acting_triggers
+from ckpt_cli.plans.thread_history import path_of, sends_in
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import has_response_schema
 from ckpt_cli.values.state import TaskWrite

@@ -8,17 +8,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ckpt_cli.around import Around
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
+from ckpt_cli.inspection import Around
 from ckpt_cli.model import CheckpointRow
-from ckpt_cli.plans.board import Standing, standing
+from ckpt_cli.plans.child import origin
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import origin
 from ckpt_cli.plans.pending import acting, given
-from ckpt_cli.plans.reducing import Reducers
+from ckpt_cli.plans.reducer_choice import Reducers
+from ckpt_cli.plans.step_start import Standing, standing
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Fold
 from ckpt_cli.reading import Reader

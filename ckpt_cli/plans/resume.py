@@ -16,8 +16,8 @@ from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import seen, seen_heads
-from ckpt_cli.plans.saying import just_written
 from ckpt_cli.plans.stale_questions import changed_since, must_be_first
+from ckpt_cli.plans.wording import just_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite

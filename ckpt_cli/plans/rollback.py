@@ -4,12 +4,12 @@ from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.plans.child import Origin, offspring, origin
+from ckpt_cli.plans.delta_snapshots import seeds
 from ckpt_cli.plans.metadata import UNCHANGED, Changes
 from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import Origin, offspring, origin
-from ckpt_cli.plans.saying import called, just_written, moved, repeated, upcoming
-from ckpt_cli.plans.seeds import seeds
+from ckpt_cli.plans.wording import called, just_written, moved, repeated, upcoming
 from ckpt_cli.reading import Reader
 
 

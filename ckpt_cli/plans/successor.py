@@ -8,10 +8,10 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import START, order
 from ckpt_cli.history.tasks.node_names import is_javascript
 from ckpt_cli.model import Checkpoint, CheckpointRow
+from ckpt_cli.plans.child import Origin, recorded
+from ckpt_cli.plans.delta_snapshots import as_snapshot, bumped_seen
 from ckpt_cli.plans.metadata import UNCHANGED, Changes, completed
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import Origin, recorded
-from ckpt_cli.plans.seeds import as_snapshot, bumped_seen
 from ckpt_cli.plans.superstep import Board
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import Version

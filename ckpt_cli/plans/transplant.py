@@ -13,10 +13,10 @@ from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
+from ckpt_cli.plans.child import Origin, origin, recorded
+from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, Changes
-from ckpt_cli.plans.offspring import Origin, origin, recorded
-from ckpt_cli.plans.saying import called, just_written, repeated, upcoming
-from ckpt_cli.plans.seeds import stored_values
+from ckpt_cli.plans.wording import called, just_written, repeated, upcoming
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.same import same
 

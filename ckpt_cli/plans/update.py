@@ -9,28 +9,28 @@ from difflib import get_close_matches
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
-from ckpt_cli.around import Around
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import ABSENT, Reducer
 from ckpt_cli.history.state.channels import END, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
+from ckpt_cli.inspection import Around
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Write
 from ckpt_cli.operations.apply import seen, seen_heads
-from ckpt_cli.plans.acting import Hop, branch, inferred
-from ckpt_cli.plans.board import Standing, standing
+from ckpt_cli.plans.child import origin, taken_apart
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.metadata import UNCHANGED, Changes
 from ckpt_cli.plans.metadata import notes as metadata_notes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.offspring import origin, taken_apart
 from ckpt_cli.plans.pending import Finished, before_update, is_older
-from ckpt_cli.plans.reducing import Reducers
+from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.replay import ended
 from ckpt_cli.plans.reruns import finished_calls
-from ckpt_cli.plans.saying import abandoned, called, dropped, just_written, moved, upcoming
+from ckpt_cli.plans.routing import Hop, branch, inferred
+from ckpt_cli.plans.step_start import Standing, standing
 from ckpt_cli.plans.successor import Step, must_be_known, successor
 from ckpt_cli.plans.superstep import Acting
+from ckpt_cli.plans.wording import abandoned, called, dropped, just_written, moved, upcoming
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import Send, overwrite

@@ -10,7 +10,7 @@ from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, in_another_order, judged
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.past import sends_in
+from ckpt_cli.plans.thread_history import sends_in
 from ckpt_cli.queries.step_walk import AT_ONCE, Given, Pace, Walk
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session

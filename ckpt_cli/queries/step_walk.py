@@ -20,7 +20,7 @@ from ckpt_cli.history.tasks.step_nodes import Makers
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.write_attribution import is_update, note, path
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.past import acted
+from ckpt_cli.plans.thread_history import acted
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 

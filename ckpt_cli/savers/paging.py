@@ -58,6 +58,6 @@ def ahead(saver: Saver) -> Saver:
     """The saver, read ahead where a read is a round trip."""
     if saver.page == 1:
         return saver
-    from ckpt_cli.savers.ahead import Ahead
+    from ckpt_cli.savers.prefetch import Ahead
 
     return Ahead(saver)

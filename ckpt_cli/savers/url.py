@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ckpt_cli.errors import DatabaseUnreachable, UsageError
-from ckpt_cli.savers import kinds
+from ckpt_cli.savers import registry
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.database_name import ESCAPES, is_plain, must_be_clear, shown
 
@@ -65,9 +65,9 @@ def _open_url(database: str) -> Saver | None:
     scheme, rest = match[1].lower(), match[2]
     if scheme == "sqlite":
         return _open_sqlite(_sqlite_path(database, rest), database)
-    if scheme in kinds.SCHEMES:
+    if scheme in registry.SCHEMES:
         must_be_clear(database)
-    return kinds.open_url(scheme, database, shown(database))
+    return registry.open_url(scheme, database, shown(database))
 
 
 def _sqlite_path(database: str, rest: str) -> Path:
@@ -92,7 +92,7 @@ def _sqlite_path(database: str, rest: str) -> Path:
 def _open_path(path: Path, database: str) -> Saver | None:
     if not _there(path):
         return None
-    return kinds.open_special(path) or _open_sqlite(path, database)
+    return registry.open_special(path) or _open_sqlite(path, database)
 
 
 def _there(path: Path) -> bool:
@@ -134,12 +134,12 @@ def _open_attribute(name: str) -> Saver | None:
     """
     scheme, colon, rest = name.partition(":")
     kind = scheme.partition("+")[0].lower()
-    if colon and kind in ("sqlite", *kinds.SCHEMES) and not (_there(Path(scheme)) or _there(Path(f"{scheme}.py"))):
+    if colon and kind in ("sqlite", *registry.SCHEMES) and not (_there(Path(scheme)) or _there(Path(f"{scheme}.py"))):
         if kind == "sqlite":
             path = rest if is_plain(rest) else "PATH"
             raise UsageError("sqlite:… is no URL", hint=f"a path as it is, {path}, or sqlite:///{path}")
         raise UsageError(f"{scheme}:… is no URL: two slashes follow the colon", hint=f"{scheme}://…")
-    return kinds.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
+    return registry.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
 
 
 def _no_such(name: str) -> NoReturn:
@@ -201,7 +201,7 @@ def _open_here(say: Callable[[str], None]) -> Saver:
             candidates=found,
         )
     say(f"database: {found[0]}")
-    return kinds.open_special(Path(found[0])) or _open_sqlite(Path(found[0]), found[0])
+    return registry.open_special(Path(found[0])) or _open_sqlite(Path(found[0]), found[0])
 
 
 def _holds_checkpoints(path: Path) -> bool:

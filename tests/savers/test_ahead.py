@@ -13,9 +13,9 @@ from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref, Write
 from ckpt_cli.operations.apply import verify
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
+from ckpt_cli.savers.prefetch import Ahead
 from ckpt_cli.serde.codec import Codec
 
 

@@ -12,7 +12,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable
 from ckpt_cli.savers import faults
 from ckpt_cli.savers import redis as redis_saver
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.mongodb import telling as mongo_telling
+from ckpt_cli.savers.mongodb import faults as mongo_telling
 from ckpt_cli.savers.mysql import open_url as open_mysql
 from ckpt_cli.savers.postgres import open_url as open_postgres
 from tests.servers import redis

@@ -12,7 +12,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import open_file
-from ckpt_cli.savers.sqlite.connect import connect
+from ckpt_cli.savers.sqlite.connection import connect
 from tests.savers.unwritable import refused_before_planning
 from tests.savers.writer import Writer, folder, read, rollback_mode
 

@@ -15,7 +15,7 @@ import pytest
 from ckpt_cli.conformance.records import checkpoint
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageError
 from ckpt_cli.model import Plan
-from ckpt_cli.savers import kinds
+from ckpt_cli.savers import registry
 from ckpt_cli.savers.sqlite import create
 from ckpt_cli.savers.url import names, open_saver, sqlite_file
 from tests.savers.writer import folder
@@ -127,7 +127,7 @@ def test_unknown_kind() -> None:
 def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is one line with the install command, and no password in it."""
     monkeypatch.setitem(sys.modules, "ckpt_cli.savers.postgres", None)
-    monkeypatch.setitem(kinds.SCHEMES, "postgresql", kinds.Kind("postgres", "postgres", ("ckpt_cli",)))
+    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Kind("postgres", "postgres", ("ckpt_cli",)))
     error = refusal("postgresql://u:secret@h/db")
     assert isinstance(error, MissingExtra)
     assert "secret" not in error.message

@@ -18,7 +18,7 @@ from ckpt_cli.savers.mongodb import address as mongo_address
 from ckpt_cli.savers.mongodb import connection as mongo_connection
 from ckpt_cli.savers.mysql import dial as mysql_dial
 from ckpt_cli.savers.mysql.address import parse
-from ckpt_cli.savers.postgres import connect as postgres_connect
+from ckpt_cli.savers.postgres import connection as postgres_connect
 from ckpt_cli.savers.redis import address as redis_address
 from ckpt_cli.savers.redis import connection as redis_connection
 from tests.servers.mongodb import Mongo

@@ -15,7 +15,7 @@ from ckpt_cli.savers.about import Ability, About, Totals
 from ckpt_cli.savers.custom.calls import Calls, row_of
 from ckpt_cli.savers.custom.entering import Entered
 from ckpt_cli.savers.custom.importing import Named, explained
-from ckpt_cli.savers.held import ReadOnlySaver, Skeleton
+from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 
 T = TypeVar("T")
 

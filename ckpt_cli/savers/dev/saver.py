@@ -11,7 +11,7 @@ from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dev.files import Files, found
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
-from ckpt_cli.savers.held import ReadOnlySaver, Skeleton
+from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form as Shape
 from ckpt_cli.values.node import Node

@@ -22,6 +22,7 @@ from ckpt_cli.model import (
     in_words,
     name_of,
 )
+from ckpt_cli.savers.dynamodb.faults import code
 from ckpt_cli.savers.dynamodb.halves import joined
 from ckpt_cli.savers.dynamodb.items import (
     CHECKPOINT,
@@ -37,7 +38,6 @@ from ckpt_cli.savers.dynamodb.items import (
     text,
 )
 from ckpt_cli.savers.dynamodb.table import Table
-from ckpt_cli.savers.dynamodb.telling import code
 from ckpt_cli.savers.faults import gone, must_be_there, stands
 from ckpt_cli.savers.paging import pages
 

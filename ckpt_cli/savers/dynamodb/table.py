@@ -10,8 +10,8 @@ from botocore.session import Session  # type: ignore[import-untyped]
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Name
 from ckpt_cli.savers.dynamodb.address import Address
+from ckpt_cli.savers.dynamodb.faults import code, explained, is_lost
 from ckpt_cli.savers.dynamodb.items import Item, Stored, key, keys, text
-from ckpt_cli.savers.dynamodb.telling import code, explained, is_lost
 from ckpt_cli.savers.faults import no_checkpoints, unless_sent
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from pymongo.write_concern import WriteConcern
 from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.mongodb.address import PAIRS, Address
-from ckpt_cli.savers.mongodb.telling import explained, is_lost
+from ckpt_cli.savers.mongodb.faults import explained, is_lost
 
 T = TypeVar("T")
 Document = dict[str, Any]

@@ -10,10 +10,10 @@ from ckpt_cli.savers.about import Ability, About, Form, Place, Totals, able
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parsed
 from ckpt_cli.savers.mongodb.connection import Connection
-from ckpt_cli.savers.mongodb.generation import Generation, generation
+from ckpt_cli.savers.mongodb.faults import explained
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.own_fields import OwnFields
-from ckpt_cli.savers.mongodb.telling import explained
+from ckpt_cli.savers.mongodb.schema import Generation, generation
 from ckpt_cli.savers.paging import pages, weighed
 
 T = TypeVar("T")

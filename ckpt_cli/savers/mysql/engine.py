@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.mysql.connect import Connection
+from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.engine import Engine, Found
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES, WRITTEN

@@ -10,7 +10,7 @@ from ckpt_cli.savers.about import About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse
-from ckpt_cli.savers.mysql.connect import Connection
+from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.engine import MySQLEngine
 from ckpt_cli.savers.mysql.listing import Head, Listing
 from ckpt_cli.savers.mysql.schema import Schema, detect, size

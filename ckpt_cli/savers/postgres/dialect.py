@@ -7,7 +7,7 @@ from uuid import UUID
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.postgres.connection import Link
 from ckpt_cli.savers.postgres.faults import WANTED
 from ckpt_cli.savers.postgres.schema import Found, quoted
 from ckpt_cli.savers.sql.engine import Engine

@@ -7,7 +7,7 @@ from ckpt_cli.savers.about import About, Form, Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import address
-from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.postgres.connection import Link
 from ckpt_cli.savers.postgres.dialect import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Found, generation, look
 from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_there, whereabouts

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.faults import no_checkpoints, no_table
-from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.postgres.connection import Link
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
 
 NEWEST = 9

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ckpt_cli.savers.postgres.connect import Link
+from ckpt_cli.savers.postgres.connection import Link
 
 STANDBY = "standby"
 

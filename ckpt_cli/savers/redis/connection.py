@@ -13,7 +13,7 @@ from redis.retry import Retry
 from ckpt_cli.errors import CkptError, MissingExtra
 from ckpt_cli.savers.faults import no_tls_file, not_encrypted
 from ckpt_cli.savers.redis.address import Address
-from ckpt_cli.savers.redis.telling import explained, is_lost, is_moving, is_other_type
+from ckpt_cli.savers.redis.faults import explained, is_lost, is_moving, is_other_type
 
 T = TypeVar("T")
 Command = tuple[Any, ...]

@@ -12,9 +12,9 @@ from ckpt_cli.model import Row, RowChange
 from ckpt_cli.savers.faults import shown
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
+from ckpt_cli.savers.redis.faults import explained
 from ckpt_cli.savers.redis.records import canonical, parsed
 from ckpt_cli.savers.redis.spelling import spelled
-from ckpt_cli.savers.redis.telling import explained
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
+from ckpt_cli.savers.redis.faults import explained
 from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found, write_key
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
-from ckpt_cli.savers.redis.telling import explained
 
 _PAGE = 2000  # documents in one answer
 _NAMES = 100  # ids in one statement

@@ -8,9 +8,9 @@ from ckpt_cli.model import Checkpoint, Name, Payload, Ref, Write
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Connection, text
+from ckpt_cli.savers.redis.faults import is_unknown
 from ckpt_cli.savers.redis.finding import CHECKPOINT, Found, found
 from ckpt_cli.savers.redis.keys import Keys
-from ckpt_cli.savers.redis.telling import is_unknown
 
 _PAGE = 500  # writes that are read at once
 _SHORT_BLOB = """

@@ -12,11 +12,11 @@ from ckpt_cli.savers.redis.address import parsed
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
 from ckpt_cli.savers.redis.finding import Finder, Found
-from ckpt_cli.savers.redis.generation import Generation, generation
 from ckpt_cli.savers.redis.index import Index, indexes, plain
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
 from ckpt_cli.savers.redis.scan import Scan
+from ckpt_cli.savers.redis.schema import Generation, generation
 from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
 
 _FIRST = 25  # checkpoints that are read while nothing is known of their sizes

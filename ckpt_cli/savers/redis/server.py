@@ -10,8 +10,8 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
 from ckpt_cli.savers.redis import own_fields
 from ckpt_cli.savers.redis.connection import Connection
+from ckpt_cli.savers.redis.faults import explained
 from ckpt_cli.savers.redis.images import Images
-from ckpt_cli.savers.redis.telling import explained
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.sqlite.connect import NotCheckpoints
+from ckpt_cli.savers.sqlite.connection import NotCheckpoints
 from ckpt_cli.savers.sqlite.saver import SqliteSaver, open_file
 
 __all__ = ["NotCheckpoints", "SqliteSaver", "create", "open_file"]

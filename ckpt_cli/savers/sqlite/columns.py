@@ -2,7 +2,7 @@
 
 from ckpt_cli.model import CheckpointRow, Payload, Scalar, Write
 from ckpt_cli.savers.spelling import index_of, text_of
-from ckpt_cli.savers.sqlite.connect import Row
+from ckpt_cli.savers.sqlite.connection import Row
 from ckpt_cli.savers.sqlite.parameters import data
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ckpt_cli.errors import Failed
 from ckpt_cli.model import Row as Columns
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.sqlite.connect import Row
+from ckpt_cli.savers.sqlite.connection import Row
 from ckpt_cli.savers.sqlite.parameters import bound
 
 

@@ -22,7 +22,7 @@ from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
 from ckpt_cli.savers.sqlite.changing import Changing
-from ckpt_cli.savers.sqlite.connect import File, NotCheckpoints, ReadOnlyFile, Row
+from ckpt_cli.savers.sqlite.connection import File, NotCheckpoints, ReadOnlyFile, Row
 from ckpt_cli.savers.sqlite.parameters import among, bound, data, equals
 from ckpt_cli.savers.sqlite.schema import Layout, detect
 from ckpt_cli.savers.sqlite.thread_ids import OddIds

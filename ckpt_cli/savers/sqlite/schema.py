@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ckpt_cli.savers.sqlite.connect import NotCheckpoints, Row
+from ckpt_cli.savers.sqlite.connection import NotCheckpoints, Row
 
 _OURS = {"checkpoints", "writes"}
 _FIRST = {"thread_id", "checkpoint"}

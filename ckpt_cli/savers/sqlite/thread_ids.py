@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.connect import Row
+from ckpt_cli.savers.sqlite.connection import Row
 from ckpt_cli.savers.sqlite.parameters import bound
 
 

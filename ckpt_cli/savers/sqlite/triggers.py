@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.sqlite.connect import Row
+from ckpt_cli.savers.sqlite.connection import Row
 from ckpt_cli.savers.sqlite.images import quoted
 from ckpt_cli.savers.sqlite.schema import WRITTEN
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 from ckpt_cli import interrupts
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
-from ckpt_cli.savers.columns import assigned
-from ckpt_cli.savers.sqlite.connect import Row, connect, explained
+from ckpt_cli.savers.own_columns import assigned
+from ckpt_cli.savers.sqlite.connection import Row, connect, explained
 from ckpt_cli.savers.sqlite.files import survey
 from ckpt_cli.savers.sqlite.images import Images, parameters, place, quoted, where
 from ckpt_cli.savers.sqlite.triggers import Guard, fired_by

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ckpt_cli.model import CheckpointRow, Ref, Thread
 from ckpt_cli.savers.about import Ability, About, Form, Totals
-from ckpt_cli.savers.held import ReadOnlySaver
+from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import headed

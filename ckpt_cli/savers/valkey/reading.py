@@ -7,8 +7,8 @@ from typing import Any
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
+from ckpt_cli.savers.redis.faults import is_unknown
 from ckpt_cli.savers.redis.keys import begun, globbed
-from ckpt_cli.savers.redis.telling import is_unknown
 from ckpt_cli.savers.valkey import records
 
 Space = tuple[str, str]

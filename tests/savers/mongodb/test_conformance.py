@@ -12,9 +12,9 @@ from pymongo import MongoClient
 from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.mongodb import open_url
+from ckpt_cli.savers.prefetch import Ahead
 from tests.savers.mongodb.records import MongoSamples
 from tests.servers.mongodb import Mongo, stand_in
 

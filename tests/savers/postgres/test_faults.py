@@ -16,7 +16,7 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.postgres import PostgresSaver, connect, open_url
+from ckpt_cli.savers.postgres import PostgresSaver, connection, open_url
 from ckpt_cli.savers.postgres.address import address
 from ckpt_cli.savers.sql.images import Images
 from tests.savers.postgres.conftest import Say
@@ -280,7 +280,7 @@ def test_somebody_else_wrote(url: str) -> None:
 
 def test_two_of_us(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While one ckpt writes another waits, then refuses; applications are never held up."""
-    monkeypatch.setattr(connect, "_TRANSACTION", connect._TRANSACTION.replace(connect._LOCK_TIMEOUT, "100ms"))
+    monkeypatch.setattr(connection, "_TRANSACTION", connection._TRANSACTION.replace(connection._LOCK_TIMEOUT, "100ms"))
     with closing(open_url(url)) as one, closing(open_url(url)) as two, psycopg.connect(url, autocommit=True) as other:
 
         def work() -> None:

@@ -8,8 +8,8 @@ import pytest
 from ckpt_cli.conformance import Conformance, Make, everything
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write, WriteKey
 from ckpt_cli.savers import redis, valkey
-from ckpt_cli.savers.ahead import Ahead
 from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.prefetch import Ahead
 from tests.savers.redis.kinds import PathlessSamples
 from tests.savers.redis.records import RedisSamples
 

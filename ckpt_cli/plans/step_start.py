@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.history.tasks.snapshot import Snapshot
-from ckpt_cli.plans.offspring import Origin
-from ckpt_cli.plans.reducing import Reducers
+from ckpt_cli.plans.child import Origin
+from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.superstep import Board
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Node

@@ -10,7 +10,7 @@ from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.messages import shaped
-from ckpt_cli.plans.past import Past, others, past
+from ckpt_cli.plans.thread_history import Past, others, past
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import message, messages

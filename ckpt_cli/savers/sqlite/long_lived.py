@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.sqlite.connect import connect, explained
+from ckpt_cli.savers.sqlite.connection import connect, explained
 from ckpt_cli.savers.sqlite.files import Survey, Way
 from ckpt_cli.savers.sqlite.saver import SqliteSaver
 from ckpt_cli.savers.sqlite.schema import Layout, detect

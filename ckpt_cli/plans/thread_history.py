@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from ckpt_cli.around import Around
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.learning import Tally
@@ -27,6 +26,7 @@ from ckpt_cli.history.state.channels import (
     target,
 )
 from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.inspection import Around
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader

@@ -10,10 +10,10 @@ from typer.core import TyperCommand
 from ckpt_cli import interrupts
 from ckpt_cli.completion.names import complete_database
 from ckpt_cli.errors import UsageError
+from ckpt_cli.fast_start import prepare
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.parameters.options import DryRun, Reason, Remember, WithTriggers, Yes
 from ckpt_cli.session import KEY_ENV, Session, Will
-from ckpt_cli.startup import prepare
 from ckpt_cli.views.base import View
 
 if TYPE_CHECKING:
