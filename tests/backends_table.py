@@ -1,17 +1,17 @@
-"""The README's table of what each kind of database can do."""
+"""The table in `docs/databases.md` of what each kind of database can do."""
 
 import re
 from pathlib import Path
 
 from ckpt_cli.savers.about import Ability
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+DATABASES = (Path(__file__).parent.parent / "docs" / "databases.md").read_text("utf-8")
 _COLUMNS = (Ability.WRITE, Ability.ATOMIC, Ability.MOMENT, Ability.SKIPS, Ability.BRANCHES, Ability.TASK_PATHS)
 
 
 def promised() -> dict[str, dict[Ability, str]]:
     """What it says of each kind, ability by ability: ``✓``, ``–``, or on which condition."""
-    _, _, table = README.partition("| kind | changes |")
+    _, _, table = DATABASES.partition("| kind | changes |")
     rows = re.findall(r"^\| `(\w+)` \|(.*)\|$", table.partition("\n\n")[0], re.MULTILINE)
     return {kind: dict(zip(_COLUMNS, (cell.strip() for cell in cells.split("|")), strict=True)) for kind, cells in rows}
 
@@ -20,7 +20,7 @@ def broken(kind: str, abilities: frozenset[Ability]) -> list[str]:
     """Where an open database of a kind isn't what the table says of it."""
     said = promised()[kind]
     return [
-        f"{kind}: {ability} is {ability in abilities}, the README says {word}"
+        f"{kind}: {ability} is {ability in abilities}, docs/databases.md says {word}"
         for ability, word in said.items()
         if word in ("✓", "–") and (word == "✓") is not (ability in abilities)
     ]

@@ -17,7 +17,7 @@ from ckpt_cli.langgraph import CkptSaver
 from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_saver
-from tests.backends_table import README
+from tests.backends_table import DATABASES
 from tests.graphs.building import line, on
 
 TOY = Path(__file__).parent / "toy" / "ckpt_toy.py"
@@ -83,9 +83,9 @@ def test_commands(site: Path, path: Path) -> None:
     assert sorted(path.read_text().splitlines()) == sorted(before.splitlines())
 
 
-def test_the_readme_shows_it() -> None:
-    """What the README shows is this very file."""
-    assert f"```python\n{TOY.read_text()}```" in README
+def test_the_documents_show_it() -> None:
+    """What `docs/databases.md` shows is this very file."""
+    assert f"```python\n{TOY.read_text()}```" in DATABASES
 
 
 def test_its_errors_are_its_own(site: Path, tmp_path: Path) -> None:

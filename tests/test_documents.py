@@ -1,4 +1,4 @@
-"""Everything the README shows is executed, and what it says a command prints is what it prints."""
+"""Everything the README and `docs/` show is executed, and what they say a command prints is what it prints."""
 
 import fcntl
 import os
@@ -9,11 +9,12 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,10 @@ import pytest
 from tests.databases import unpacked
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "README.md"
-README = PAGE.read_text("utf-8")
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+
+AS_READ = {page: page.read_text("utf-8") for page in PAGES}
 
 INSTALLS = ("pip install . && ckpt demo", "pip install -e '.[test]' && pytest -n auto")
 """What cannot be run inside the tests; `.ci/run` runs both from a clean clone."""
@@ -51,8 +54,9 @@ _CHANCE = (
 
 @dataclass(frozen=True)
 class Step:
-    """One command line of the README, what was exported before it, and the lines that are shown under it."""
+    """One command line of a page, what was exported before it, and the lines that are shown under it."""
 
+    page: Path
     line: int
     command: str
     shown: str
@@ -64,23 +68,24 @@ class Step:
         return self.shown.partition(QUESTION)[2].partition("\n")[0]
 
 
-def blocks(kind: str) -> Iterator[tuple[int, str]]:
+def blocks(page: Path, kind: str) -> Iterator[tuple[int, str]]:
     """The fenced blocks of one kind, with the line they begin at."""
-    for found in re.finditer(rf"^```{kind}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL):
-        yield README[: found.start()].count("\n") + 2, found[1]
+    text = page.read_text("utf-8")
+    for found in re.finditer(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield text[: found.start()].count("\n") + 2, found[1]
 
 
-def steps() -> Iterator[Step]:
-    """The ``$`` lines of every console block."""
+def steps(page: Path) -> Iterator[Step]:
+    """The ``$`` lines of every console block of a page."""
     exported: dict[str, str] = {}
-    for start, text in blocks("console"):
+    for start, text in blocks(page, "console"):
         position = start
         for part in re.split(r"^(?=\$ )", text, flags=re.MULTILINE):
             command, _, shown = part.partition("\n")
             if found := re.fullmatch(r"\$ export (\w+)=(\S+)", command):
                 exported = {**exported, found[1]: found[2]}
             elif command:
-                yield Step(position, command.removeprefix("$ "), shown, exported)
+                yield Step(page, position, command.removeprefix("$ "), shown, exported)
             position += part.count("\n")
 
 
@@ -143,52 +148,60 @@ def _read(terminal: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which somebody just ran ``ckpt demo``, and has an encrypted database."""
-    made = tmp_path_factory.mktemp("readme")
-    assert "wrote ckpt-demo.sqlite" in printed("ckpt demo", made, {})
-    (made / "encrypted.sqlite").write_bytes(unpacked("encrypted"))
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tuple[Path, set[str]]]:
+    """For each page a folder in which somebody just ran ``ckpt demo``, and has an encrypted database.
+
+    With it come the last groups of the ids of the demo's own checkpoints, shortened, before anything is changed.
+    """
+
+    @cache
+    def made(page: Path) -> tuple[Path, set[str]]:
+        folder = tmp_path_factory.mktemp(page.stem)
+        assert "wrote ckpt-demo.sqlite" in printed("ckpt demo", folder, {})
+        (folder / "encrypted.sqlite").write_bytes(unpacked("encrypted"))
+        with closing(sqlite3.connect(folder / "ckpt-demo.sqlite")) as database:
+            ids = [name for (name,) in database.execute("SELECT checkpoint_id FROM checkpoints")]
+        return folder, {name.rpartition("-")[2][:6] for name in ids}
+
     return made
-
-
-@pytest.fixture(scope="module")
-def demo(folder: Path) -> set[str]:
-    """How the ids of the demo's own checkpoints end, shortened, before anything is changed."""
-    with closing(sqlite3.connect(folder / "ckpt-demo.sqlite")) as database:
-        return {name.rpartition("-")[2][:6] for (name,) in database.execute("SELECT checkpoint_id FROM checkpoints")}
 
 
 def test_the_installs_are_those_that_ci_runs() -> None:
     """The two start commands stand in the README, and .ci/run runs what they say."""
     ci = (ROOT / ".ci/run").read_text()
-    assert [line for _, text in blocks("sh") for line in text.splitlines()] == list(INSTALLS)
+    assert [line for _, text in blocks(README, "sh") for line in text.splitlines()] == list(INSTALLS)
     for command in (" install --quiet --disable-pip-version-check .", "ckpt demo", "-e '.[test]'", "\npytest"):
         assert command in ci
 
 
-@pytest.mark.parametrize("step", list(steps()), ids=lambda step: f"line {step.line}: {step.command}")
-def test_it_prints_what_the_readme_shows(step: Step, folder: Path, demo: set[str]) -> None:
-    """A command line of the README prints what stands under it, ids and times aside, in the order of the page.
+@pytest.mark.parametrize(
+    "step",
+    [step for page in PAGES for step in steps(page)],
+    ids=lambda step: f"{step.page.stem} line {step.line}: {step.command}",
+)
+def test_it_prints_what_the_page_shows(step: Step, folder_of: Callable[[Path], tuple[Path, set[str]]]) -> None:
+    """A command line of a page prints what is shown below it, ids and times aside, in the order of the page.
 
-    ``CKPT_GOLDEN=write`` writes what it prints into the README; the difference is then read in version control. With
+    ``CKPT_GOLDEN=write`` writes what it prints into the page; the difference is then read in version control. With
     ``CKPT_GOLDEN=page`` it does so everywhere, so that ids and times are those of one afternoon.
     """
+    folder, demo = folder_of(step.page)
     real, golden = printed(step.command, folder, step.exported, step.answer), os.environ.get("CKPT_GOLDEN")
     if golden == "page" or (golden == "write" and settled(real, demo) != settled(step.shown, demo)):
         line = f"$ {step.command}\n"
-        place = README.splitlines(keepends=True)[: step.line].count(line)
-        parts = PAGE.read_text("utf-8").split(line)
+        place = AS_READ[step.page].splitlines(keepends=True)[: step.line].count(line)
+        parts = step.page.read_text("utf-8").split(line)
         after = line.join(parts[place:]).removeprefix(step.shown)
-        PAGE.write_text(line.join([*parts[:place], real + after]), "utf-8")
+        step.page.write_text(line.join([*parts[:place], real + after]), "utf-8")
     else:
         assert settled(real, demo) == settled(step.shown, demo)
 
 
 def test_every_command_is_shown() -> None:
-    """The README shows each verb at work."""
+    """The README and `docs/` show each verb at work."""
     from ckpt_cli.app import VERBS
 
-    lines = [*(step.command for step in steps()), *INSTALLS]
+    lines = [*(step.command for page in PAGES for step in steps(page)), *INSTALLS]
     assert set(VERBS) <= {words[at + 1] for line in lines for words in [line.split()] for at in _commands(words)}
 
 
