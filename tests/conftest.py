@@ -2,21 +2,29 @@
 
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.databases import unpacked
 
+_SERVERS = {
+    "boto3": ["tests.servers.dynamodb"],
+    "pymongo": ["tests.servers.mongodb"],
+    "psycopg": ["tests.servers.postgres", "tests.servers.pgbouncer"],
+    "pymysql": ["tests.servers.mysql"],
+    "redis": ["tests.servers.redis", "tests.servers.valkey"],
+}
+"""The fixtures of servers by the driver that they need: without a driver, tests that need no server still run."""
+
 pytest_plugins: list[str] = [
-    "tests.servers.dynamodb",
-    "tests.servers.mongodb",
-    "tests.servers.postgres",
-    "tests.servers.pgbouncer",
-    "tests.servers.mysql",
-    "tests.servers.redis",
-    "tests.servers.valkey",
+    plugin for driver, plugins in _SERVERS.items() if find_spec(driver) is not None for plugin in plugins
 ]
+
+_SLOW_FOLDERS = ("twins", "damage", "langgraph", "cross")
+_SLOW_FIXTURES = {"postgres", "pooler", "mysql", "redis_server", "valkey_server", "mongo", "dynamo"}
 
 _OUTSIDE = (
     "CKPT_DB",
@@ -35,6 +43,18 @@ _OUTSIDE = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--require`` is for machines that must have everything."""
     parser.addoption("--require", action="store_true", help="what would be skipped for want of something fails")
+
+
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")  # a property that holds must not fail because the machine is busy
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what starts a server or runs another LangGraph: `-m "not slow"` leaves it out."""
+    for item in items:
+        fixtures = _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        if fixtures or any(part in item.path.parts for part in _SLOW_FOLDERS):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)
