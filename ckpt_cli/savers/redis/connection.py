@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from redis import Redis, exceptions
 from redis import __version__ as driver_version
 from redis.backoff import NoBackoff
+from redis.connection import SSLConnection
 from redis.retry import Retry
 
 from ckpt_cli.errors import CkptError, MissingExtra
@@ -173,8 +174,6 @@ def must_be_encrypted(address: Address, clients: Iterable[Any]) -> None:
     """
     if address.tls is None:
         return
-    from redis.connection import SSLConnection
-
     for client in clients:
         if client is not None and not issubclass(client.connection_pool.connection_class, SSLConnection):
             raise not_encrypted(address.location)
@@ -191,10 +190,23 @@ def must_list_whole_clusters(location: str, version: str = driver_version) -> No
         raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _WHOLE))}'")
 
 
+class _TlsConnection(SSLConnection):
+    """One whose handshake has the time that connecting has: a server without TLS never answers it."""
+
+    def _wrap_socket_with_ssl(self, sock: Any) -> Any:
+        sock.settimeout(self.socket_connect_timeout)
+        wrapped = super()._wrap_socket_with_ssl(sock)  # type: ignore[no-untyped-call]
+        wrapped.settimeout(self.socket_timeout)
+        return wrapped
+
+
 def _client(address: Address) -> Redis:
     if not address.service:
         host, port = address.hosts[0]
-        return Redis(host=host, port=port, **_options(address))
+        client = Redis(host=host, port=port, **_options(address))
+        if address.tls is not None:
+            client.connection_pool.connection_class = _TlsConnection
+        return client
     from ckpt_cli.savers.redis.sentinels import primary
 
     return primary(address, _options(address))
