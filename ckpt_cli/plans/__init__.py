@@ -1,1 +1,1 @@
-"""Pure computations of plans: what a command would change, from what is recorded, before anything is touched."""
+"""Plans: what a command would change, computed from what is recorded. Plans read, never write."""

@@ -80,7 +80,7 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
 
 
 def after(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan:
-    """Everything that descends from a checkpoint, and what its own tasks left: it is where the thread stands again.
+    """Everything that descends from a checkpoint, and what its own tasks left: it becomes the head again.
 
     Raises:
         NotFound: nothing came after it.

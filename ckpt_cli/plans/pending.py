@@ -81,7 +81,7 @@ def before_update(reader: Reader, at: Standing, said: Finished | None) -> tuple[
 
 
 def is_older(reader: Reader, at: Standing, said: Finished | None) -> bool:
-    """Whether update_state of this generation records writes as it did before delta channels, so far as that is told.
+    """Whether update_state of this generation records writes as before delta channels, as far as the data shows.
 
     They stand on a checkpoint that the run has gone on from too, which on every branch would be read as a delta
     channel's; those of all nodes that are updated without a task have one id; and an input's stand on the new

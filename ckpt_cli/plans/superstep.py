@@ -23,7 +23,7 @@ Fold = Callable[[str, Any, Sequence[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """A task, or who stands for one, with what it wrote.
+    """A task, or what takes the place of one, with what it wrote.
 
     Attributes:
         path: what the library orders tasks by.

@@ -38,7 +38,7 @@ class Codec:
         return self._key is not None
 
     def decode(self, payload: Payload) -> Any:
-        """A payload's value; what can't be decoded is a BROKEN node, at the top or where it stands.
+        """A payload's value; what can't be decoded becomes a BROKEN node, at the top or in its place.
 
         Decoded values are shared (equal bytes are the same node), so they are never to be changed in place.
         """
@@ -56,7 +56,7 @@ class Codec:
         return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
 
     def is_whole(self, payload: Payload, *, mapping: bool = False) -> bool:
-        """Whether a payload can be read to its end, and is a mapping, told many times faster than by decoding it.
+        """Whether a payload can be read to its end and is a mapping, many times faster than by decoding it.
 
         What stands inside msgpack's objects isn't looked at.
         """
@@ -94,7 +94,7 @@ class Codec:
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
 
     def under_nonce(self, payload: Payload, beginning: bytes) -> Payload:
-        """An encrypted payload under a nonce that begins so, which can be told without the key; any other as it is.
+        """An encrypted payload under a nonce with this beginning, which is visible without the key; others unchanged.
 
         Raises:
             KeyMissing: the key is missing or wrong.

@@ -1,4 +1,4 @@
-"""A list of objects that stands in payload after payload and only grows: what is known of it isn't decoded again.
+"""A list of objects that is in payload after payload and only grows: its known part isn't decoded again.
 
 A conversation is nearly all of what a checkpoint holds, and each checkpoint holds it whole. Where a payload has the
 very bytes of the last list, those are the last list's nodes: only the few elements behind them are decoded. The rest of

@@ -19,7 +19,7 @@ LEVELS = 500
 
 
 def decode(data: bytes, envelope: Envelope | None = None) -> Any:
-    """The value of one JSON text; never raises. What is damaged is a BROKEN node where it stands.
+    """The value of one JSON text; never raises. A damaged part becomes a BROKEN node in its place.
 
     Args:
         data: UTF-8.

@@ -192,7 +192,7 @@ class JsonRescue:
             self._put(whole)
 
     def _ended(self, value: Any) -> Any:
-        """The root; where the trouble left no trace in it, it is told there."""
+        """The root; a problem that left no trace inside is reported at the root."""
         if self._problems == 0 and isinstance(value, dict):
             value[DAMAGED] = self._broken(self._problem, self._at)
         elif self._problems == 0 and isinstance(value, list):

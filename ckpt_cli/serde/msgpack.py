@@ -47,7 +47,7 @@ class _Room(NamedTuple):
 
 
 class _Unsettled(NamedTuple):
-    """An object that is not shallow, before it is known how deep it stands."""
+    """An object that is not shallow, before its depth is known."""
 
     code: int
     data: bytes
@@ -88,7 +88,7 @@ class Unpacker:
         self._shallow_loads = {code: partial(self._load, code, None) for code in range(8)}
 
     def value(self, data: bytes) -> Any:
-        """The value of one payload; never raises. What is damaged is a BROKEN node where it stands."""
+        """The value of one payload; never raises. A damaged part becomes a BROKEN node in its place."""
         room = _Room(LEVELS, 8 * len(data) + _COPIES)
         if len(data) < _LONG:
             return self._value(data, room)
@@ -150,7 +150,7 @@ class Unpacker:
         return unsettled[-1]
 
     def _settle(self, box: list[Any], room: _Room) -> None:
-        """Give every object the room that is left where it stands."""
+        """Give every object the room that is left at its depth."""
         stack: list[tuple[Any, int]] = [(box, room.levels)]
         while stack:
             container, levels = stack.pop()

@@ -19,7 +19,7 @@ _MESSAGES = "langchain_core.messages"
 
 
 def decode(data: bytes) -> Any:
-    """The value of one JSON text; never raises. What is damaged is a BROKEN node where it stands."""
+    """The value of one JSON text; never raises. A damaged part becomes a BROKEN node in its place."""
     return lcjson.decode(data, revive if b'"__' in data or b'"lc"' in data else None)
 
 

@@ -117,7 +117,7 @@ def messages(value: Any) -> list[Message] | None:
 
 
 def spelled_out(value: Any) -> list[Any]:
-    """What is written to a conversation, one message each: a text, or a pair of role and text, stands for one.
+    """What is written to a conversation, one message each: a text, or a pair of role and text, is a message too.
 
     langchain-core 1.0 ``messages/utils.py: _convert_to_message``.
     """

@@ -1,4 +1,4 @@
-"""Secrets in a document that a person edits: each mask has a number, and what it stands for comes back in its place."""
+"""Secrets in a document that a person edits: each mask has a number, by which its secret is put back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Strict equality of decoded values: what has the same type and content, told from raw bytes where there are any."""
+"""Strict equality of decoded values: same type and same content, compared by raw bytes where there are any."""
 
 from collections.abc import Iterator, Sequence
 from itertools import compress

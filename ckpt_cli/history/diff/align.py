@@ -103,7 +103,7 @@ def _in_place(
     block: _Block,
     moved: list[tuple[int, int]],
 ) -> list[tuple[int, int]]:
-    """What has no id and stands where something else of its kind stood is taken for the same one, changed."""
+    """Pair elements without ids that have the same type and position: they count as one element that changed."""
     gone, come = {i for i, _ in moved}, {j for _, j in moved}
     left = [i for i in range(block[0], block[1]) if i not in gone]
     right = [j for j in range(block[2], block[3]) if j not in come]
@@ -124,7 +124,7 @@ class _Id:
 
 
 def _encodings(some: Sequence[Any]) -> set[str]:
-    """Where threads were continued by newer releases the same object stands in other bytes."""
+    """A thread that a newer release continued may store the same object in other bytes."""
     return {item.encoding for item in some if isinstance(item, Node)}
 
 

@@ -1,4 +1,4 @@
-"""What two values differ in, told by their structure: fields, list elements by id or content, set members.
+"""What two values differ in, by their structure: fields, list elements by id or content, set members.
 
 Equal bytes are equal values and are never decoded. Depth is bounded; below it two values just differ.
 """

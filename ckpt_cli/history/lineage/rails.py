@@ -8,7 +8,7 @@ from ckpt_cli.history.lineage.lineage import Lineage
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """What stands beside one checkpoint.
+    """The rails beside one checkpoint.
 
     Attributes:
         joins: the line above it, where lanes come together (``├─╯``); "" where none do.

@@ -88,7 +88,7 @@ class Tally:
 
 
 class Merging:
-    """Whether a message merge explains steps that are told one after the other.
+    """Whether a message merge explains steps that arrive one after the other.
 
     Of a list that only grows, what stays is known from the step before: a long conversation isn't parsed at each step.
     """
@@ -152,7 +152,7 @@ def names() -> list[str]:
 
 
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
-    """What the candidates make of these writes, those that agree told once; one that can't take them is out."""
+    """The distinct results that the candidates give for these writes; a candidate that can't take them is dropped."""
     made: list[tuple[Evidence, Any]] = []
     for evidence in candidates:
         try:

@@ -177,7 +177,7 @@ def _put(merged: list[Any], places: dict[str, int], message_id: str | None, item
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """What a node wrote that the library takes for a message: it stands as an object in the state."""
+    """What a node wrote that the library takes for a message: the state holds it as an object."""
 
     given: Any
 

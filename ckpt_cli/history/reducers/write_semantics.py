@@ -28,7 +28,7 @@ class Habit(StrEnum):
 
 
 def lasting(habit: Habit | None) -> bool:
-    """Whether what was written to a channel last is what stands there: a reducer makes something else of it."""
+    """Whether the channel simply holds its last write; a reducer makes something else of it."""
     return habit is Habit.REPLACES
 
 

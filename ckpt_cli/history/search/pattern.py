@@ -27,7 +27,7 @@ _MANY = 999
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The first match in a text, with what stands around it in its line.
+    """The first match in a text, with the text around it in its line.
 
     Attributes:
         more: how many further matches the text has.

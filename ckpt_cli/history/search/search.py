@@ -22,7 +22,7 @@ Path = tuple[Any, ...]
 
 
 class Place(StrEnum):
-    """Where a text stands."""
+    """Where a text is in a value."""
 
     STATE = "state"
     WRITES = "writes"
@@ -47,7 +47,7 @@ class Search:
         self._broken: list[tuple[Path, Node]] = []
 
     def broken(self) -> list[tuple[Path, Node]]:
-        """What couldn't be read in the values searched since this was asked last; equal bytes are told once."""
+        """What couldn't be read in the values searched since the last call; equal bytes are reported once."""
         found, self._broken = self._broken, []
         return found
 

@@ -34,7 +34,7 @@ _DIGITS = 1000  # a counter has 32; Python refuses to read more than 4,300
 
 
 def counter(version: Version | None) -> int:
-    """How often a channel had moved: the number itself, or what stands before the dot; 0 where there is none."""
+    """How often a channel had changed: the version's number, or its part before the dot; 0 if there is none."""
     return order(version)[0]
 
 

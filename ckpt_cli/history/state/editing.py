@@ -150,7 +150,7 @@ def _read(data: Any, channel: str) -> Any:
 
 
 def _culprit(data: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Where the deepest part stands that can't be read."""
+    """The path of the deepest part that can't be read."""
     parts = enumerate(data) if isinstance(data, list) else data.items() if isinstance(data, dict) else ()
     for key, part in parts:
         try:

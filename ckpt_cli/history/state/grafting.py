@@ -23,7 +23,7 @@ def remade(node: Node, state: Any) -> Node:
 
 
 def place(value: Any, step: Any) -> Keys | None:
-    """Where a part stands in what a value records: keys into a dict or list, of an object into its state.
+    """Where a part is in what a value records: keys into a dict or list, of an object into its state.
 
     `step` is a position or key that the value has, as `parts` tells them; None where it records it in a way of its own.
     """

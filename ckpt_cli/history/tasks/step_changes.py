@@ -1,4 +1,4 @@
-"""What a step changed, told from what its tasks wrote, without the state before or after it.
+"""What a step changed, computed from what its tasks wrote, without the state before or after it.
 
 A write says what a task gave to a channel, not what the channel made of it: whether a list was appended or replaced is
 for the channel's reducer, which is not recorded. `Habit` holds what one decoded state proved of it; where nothing is
@@ -38,7 +38,7 @@ class Kind(StrEnum):
     EDITED = "edited"
     """`Change.edited` items of a list became others in their places; items may have gone in and out, too."""
     SET = "set"
-    """A value was written and stands there; what did before isn't known."""
+    """A value was written and is now the state; the value before it is unknown."""
     WROTE = "wrote"
     """A value was given to a reducer, or to what may be one: what the channel made of it isn't known."""
     SUMMED = "summed"

@@ -1,4 +1,4 @@
-"""Task ids and task paths: which node a task is, told from what is stored with its writes.
+"""Task ids and task paths: which node a task is, computed from what is stored with its writes.
 
 A task's path names its node (checkpoint-sqlite 3.1.2 and newer store it). Where a database has none the id still tells:
 it is a hash over the checkpoint's id, the node's namespace, the step, the node and what triggered it, so a node that is

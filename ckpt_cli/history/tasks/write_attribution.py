@@ -74,7 +74,7 @@ class Credit:
         return found
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """The checkpoints whose writes tell how these came to be, and which node each write is of."""
+        """The checkpoints whose writes made these, with the node of each write."""
         return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
 
     def credited(self, checkpoint_id: str) -> list[TaskWrite] | None:

@@ -31,7 +31,7 @@ class Call:
 
 
 def resolved(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Call:
-    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ stands for."""
+    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ means."""
     rest = (kwargs, state, items, pairs)
     if not _is_global(made_by):
         if owner := _bound(made_by):
