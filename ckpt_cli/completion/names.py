@@ -125,7 +125,7 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
 
 def _thread(ctx: typer.Context) -> str:
-    """The first thread on the line; an option that still wants its value leaves the arguments before it in `args`."""
+    """The first thread on the line; an option that still needs its value leaves the arguments before it in `args`."""
     named = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]
     return next((str(name) for name in named if name), "")
 

@@ -123,7 +123,7 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save what a task wrote; an ordinary write that stands already stays as it is."""
+        """Save what a task wrote; an existing ordinary write is kept."""
         thread_id, ns, checkpoint_id = Asked.one(config)
         if checkpoint_id is None:
             raise KeyError("checkpoint_id")
@@ -197,7 +197,7 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
         return f"{before + 1:032}.{random.random():016}"  # noqa: S311 - as the library does
 
     def close(self) -> None:
-        """Let go of the database; safe to call twice."""
+        """Close the database; safe to call twice."""
         with self._turn:
             self._saver.close()
 

@@ -130,7 +130,7 @@ def _digest_of_head(saver: Saver, ref: Ref) -> bytes:
 
 
 def verify(saver: Saver, basis: Iterable[Seen]) -> None:
-    """Hold that everything a plan was computed from is as it was.
+    """Check that everything a plan was computed from is as it was.
 
     Raises:
         Refused: naming what changed.

@@ -179,7 +179,7 @@ class LogFile:
             connection.execute("DELETE FROM forgetting WHERE thread_id IS NULL")
 
     def close(self) -> None:
-        """Let go of the file; safe to call twice."""
+        """Close the file; safe to call twice."""
         if self._connection is not None:
             self._connection.close()
             self._connection, self._writable = None, False

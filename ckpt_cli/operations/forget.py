@@ -88,7 +88,7 @@ def finish(saver: Saver, log: OperationLog) -> None:
 
 
 def is_pending(log: OperationLog) -> bool:
-    """Whether something that a person wants forgotten is still in the log."""
+    """Whether something that must be forgotten is still in the log."""
     return bool(log.rows("SELECT 1 FROM forgetting LIMIT 1", since=2))
 
 

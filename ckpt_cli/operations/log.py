@@ -23,7 +23,7 @@ _COLUMNS = "number, at, verb, reason, summary, state, undoes, rows, bytes"
 
 
 class Phase(StrEnum):
-    """Where an operation stands."""
+    """The state of an operation."""
 
     PLANNED = "planned"
     """Logged; whether its rows were touched is not known yet."""
@@ -81,7 +81,7 @@ class Heading:
 
 
 class Evidence(NamedTuple):
-    """A row that an operation wrote last, and where that operation stands."""
+    """A row that an operation wrote last, and the state of that operation."""
 
     change: RowChange
     phase: Phase
@@ -142,12 +142,12 @@ class OperationLog(LogFile):
             Index(self.path.parent.parent).add(self.path.parent.name, place)
 
     def mark(self, number: int, phase: Phase) -> None:
-        """Say where an operation stands now."""
+        """Change the state of an operation."""
         with self.writing() as connection:
             connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
 
     def finish(self, number: int) -> None:
-        """An operation is applied; what it took back is undone, and what that had taken back stands again."""
+        """An operation is applied; what it took back is undone, and what that had taken back is done again."""
         with self.writing() as connection:
             phase = Phase.DONE
             at: int | None = number
@@ -248,7 +248,7 @@ class OperationLog(LogFile):
         return [row[0] for row in rows]
 
     def undoing(self, number: int) -> int | None:
-        """The operation that took this one back and stands."""
+        """The operation that took this one back, unless it was taken back itself."""
         found = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
         return found[-1][0] if found else None
 

@@ -1,4 +1,4 @@
-"""The rows of a log that say which database it is of: witnesses, images that should be there, and places."""
+"""The rows of a log that say which database it belongs to: witnesses, images that should be there, and places."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol

@@ -23,15 +23,15 @@ class Doubt(StrEnum):
     """Why a log that was found isn't used."""
 
     OTHER = "other"
-    """Its rows have other content here: it is of another database."""
+    """Its rows have other content here: it belongs to another database."""
     UNPROVEN = "unproven"
     """None of its rows is here."""
     COPY = "copy"
-    """This database is a copy of the one that it is of, which still exists."""
+    """This database is a copy of the one that the log belongs to, which still exists."""
     UNREADABLE = "unreadable"
     """It is damaged, locked, of a newer ckpt, or this user may not read it."""
     CLONE = "clone"
-    """Its rows are here, but this may be a clone of the database that it is of."""
+    """Its rows are here, but this may be a clone of the database that the log belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Search:
         return self._whose(log, places)
 
     def _whose(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
-        """Whether a log whose rows are here is of this database or of one that this is a copy of.
+        """Whether a log whose rows are here belongs to this database or to one that this is a copy of.
 
         Where it was used at this address before, only the places count at which it was used later.
         """

@@ -1,4 +1,4 @@
-"""What a change comes to, row by row, before it is made: for people to read and for ``--dry-run --json``."""
+"""What a change will do, row by row, before it is made: for people to read and for ``--dry-run --json``."""
 
 from collections.abc import Iterable, Iterator
 

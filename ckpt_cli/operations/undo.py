@@ -16,7 +16,7 @@ from ckpt_cli.shell_words import command
 
 
 def find(log: OperationLog, number: int | None) -> Operation:
-    """The operation of that number, or the newest that still stands and is no undo itself.
+    """The operation of that number, or the newest that is done and is no undo itself.
 
     Raises:
         NotFound: there is none.
@@ -103,7 +103,7 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
 def _must_fit(
     saver: Saver, log: OperationLog, operation: Operation, back: Restored, *, beside_none: bool = False
 ) -> None:
-    """Hold that what comes back meets the thread that it was taken from, and not a later one of the same id."""
+    """Check that what comes back meets the thread that it was taken from, and not a later one of the same id."""
     found = clash(saver, log, operation, back, beside_none=beside_none)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""What proves that a log is of a database: digests of checkpoints that its operations left as they were.
+"""What proves that a log belongs to a database: digests of checkpoints that its operations left unchanged.
 
 A checkpoint's header and metadata never change in LangGraph, so one that has the same name and other content is of
 another database. Its parent isn't looked at: ckpt itself hangs a checkpoint elsewhere where one between is deleted.
@@ -107,7 +107,7 @@ class Choice:
             yield from (row.ref for row in self._saver.newest(thread_id, ns, _NEAR))
 
     def _beside(self, names: Names) -> list[Ref]:
-        """All of the namespaces that the first rows are of: where the newest are touched, or can't be told alone."""
+        """All of the namespaces that the first rows are of: where the newest are touched, or can't be read alone."""
         return [row.ref for thread_id, ns in self._spaces(names) for row in self._saver.rows(thread_id, ns)]
 
     def _spaces(self, names: Names) -> list[tuple[str, str]]:
@@ -194,7 +194,7 @@ def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
 
 
 def confirm(saver: Saver, log: OperationLog) -> None:
-    """Check, inside the transaction that writes, that the log is of this database.
+    """Check, inside the transaction that writes, that the log belongs to this database.
 
     Raises:
         Refused: it is of another one, or nothing proves that it is of this one and no person said so.
@@ -210,7 +210,7 @@ def confirm(saver: Saver, log: OperationLog) -> None:
 
 
 def is_provable(saver: Saver, log: OperationLog) -> bool:
-    """Whether a later command can prove that the log is of this database, as far as its rows stay."""
+    """Whether a later command can prove that the log belongs to this database, as long as its rows stay."""
     return next(log.witnesses(1), None) is not None or verdict(saver, log).verdict is not Verdict.UNPROVEN
 
 

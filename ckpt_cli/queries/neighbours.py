@@ -1,4 +1,4 @@
-"""What stands around one checkpoint: parent, children, the nodes that made it, its place among the branches."""
+"""The neighbours of one checkpoint: parent, children, the nodes that made it, its place among the branches."""
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage

@@ -24,7 +24,7 @@ from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 
 VALUE = 4096
-"""A longer write isn't read to tell what it changed: its size is told."""
+"""A longer write isn't read to find what it changed: its size is shown."""
 _TIPS = 12  # of which the checkpoint is read for status and next, besides the head's
 _CHUNK = 8  # checkpoints of a line that are read at first in search of what was written before
 _SENDS = 200  # steps that Sends made, of which values are read at once for the names of their nodes
@@ -72,7 +72,7 @@ class Describer:
         self.steps.outlined = True
 
     def read_around(self, checkpoint_ids: Sequence[str]) -> None:
-        """Read what it takes to tell of these what they would be told of whatever else is told of.
+        """Read enough that each line reads the same however the list is cut.
 
         That is what the head and their own tips prove of how channels treat writes, and what edits of those were made
         on, and as much of the lines above them as tells what they replaced.

@@ -1,4 +1,4 @@
-"""Where one thread stands: its head's state, what runs next, what it was about."""
+"""The status of one thread: its head's state, what runs next, what it was about."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property

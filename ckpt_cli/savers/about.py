@@ -13,7 +13,7 @@ class Ability(StrEnum):
     ATOMIC = "atomic"
     """A plan is applied in one transaction; elsewhere in steps that the operation log finishes or takes back."""
     MOMENT = "moment"
-    """All that one command reads is of one moment; elsewhere an application may write between two reads."""
+    """All that one command reads belongs to one moment; elsewhere an application may write between two reads."""
     SKIPS = "skips"
     """Threads are listed without a scan of all checkpoints."""
     BRANCHES = "branches"
@@ -48,7 +48,7 @@ class Form(NamedTuple):
 
 
 class About(NamedTuple):
-    """What a database is, told from its schema alone.
+    """What a database is, by its schema alone.
 
     Attributes:
         location: path or URL without credentials.

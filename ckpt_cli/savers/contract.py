@@ -73,13 +73,13 @@ class Saver(ABC):
         """The skeleton of a thread (or of one namespace), ascending, no values and no metadata."""
 
     def expect_threads(self, threads: Collection[Thread]) -> None:  # noqa: B027 - only where a read is a round trip
-        """Hear that of each of these threads skeleton, head and first checkpoint are going to be read."""
+        """Hint: the skeleton, head and first checkpoint of each of these threads will be read next."""
 
     def expect_whole(self, thread_ids: Collection[str]) -> None:  # noqa: B027
-        """Hear that all of these threads is going to be read, one thread after the other."""
+        """Hint: all of these threads will be read next, one after the other."""
 
     def expect(self, refs: Collection[Ref]) -> None:  # noqa: B027
-        """Hear that these checkpoints and their writes are going to be read, one after the other; a page at most."""
+        """Hint: these checkpoints and their writes will be read next, one after the other; a page at most."""
 
     def one_scan(self) -> AbstractContextManager[None]:
         """Until it ends, moments share what a scan for the names of all keys finds, where threads are found by one.
@@ -296,4 +296,4 @@ class Saver(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the connection; safe to call twice."""
+        """Close the connection; safe to call twice."""

@@ -169,7 +169,7 @@ class MemorySaver(Saver):
         return row
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     def _refs(self, thread_id: str, ns: str | None = None) -> list[Ref]:
         return sorted(r for r in self._checkpoints if r.thread_id == thread_id and (ns is None or r.ns == ns))

@@ -38,7 +38,7 @@ def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
 
 
 def sqlite_file(database: str) -> Path | None:
-    """The file of an SQLite database, told from its name alone; None where the name is of something else.
+    """The file of an SQLite database, by its name alone; None if the name is something else's.
 
     The file isn't touched: a program that has it open loses its locks on it when it closes another descriptor (POSIX).
     """
@@ -152,7 +152,7 @@ def _no_such(name: str) -> NoReturn:
 
 
 def _config() -> tuple[Path, dict[str, object]]:
-    """The config file and what stands in it: ``[databases]``, ``name = "url or path"``, each judged when it is used."""
+    """The config file and its contents: ``[databases]``, ``name = "url or path"``, each judged when it is used."""
     home = os.environ.get("XDG_CONFIG_HOME")
     path = _at_home(home or "~/.config") / "ckpt" / "config.toml"
     try:
@@ -205,7 +205,7 @@ def _open_here(say: Callable[[str], None]) -> Saver:
 
 
 def _holds_checkpoints(path: Path) -> bool:
-    """Whether it is one to choose; also when it can't be opened now, so that the reason is told."""
+    """Whether it is one to choose; also when it can't be opened now, so that the reason is shown."""
     from ckpt_cli.savers.sqlite import NotCheckpoints, open_file
 
     try:

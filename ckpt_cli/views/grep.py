@@ -18,7 +18,7 @@ class Sighted:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A text that matches, told once however many checkpoints hold it.
+    """A text that matches, reported once however many checkpoints hold it.
 
     Attributes:
         place: ``state``, ``writes`` or ``metadata``.

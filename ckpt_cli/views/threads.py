@@ -1,4 +1,4 @@
-"""The threads of a database and where each stands."""
+"""The threads of a database and the status of each."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -204,7 +204,7 @@ def elements(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def size_of(value: Any) -> str:
-    """What is said of a value that stands below: its class, or how much there is of it."""
+    """What is said of a value that is shown below: its class, or how much there is of it."""
     if isinstance(value, str):
         return f"{len(value):,} characters"
     if isinstance(value, Node) and known.items(value) is None:

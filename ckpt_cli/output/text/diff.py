@@ -85,7 +85,7 @@ class _Screen:
         self._full = full
 
     def differences(self, found: Sequence[Difference], indent: int, base: str = "") -> Iterator[Line]:
-        """One after the other; objects are told by the paths of what is inside them."""
+        """One after the other; objects are shown by the paths of what is inside them."""
         flat = [part for one in found for part in _flat(one)]
         labels = [_label(one, base) for one in flat]
         column = min(max((cell_len(label) for label in labels), default=0), _COLUMN)
@@ -196,7 +196,7 @@ def _versions(before: Any, after: Any) -> tuple[str, str] | None:
 
 
 def _flat(one: Difference) -> Iterator[Difference]:
-    """An object whose fields differ stands for them, unless it is a message."""
+    """An object takes the place of its fields that differ, unless it is a message."""
     if one.parts and one.counts is None and one.who is None and one.kind is Kind.CHANGED:
         for part in one.parts:
             yield from _flat(part)

@@ -1,4 +1,4 @@
-"""What grep found, as text: threads as headings, each hit with where it stands and how long; rows in a pipe."""
+"""What grep found, as text: threads as headings, each hit with its place and how long it was there; rows in a pipe."""
 
 from collections.abc import Iterator
 

@@ -23,7 +23,7 @@ _DONE = {"add": "added to", "change": "changed in", "remove": "removed from"}
 
 
 def render(view: InfoView, page: Page) -> Iterator[Line]:
-    """The database, then its contents, then what a sample of checkpoints told."""
+    """The database, then its contents, then what a sample of checkpoints shows."""
     for label, (style, text) in _facts(view, page):
         if page.width is None:
             yield row([[("key", label)], [(style, text)]])

@@ -36,7 +36,7 @@ def nodes(counts: Mapping[str, int]) -> Line:
 
 
 def marks(step: StepView, branches: int) -> Line:
-    """Where it stands: ``@`` for the head, ``branch:2`` for a tip where there are several, tags."""
+    """Its marks: ``@`` for the head, ``branch:2`` for a tip where there are several, tags."""
     found = [("head", "@")] if step.head else []
     if step.branch is not None and branches > 1:
         found.append(("head", f"branch:{step.branch}"))

@@ -48,7 +48,7 @@ class Calls:
         return Checkpoint(row._replace(size=len(body.data)), body, self.payload(dict(found.metadata)))
 
     def writes(self, found: CheckpointTuple) -> Iterator[Write]:
-        """Its writes in the order given; their paths aren't told, and an ordinary write's place is counted anew."""
+        """Its writes in the order given; their paths are unknown, and ordinary writes are numbered anew."""
         ref, places = row_of(found).ref, dict[str, int]()
         for task_id, channel, value in found.pending_writes or ():
             at = places.get(task_id, 0)

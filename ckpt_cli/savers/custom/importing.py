@@ -33,7 +33,7 @@ class Named(NamedTuple):
 
     @classmethod
     def of(cls, text: str, folder: Path) -> "Named":
-        """Read ``module:attribute`` or ``file.py:attribute``; a file stands relative to `folder`.
+        """Read ``module:attribute`` or ``file.py:attribute``; a file is relative to `folder`.
 
         Raises:
             DatabaseUnreachable: it is neither.

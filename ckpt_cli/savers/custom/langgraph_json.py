@@ -32,7 +32,7 @@ class Config(NamedTuple):
 
 
 def read(path: Path) -> Config:
-    """Read a langgraph.json; what it names stands relative to its folder.
+    """Read a langgraph.json; what it names is relative to its folder.
 
     Raises:
         DatabaseUnreachable: it can't be read, or names no checkpointer.

@@ -69,7 +69,7 @@ def _storage(folder: Path) -> Path:
 
 
 def _beside(storage: Path) -> Files:
-    """A storage with the numbered files beside it; without such a number in its name it stands alone."""
+    """A storage with the numbered files beside it; without such a number in its name it is alone."""
     if _NUMBERED[0] not in storage.name:
         return Files(storage)
     head, _, tail = storage.name.rpartition(_NUMBERED[0])

@@ -78,7 +78,7 @@ def _together(value: Any) -> list[Any] | None:
 
 
 def _checkpoints(storage: dict[Any, Any]) -> Iterator[Stored]:
-    """All of them; what can't hold any stands as one that can't be read, so that its thread is listed."""
+    """All of them; a container that can't hold any counts as one that can't be read, so that its thread is listed."""
     for thread_id, spaces in storage.items():
         for ns, space in spaces.items() if type(spaces) is dict else [("", spaces)]:
             for checkpoint_id, entry in space.items() if type(space) is dict else [("", space)]:
@@ -102,7 +102,7 @@ def _writes(writes: dict[Any, Any]) -> Iterator[tuple[Ref, list[Write]]]:
 
 
 def _write(ref: Ref, key: Any, entry: Any) -> Write:
-    """The task id stands in the key too; before checkpoint 2.1 there was no task path."""
+    """The task id is in the key too; before checkpoint 2.1 there was no task path."""
     named, idx = key if isinstance(key, list | tuple) and len(key) == 2 else ("", key)
     parts = entry if isinstance(entry, list | tuple) and len(entry) in (3, 4) else (named, "", entry)
     task_id, channel, value, *paths = parts

@@ -47,7 +47,7 @@ class Stored(NamedTuple):
 
     @property
     def payload(self) -> Payload:
-        """Its payload as the serializer made it; what can't be had is told in its place."""
+        """Its payload as the serializer made it; if it can't be read, the reason takes its place."""
         raw = self.elsewhere if self.in_s3 else ((self.chunk or {}).get("payload") or {}).get("B")
         if raw is None:
             where = f"S3 object {text(self.base, 'ref_key')}" if self.in_s3 else "another item, which isn't there"

@@ -225,7 +225,7 @@ class DynamoSaver(Saver):
         self._images.change(changes)
 
     def close(self) -> None:
-        """Let go of the sockets."""
+        """Close the sockets."""
         self._table.close()
 
     def _keys(self, thread_id: str) -> Iterator[Item]:

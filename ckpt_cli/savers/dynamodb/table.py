@@ -118,7 +118,7 @@ class Table:
         return table_number(found) == number
 
     def close(self) -> None:
-        """Let go of the sockets; safe to call twice."""
+        """Close the sockets; safe to call twice."""
         for client in (self._client, self._s3):
             if client is not None:
                 client.close()

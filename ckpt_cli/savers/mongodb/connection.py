@@ -175,7 +175,7 @@ class Connection:
         return self._db[relation].bulk_write([*operations], ordered=True, session=self._session)
 
     def close(self) -> None:
-        """Let go of the sockets; safe to call twice."""
+        """Close the sockets; safe to call twice."""
         self._client.close()
 
     def must_be_writable(self) -> None:

@@ -12,7 +12,7 @@ Document = dict[str, Any]
 SKELETON = ("checkpoint_ns", "checkpoint_id", "parent_checkpoint_id")
 WRITE = ("checkpoint_ns", "checkpoint_id", "task_id", "task_path", "idx", "channel", "type")
 DOWNWARDS = {"thread_id": 1, "checkpoint_ns": 1, "checkpoint_id": -1}
-"""As the index stands, so that nothing is sorted."""
+"""The order of the index, so that nothing is sorted."""
 UPWARDS = {"checkpoint_id": 1}
 """Within one namespace the index read backwards."""
 

@@ -232,7 +232,7 @@ class MongoSaver(OwnFields):
         self._images.change(changes)
 
     def close(self) -> None:
-        """Let go of the sockets."""
+        """Close the sockets."""
         self._connection.close()
 
     @property

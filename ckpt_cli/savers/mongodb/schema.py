@@ -1,4 +1,4 @@
-"""Which saver wrote a database, told from one document of each collection without its values."""
+"""Which saver wrote a database, detected from one document of each collection without its values."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""One connection to a server: what it is told at the start, how rows stream, and moments in which they belong together.
+"""One connection to a server: its settings, how rows stream, and moments in which all reads are consistent.
 
 What MariaDB 10.11 and PyMySQL 1.2 do was tried out:
 

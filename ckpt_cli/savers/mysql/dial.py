@@ -1,4 +1,4 @@
-"""A new connection of the driver's: what it is asked for, and what its session is told."""
+"""A new connection of the driver: its options, and the settings of its session."""
 
 from ssl import SSLSocket
 from typing import Any
@@ -74,5 +74,5 @@ def _settings(seconds: int, version: str) -> str:
 
 
 def is_mariadb(version: str) -> bool:
-    """Whether a server's version is of MariaDB, whose settings and collations have other names."""
+    """Whether a server is MariaDB, whose settings and collations have other names."""
     return "MariaDB" in version

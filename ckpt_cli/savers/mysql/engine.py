@@ -1,4 +1,4 @@
-"""MySQL's and MariaDB's words for what `sql.engine.Engine` wants said.
+"""MySQL's and MariaDB's SQL for `sql.engine.Engine`.
 
 Ids compare by the server's collation, to which ``A`` and ``a``, all emoji, or ``x`` and ``x`` with a space may be one
 id. So every id is looked for twice: as the column compares it, which finds it in the index, and byte for byte.
@@ -119,7 +119,7 @@ class MySQLEngine(Engine):
         return f"{is_text} AND cast(json_unquote({found}) AS binary) = cast(%s AS binary)"
 
     def member_words(self, key: str, text: str) -> list[Scalar]:
-        """The path twice; in it the key stands in quotes of its own."""
+        """The path twice; the key in it has quotes of its own."""
         path = f"$.{json.dumps(key, ensure_ascii=False)}"
         return [path, path, self.sought(CHECKPOINTS, "metadata", text)]
 
@@ -183,7 +183,7 @@ class MySQLEngine(Engine):
         return self.folds(relation, column) and (relation, column) != (BLOBS, "thread_id")
 
     def _one_of(self, relation: str, column: str, count: int) -> tuple[str, int]:
-        """The condition that a column is one of so many values, and how many times it wants all of them."""
+        """The condition that a column is one of so many values, and how many times it needs all of them."""
         if self._by_hash(column):
             return _in([HASH], count), 1
         name = self.quoted(column)

@@ -80,7 +80,7 @@ class MySQLSaver(SqlSaver):
         return super().original(seen, is_it)
 
     def about(self) -> About:
-        """The generation, the server, and whether its ids are told apart byte for byte."""
+        """The generation, the server, and whether it compares ids byte for byte."""
         schema, connection = self._schema, self._connection
         facts = {"server": f"{'MariaDB' if connection.is_mariadb else 'MySQL'} {connection.number}"}
         facts["ids compare by"] = schema.collations.get(("checkpoints", "thread_id"), "")

@@ -30,7 +30,7 @@ class SharedBlobs(Blobs):
 
 
 def _meant(name: BlobName, names: Iterable[BlobName]) -> BlobName | None:
-    """Of the blobs asked for, the one that stands under another spelling of its thread."""
+    """The blob asked for that is stored under another spelling of its thread."""
     others = [other for other in names if other[1:] == name[1:]]
     near = [other for other in others if other.thread_id.casefold() == name.thread_id.casefold()]
     return (near or others)[0] if len(near or others) == 1 else None

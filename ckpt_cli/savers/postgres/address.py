@@ -1,4 +1,4 @@
-"""A URL of Postgres: what libpq gets of it, and what of it may be told.
+"""A URL of Postgres: what libpq gets of it, and what of it may be shown.
 
 Everything libpq knows may stand in the URL (libpq 15, "Connection URIs"), and ``schema`` besides.
 """

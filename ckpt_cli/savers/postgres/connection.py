@@ -107,7 +107,7 @@ class Link:
             return cursor.rowcount
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -74,7 +74,7 @@ class PostgresEngine(Engine):
         return self._link.run_many(sql, words)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._link.close()
 
     def table(self, relation: str) -> str:
@@ -107,7 +107,7 @@ class PostgresEngine(Engine):
         return [self.sought(CHECKPOINTS, "metadata", key), self.sought(CHECKPOINTS, "metadata", text)]
 
     def octets(self, column: str) -> str:
-        """Told by the head of a value that is kept apart (TOAST), which isn't fetched."""
+        """Read from the head of a value that is stored apart (TOAST), without fetching the value."""
         return f"octet_length({column})"
 
     def digest(self, column: str) -> str:

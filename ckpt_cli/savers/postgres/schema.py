@@ -1,4 +1,4 @@
-"""What stands in a Postgres database, asked of its catalogue in one statement.
+"""What is in a Postgres database, asked of its catalog in one statement.
 
 Tables are looked up along the search path, or in one schema, and named with their schema ever after.
 """

@@ -157,7 +157,7 @@ class Connection:
             self._inside = False
 
     def close(self) -> None:
-        """Let go of the sockets; safe to call twice."""
+        """Close the sockets; safe to call twice."""
         self._client.close()
 
 

@@ -102,7 +102,7 @@ class Documents:
                     yield records.write(one, shown, size)
 
     def _blobs(self, keys: list[str]) -> list[tuple[Any, int]]:
-        """What stands for the values, which need not be text; of a document that is gone the size is -1."""
+        """What takes the place of the values, which need not be text; a document that is gone has size -1."""
         answers = self._connection.read(("JSON.GET", key, "$.blob") for key in keys)
         told = [json.loads(answer) if isinstance(answer, bytes) else None for answer in answers]
         return [(_UNREAD, -1) if blob is None else (blob[0] if blob else None, 0) for blob in told]

@@ -19,7 +19,7 @@ from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
 from ckpt_cli.savers.redis.spelling import readable
 
 TAG = "redis-json"
-"""The tag of JSON in the dialect of ``jsonplus_redis.py``; told in `serde.redisjson`."""
+"""The tag of JSON in the dialect of ``jsonplus_redis.py``, which `serde.redisjson` describes."""
 
 Document = dict[str, Any]
 
@@ -42,7 +42,7 @@ def payload(kind: Any, blob: Any) -> Payload:
 
 
 def lost(problem: str) -> Payload:
-    """What stands for a value that isn't there: why it can't be read."""
+    """What takes the place of a missing value: why it can't be read."""
     return Payload(LOST, problem.encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""Which saver wrote a database, told from a few of its documents without their values."""
+"""Which saver wrote a database, detected from a few of its documents without their values."""
 
 import json
 from collections.abc import Mapping

@@ -119,7 +119,7 @@ class KeySaver(Saver):
         self._forget()
 
     def close(self) -> None:
-        """Let go of the sockets."""
+        """Close the sockets."""
         self._connection.close()
 
 

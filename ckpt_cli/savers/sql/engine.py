@@ -70,7 +70,7 @@ class Engine(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the connection; safe to call twice."""
+        """Close the connection; safe to call twice."""
 
     # The expressions
 

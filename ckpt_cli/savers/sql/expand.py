@@ -1,4 +1,4 @@
-"""A plan as rows: checkpoints and writes as they are told, blobs as the checkpoints need them.
+"""A plan as rows: checkpoints and writes as the plan has them, blobs as the checkpoints need them.
 
 A blob is added where it isn't yet, and goes when no checkpoint that stays names it; with the last checkpoint of a
 namespace all of its blobs go.
@@ -82,7 +82,7 @@ class Expansion:
             yield from zip(page, self._rows.all(page), self._looked_up([*map(name_of, page)]), strict=True)
 
     def _must_be_kept(self, record: Checkpoint) -> None:
-        """Note what a checkpoint names and what it wants to find there.
+        """Note the blobs that a checkpoint names, and what they must hold.
 
         Raises:
             Refused: two records of the plan want different values under one name.

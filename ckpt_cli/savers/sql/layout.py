@@ -1,4 +1,4 @@
-"""Which generation of LangGraph made the tables, told by their columns alone.
+"""Which generation of LangGraph made the tables, detected by their columns alone.
 
 checkpoint-postgres 3.2 ``base.py: MIGRATIONS``, ``shallow.py: MIGRATIONS``; LangGraph.js stops after the fourth step
 and has no ``task_path``. The shallow savers keep one checkpoint a namespace, without an id column and without versions.

@@ -213,7 +213,7 @@ class SqlReading(Saver):
         yield from (_write(thread_id, *row) for row in self._engine.query(statement, words, stream=stream))
 
     def _named(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[Found]:
-        """The rows of some checkpoints; in a shallow layout of their namespaces, whichever checkpoint stands there."""
+        """The rows of some checkpoints; in a shallow layout of their namespaces, whichever checkpoint is there."""
         key = self._sql.key
         condition, words = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
         return self._engine.query(statement + condition, words, stream=stream)

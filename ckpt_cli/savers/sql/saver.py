@@ -122,7 +122,7 @@ class SqlSaver(SqlReading):
         self._images.change(changes)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._engine.close()
 
     def _must_have_places(self) -> None:

@@ -88,7 +88,7 @@ class File(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
@@ -139,7 +139,7 @@ class ReadOnlyFile:
         self.seen = survey(self.path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

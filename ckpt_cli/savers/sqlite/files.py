@@ -1,4 +1,4 @@
-"""What stands on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
+"""What is on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
 
 from enum import Enum
 from pathlib import Path

@@ -136,7 +136,7 @@ class SqliteSaver(Changing):
         return int(next(self._rows(sql.COUNT, [word], thread=key))[0])
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The first page of each row: the parent stands there, and the header tells the size."""
+        """Reads the first page of each row: the parent is there, and the header has the size."""
         key, word = self._key(thread_id)
         words, only = [word], ""
         if ns is not None:
@@ -158,7 +158,7 @@ class SqliteSaver(Changing):
         return CheckpointRow(*ref, columns.parent(found[0]), found[1]) if found else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Stands behind the checkpoint, so each costs a walk over that row's pages."""
+        """Metadata is stored after the checkpoint, so each costs a walk over that row's pages."""
         for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
             (key, word), (is_ns, space) = self._key(thread_id), equals(ns)
             for condition, chunk in among(self._layout.columns["id"], [ref.checkpoint_id for ref in some]):
@@ -222,7 +222,7 @@ class SqliteSaver(Changing):
         return original_at(self._file.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _opened)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def _rows(self, template: str, words: Sequence[object] = (), **parts: str) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Which generation of LangGraph made the tables, told by their columns and never by a file's name.
+"""Which generation of LangGraph made the tables, detected by their columns and never by a file's name.
 
 Columns are addressed by name everywhere: ``writes.task_path`` stands in the middle of new databases and at the end of
 those that checkpoint-sqlite 3.1.2 upgraded. Letters run from A (langgraph 0.0.26) to E (today); H is LangGraph.js 0.0.

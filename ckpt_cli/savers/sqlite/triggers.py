@@ -69,7 +69,7 @@ class Guard:
     def __call__(
         self, action: int, _one: str | None, _two: str | None, _database: str | None, trigger: str | None
     ) -> int:
-        """What SQLite is told of one part of a statement."""
+        """The answer to SQLite for one part of a statement."""
         if trigger is None or action not in _WRITING or trigger in self._permitted:
             return sqlite3.SQLITE_OK
         self.denied = trigger

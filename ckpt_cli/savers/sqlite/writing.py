@@ -115,7 +115,7 @@ class WritableFile:
         """It sees what it writes."""
 
     def close(self) -> None:
-        """Let go of the file; SQLite puts its log back into it if nobody else has it open."""
+        """Close the file; SQLite puts its log back into it if nobody else has it open."""
         self._connection.close()
 
     def _statement(self, change: RowChange) -> tuple[str, list[Scalar]]:
@@ -162,7 +162,7 @@ def _constrained(relation: str, error: sqlite3.IntegrityError) -> Refused:
 
 
 def must_be_permitted(path: Path) -> None:
-    """Hold that this user may write a file, and beside it, where SQLite keeps its journal.
+    """Check that this user may write a file, and beside it, where SQLite keeps its journal.
 
     Raises:
         Refused: the system says no.

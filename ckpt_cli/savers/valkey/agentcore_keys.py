@@ -1,4 +1,4 @@
-"""Keys of AgentCoreValkeySaver: found by a scan, and told apart by what checkpoints say of themselves.
+"""Keys of AgentCoreValkeySaver: found by a scan, and distinguished by what checkpoints say of themselves.
 
 A namespace's session is a hash of thread and namespace, and ids may hold the colons that keys are made with, so a key
 alone tells nothing (``checkpoint/valkey/agentcore/models.py: ValkeyCheckpointerConfig``).

@@ -37,7 +37,7 @@ class Start(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What stands in its keys before its id (``models.py: checkpoint_key_prefix``)."""
+        """What its keys have before its id (``models.py: checkpoint_key_prefix``)."""
         return f"{self.session_id}:{self.actor_id}:{self.ns}"
 
 

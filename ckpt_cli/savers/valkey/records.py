@@ -79,7 +79,7 @@ def _name(ref: Ref, entry: Any) -> WriteKey:
 
 
 def write(name: WriteKey, entry: Any) -> Write:
-    """A pending write; ``size`` stands in the place of a value that was left where it is."""
+    """A pending write; ``size`` takes the place of a value that wasn't fetched."""
     place = (*name.ref, name.task_id, name.idx)
     if not isinstance(entry, dict):
         payload = lost("it is no JSON object")
