@@ -99,8 +99,8 @@ class Shop:
         )
         program.chmod(0o755)
         (folder / "patient.py").write_text(
-            "from ckpt_cli.app import main\nfrom ckpt_cli.commands import completing\n"
-            "completing._BUDGET = 60  # not the machine's load is tried here\nmain()\n"
+            "from ckpt_cli.app import main\nfrom ckpt_cli.completion import names\n"
+            "names._BUDGET = 60  # not the machine's load is tried here\nmain()\n"
         )
         path = f"{programs}:{os.environ['PATH']}"
         self.env = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(__file__).parent.parent), "LC_ALL": "C.UTF-8"}
@@ -134,11 +134,11 @@ class Shop:
         program = (
             "import json, pathlib, sys, typer\n"
             "from ckpt_cli.app import app\n"
-            "from ckpt_cli.commands import completing, offers\n"
-            "completing._BUDGET = 60\n"
+            "from ckpt_cli.completion import names, words\n"
+            "names._BUDGET = 60\n"
             "asked, lines = json.loads(sys.argv[1])\n"
             "for line in lines:\n"
-            "    text = offers.answer(typer.main.get_command(app), {**asked, '_CKPT_LINE': line})\n"
+            "    text = words.answer(typer.main.get_command(app), {**asked, '_CKPT_LINE': line})\n"
             "    pathlib.Path(line).write_text(text + '\\n')\n"
         )
         command = [sys.executable, "-c", program, json.dumps([asked, lines])]
