@@ -47,9 +47,9 @@ def must_be_accepted(
     refused = [one for one in found if one not in accepted]
     if refused:
         altered = [one for one in refused if is_altered(one, accepted)]
-        told = "".join(f"; {_told(one, since)}" for one in dict.fromkeys(one[:4] for one in altered))
+        changed = "".join(f"; {_altered(one, since)}" for one in dict.fromkeys(one[:4] for one in altered))
         raise Refused(
-            f"the database would do more than this plan: {listed(refused)}{told}; nothing was written",
+            f"the database would do more than this plan: {listed(refused)}{changed}; nothing was written",
             hint="what they do isn't logged and isn't undone; --with-triggers goes on, "
             "--with-triggers --remember also from now on",
         )
@@ -60,7 +60,7 @@ def is_altered(one: SideEffect, accepted: Collection[SideEffect]) -> bool:
     return one not in accepted and any(other[:4] == one[:4] for other in accepted)
 
 
-def _told(names: Names, since: Mapping[Names, float]) -> str:
+def _altered(names: Names, since: Mapping[Names, float]) -> str:
     at = since.get(names)
     when = "" if at is None else f" on {datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
     return f"{names[0]} {names[1]} was accepted as it was{when or ' then'}, and has changed since"

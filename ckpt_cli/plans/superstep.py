@@ -1,7 +1,7 @@
 """One superstep on stored data: what the writes of tasks make of a checkpoint's channels, without the graph.
 
-The meaning of langgraph 1.2 ``pregel/_algo.py: apply_writes`` and of its channels. Which channels there are and of what
-kind is told by their names (`history.state.channels`), by what was stored of them, and by learned reducers.
+It follows langgraph 1.2 ``pregel/_algo.py: apply_writes`` and its channels. Which channels exist, and of which kind,
+follows from their names (`history.state.channels`), their stored values and the learned reducers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

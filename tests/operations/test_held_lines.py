@@ -183,7 +183,7 @@ def test_names_with_half_a_surrogate_pair_are_compared(log: OperationLog, saver:
 
 
 def test_in_place_of_a_forgotten_operation_one_that_stands_is_named(log: OperationLog, saver: MemorySaver) -> None:
-    """The newest before it that is neither undone, forgotten nor an undo; no other is told as one to take back."""
+    """The hint names the newest earlier operation that can still be undone; an undo is never named."""
     saver.apply(Plan("", (checkpoint("u", "1"),)))
     for number in ("2", "3"):
         apply(saver, log, Plan("", (checkpoint("u", number, parent_id="1"),), verb="fork"), at=1.0)
