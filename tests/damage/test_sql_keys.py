@@ -41,9 +41,11 @@ def test_every_listed_row_is_deleted_and_comes_back(kind: OnMySQL, table: str, c
     """Deleting the thread leaves no checkpoint and no write of it, and undo brings every byte back."""
     kind.restore()
     value = "elsewhere" if column == "checkpoint_ns" else b"\xff" * 16
-    kind.run(f"UPDATE {table} SET {column} = %s WHERE thread_id = %s LIMIT 1", [value, thread])
+    damage = f"UPDATE {table} SET {column} = %s WHERE thread_id = %s"
+    kind.run(f"{damage} ORDER BY thread_id, checkpoint_ns DESC LIMIT 1", [value, thread])
     stored, listed = kind.dump(), threads(kind)
     assert ask(kind.url, "log", thread, "--all").code in (0, 5)
+    assert ask(kind.url, "delete", thread, "--after", "@^", "--dry-run").code in (0, 5, 7)
     must_go(kind, thread)
     assert threads(kind) == [name for name in listed if name != thread]
     assert ask(kind.url, "undo", "--yes").code == 0

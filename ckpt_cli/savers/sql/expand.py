@@ -43,6 +43,7 @@ class Expansion:
         self._touched: dict[Space, set[str]] = {}
         self._named: dict[Space, set[Named]] = {}
         self._needed: dict[BlobName, Payload] = {}
+        self._emptied: set[str] = set()  # threads whose blobs were all removed
 
     def changes(self) -> Iterator[RowChange]:
         """Removals first, then what is replaced, then what is added, then the blobs.
@@ -123,9 +124,11 @@ class Expansion:
         for space in spaces:
             if space not in emptied:
                 yield from (BlobName(*space, *named) for named in sorted(left[space]))
-        threads = self._emptied_threads({thread_id for thread_id, _ in emptied} - {space[0] for space in self._named})
+        kept = {thread_id for thread_id, _ in self._named}
+        threads = self._emptied_threads({thread_id for thread_id, _ in emptied} - kept - self._emptied)
+        self._emptied |= threads
         yield from self._blobs_of(("thread_id",), [(thread_id,) for thread_id in threads])
-        yield from self._blobs_of(_SPACE, [space for space in emptied if space[0] not in threads])
+        yield from self._blobs_of(_SPACE, [space for space in emptied if space[0] not in self._emptied])
 
     def _blobs_of(self, key: Sequence[str], values: Sequence[tuple[str, ...]]) -> Iterator[BlobName]:
         if values:
@@ -152,9 +155,11 @@ class Expansion:
             self._sql.versions + condition, words, stream=True
         ):
             space = (thread_id, ns)
-            if checkpoint_id not in self._touched[space]:
-                emptied.discard(space)
-                left[space].difference_update(named_versions(versions).items())
+            if checkpoint_id not in self._touched.get(space, ()):
+                # a damaged namespace may be found under another name than its own
+                for same in [space] if space in left else [one for one in left if one[0] == thread_id]:
+                    emptied.discard(same)
+                    left[same].difference_update(named_versions(versions).items())
                 if not emptied and not any(left.values()):
                     break
         return emptied
