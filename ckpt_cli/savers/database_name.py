@@ -5,7 +5,6 @@ password are in doubt, hardly anything is.
 """
 
 import re
-from collections.abc import Iterable
 from urllib.parse import parse_qsl, unquote
 
 from ckpt_cli.errors import UsageError
@@ -69,14 +68,6 @@ def must_be_clear(url: str) -> None:
     if not is_clear(rest):
         keep_secret(*filter(None, re.split(r"[:/?#@]", rest)))
         raise UsageError(f"the {scheme} URL can be read in more than one way, or has no valid port", hint=ESCAPES)
-
-
-def unknown_option(names: Iterable[str], known: Iterable[str]) -> str:
-    """What to say of options that a URL may not have: any but a misspelled one may be a piece of a password."""
-    from difflib import get_close_matches
-
-    near = next((name for name in sorted(names) if get_close_matches(name, known, n=1, cutoff=0.75)), "")
-    return f"unknown option {near!r}" if near else "an option that isn't known"
 
 
 def _parts(rest: str) -> tuple[str, str, str]:

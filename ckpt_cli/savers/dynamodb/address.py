@@ -4,7 +4,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
+from ckpt_cli.savers.url_options import parse_seconds, unknown_option
 
 _WORDS = (
     "region",
@@ -62,15 +62,9 @@ def parsed(url: str) -> Address:
     words |= {"endpoint_url": words.pop("endpoint")} if "endpoint" in words else {}
     if unknown := sorted(set(words) - set(_WORDS)):
         raise UsageError(f"dynamodb://{table}: {unknown_option(unknown, _WORDS)}", hint=f"known: {', '.join(_WORDS)}")
-    timeout = _seconds(words.pop("connect_timeout", "5"))
+    timeout = parse_seconds(words, "connect_timeout", 5.0)
+    words.pop("connect_timeout", None)
     return Address(table, **words, timeout=timeout)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError("connect_timeout wants seconds") from error
 
 
 def _host(url: str) -> str:

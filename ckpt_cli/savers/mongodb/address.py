@@ -5,6 +5,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.url_options import parse_seconds
 
 DATABASE = "checkpointing_db"
 """Where no database is named (checkpoint-mongodb 0.5.1, ``saver.py: MongoDBSaver.__init__``)."""
@@ -77,7 +78,7 @@ def parsed(url: str) -> Address:
         collection or (PAIRS[0][0] if writes else ""),
         writes,
         frozenset(part.partition("=")[0].lower() for part in given),
-        _seconds(words.get("connect_timeout")),
+        parse_seconds(words, "connect_timeout", 5.0),
         _tls(words, scheme),
     )
 
@@ -91,10 +92,3 @@ def _host(host: str, scheme: str) -> str:
     """With its port, which an SRV record names where there is one."""
     named = unquote(host).lower()
     return named if scheme.endswith("srv") or re.search(r":\d+$", named) else f"{named}:27017"
-
-
-def _seconds(text: str | None) -> float:
-    try:
-        return float(text) if text else 5.0
-    except ValueError as error:
-        raise UsageError("connect_timeout wants seconds") from error

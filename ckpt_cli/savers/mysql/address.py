@@ -4,8 +4,8 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
 from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, wanted
+from ckpt_cli.savers.url_options import unknown_option
 
 _PORT = 3306
 _CONNECT_TIMEOUT = 5  # seconds

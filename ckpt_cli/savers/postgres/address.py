@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
+from ckpt_cli.savers.url_options import unknown_option
 
 _CONNECT_TIMEOUT = 5  # seconds
 _DEFAULTS: dict[str, str | int] = {

@@ -4,7 +4,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
+from ckpt_cli.savers.url_options import parse_seconds, unknown_option
 
 PREFIXES = ("checkpoint", "checkpoint_write")
 """How keys begin where nothing else is said (checkpoint-redis 0.5.2, ``base.py: CHECKPOINT_PREFIX``)."""
@@ -94,8 +94,8 @@ def parsed(url: str) -> Address:
         unquote(parts.password) if parts.password else None,
         words.get("checkpoint_prefix") or PREFIXES[0],
         words.get("checkpoint_write_prefix") or PREFIXES[1],
-        _seconds("connect_timeout", words, 5.0),
-        _seconds("timeout", words, 60.0),
+        parse_seconds(words, "connect_timeout", 5.0),
+        parse_seconds(words, "timeout", 60.0),
         {name: _option(words[name]) for name in _TLS if name in words} if secure else None,
     )
 
@@ -119,13 +119,6 @@ def _database(path: str) -> int:
     if number and not number.isdecimal():
         raise UsageError("the path of the URL is the number of a database", hint="redis://host:6379/0")
     return int(number or 0)
-
-
-def _seconds(name: str, words: dict[str, str], usual: float) -> float:
-    try:
-        return float(words.get(name) or usual)
-    except ValueError as error:
-        raise UsageError(f"{name} wants seconds") from error
 
 
 def _option(text: str) -> object:
