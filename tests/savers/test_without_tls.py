@@ -16,9 +16,9 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable, MissingExtra
 from ckpt_cli.savers.mongodb import address as mongo_address
 from ckpt_cli.savers.mongodb import connection as mongo_connection
-from ckpt_cli.savers.mysql import dial as mysql_dial
-from ckpt_cli.savers.mysql.address import parse
-from ckpt_cli.savers.postgres import connection as postgres_connect
+from ckpt_cli.savers.mysql import driver as mysql_driver
+from ckpt_cli.savers.mysql.address import parse_url
+from ckpt_cli.savers.postgres import connection as postgres_connection
 from ckpt_cli.savers.redis import address as redis_address
 from ckpt_cli.savers.redis import connection as redis_connection
 from tests.servers.mongodb import Mongo
@@ -60,9 +60,9 @@ def test_mysql_gets_no_name_and_no_password(mysql: MySQLServer) -> None:
         relay = threading.Thread(target=_relay, args=(listener, mysql, sent))
         relay.start()
         port = listener.getsockname()[1]
-        address = parse(f"mysql://somebody:secretword@127.0.0.1:{port}/x?ssl_mode=required")
+        address = parse_url(f"mysql://somebody:secretword@127.0.0.1:{port}/x?ssl_mode=required")
         with pytest.raises(pymysql.err.OperationalError):
-            mysql_dial.dial(address)
+            mysql_driver.connect(address)
         relay.join(20)
     assert b"".join(sent) == b""
 
@@ -77,22 +77,22 @@ def _relay(listener: socket.socket, server: MySQLServer, sent: list[bytes]) -> N
 
 def test_mysql_session_is_looked_at(mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that goes on without TLS is hung up on, as PyMySQL 1.1 did."""
-    address = parse(mysql.url(mysql.new(), more="?ssl_mode=required"))
+    address = parse_url(mysql.url(mysql.new(), more="?ssl_mode=required"))
 
     def plain(**options: Any) -> Any:
         return pymysql.Connection(**{**options, "ssl_disabled": True, "ssl": None})
 
-    monkeypatch.setattr(mysql_dial, "_Encrypted", plain)
+    monkeypatch.setattr(mysql_driver, "_Encrypted", plain)
     with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-        mysql_dial.dial(address)
+        mysql_driver.connect(address)
 
 
 def test_postgres_session_is_looked_at(postgres: PostgresServer) -> None:
     """A session is what libpq says it is; its own ``sslmode=require`` is put there behind its back."""
     with closing(connect(postgres.url(postgres.new()))) as connection:
-        postgres_connect.must_be_encrypted(connection, "here")
+        postgres_connection.must_be_encrypted(connection, "here")
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-            postgres_connect.must_be_encrypted(_Requiring(connection), "here")  # type: ignore[arg-type]
+            postgres_connection.must_be_encrypted(_Requiring(connection), "here")  # type: ignore[arg-type]
         assert connection.closed
 
 

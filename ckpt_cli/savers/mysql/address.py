@@ -4,7 +4,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, wanted
+from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, parse_tls
 from ckpt_cli.savers.url_options import unknown_option
 
 _PORT = 3306
@@ -46,7 +46,7 @@ class Address(NamedTuple):
         return self.identity
 
 
-def parse(url: str) -> Address:
+def parse_url(url: str) -> Address:
     """Read ``mysql://user:password@host:port/database?option=value``.
 
     The options are those of LangGraph's own saver (``unix_socket``; langgraph-checkpoint-mysql 3.0, ``pymysql.py:
@@ -71,7 +71,7 @@ def parse(url: str) -> Address:
         socket=options.pop("unix_socket", ""),
         connect_timeout=_seconds(options, "connect_timeout", _CONNECT_TIMEOUT),
         statement_timeout=_seconds(options, "statement_timeout", _STATEMENT_TIMEOUT),
-        tls=wanted(options),
+        tls=parse_tls(options),
     )
     options.pop("charset", None)  # SQLAlchemy's; it is always utf8mb4 here
     if options:

@@ -18,9 +18,9 @@ from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.faults import ConnectionLost
 from ckpt_cli.savers.mysql.address import Address
-from ckpt_cli.savers.mysql.dial import dial, is_mariadb
-from ckpt_cli.savers.mysql.faults import GONE, reading_fault, told, too_long, writing_fault
-from ckpt_cli.savers.mysql.stream import Row, Stream
+from ckpt_cli.savers.mysql.driver import connect, is_mariadb
+from ckpt_cli.savers.mysql.faults import GONE, number_and_text, reading_fault, too_long, writing_fault
+from ckpt_cli.savers.mysql.stream import ResultRow, Stream
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class Connection:
         """The server's version without its make: MariaDB puts 5.5.5 before its own, for replicas of old."""
         return self.version.removeprefix("5.5.5-").partition("-")[0]
 
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
+    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement, streamed."""
         self._stream = Stream(self._execute(sql, words), self._explained)
         return iter(self._stream)
@@ -213,14 +213,14 @@ class Connection:
 
     def _connected(self) -> Any:
         try:
-            driver = dial(self.address)
+            driver = connect(self.address)
             self.version = driver.get_server_info()
         except (pymysql.err.MySQLError, OSError, RuntimeError) as error:
             raise self._explained(error) from error
         return driver
 
     def _explained(self, error: Exception) -> CkptError:
-        writing = self._writing and (self._sent or told(error)[0] not in GONE)
+        writing = self._writing and (self._sent or number_and_text(error)[0] not in GONE)
         return writing_fault(self.address, error) if writing else reading_fault(self.address, error)
 
 

@@ -14,7 +14,7 @@ from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.schema import HASH, Schema
-from ckpt_cli.savers.sql.engine import Engine, Found
+from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES, WRITTEN
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class MySQLEngine(Engine):
         self._probes = [probe.format_map({table: self._own(table) for table in TABLES}) for probe in _PROBES]
         self._exactly = "utf8mb4_nopad_bin" if connection.is_mariadb else "utf8mb4_0900_bin"
 
-    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Found]:  # noqa: ARG002
+    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[ResultRow]:  # noqa: ARG002
         """The rows of one statement; every result is streamed."""
         return self._connection.query(*repeated(sql, words))
 
@@ -150,7 +150,7 @@ class MySQLEngine(Engine):
         """A range of the index where the rows have all but the last column in common, else a list of rows.
 
         MariaDB 10.11 joins a long list of rows with the index, while it analyses as many conditions joined by OR in
-        quadratic time (1,000: 1.1 s). Blobs are found under any spelling of their thread (`spellings.SharedBlobs`).
+        quadratic time (1,000: 1.1 s). Blobs are found under any spelling of their thread (`equal_ids.SharedBlobs`).
         """
         sought = [
             [self.sought(relation, name, value) for name, value in zip(columns, row, strict=True)] for row in rows

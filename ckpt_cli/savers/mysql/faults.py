@@ -47,7 +47,7 @@ _SYSTEM = ((ConnectionRefusedError, faults.REFUSED), (TimeoutError, faults.TIMED
 
 def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
     """Why a database can't be opened or read."""
-    number, words = told(error)
+    number, words = number_and_text(error)
     if number in _CONNECTING:
         return _not_connected(address, number, error, words)
     if number in _TOO_LONG or (number in GONE and "timed out" in words):
@@ -80,7 +80,7 @@ def _not_connected(address: Address, number: int, error: Exception, words: str) 
 
 def writing_fault(address: Address, error: Exception, relation: str = "") -> CkptError:
     """Why a change was not made; the transaction is rolled back by whoever asks."""
-    number, words = told(error)
+    number, words = number_and_text(error)
     place = address.location
     if number == 1062:
         return Refused(f"a row of {relation} exists already; nothing was written", hint=_CLASH)
@@ -106,7 +106,7 @@ def too_long(address: Address, length: int = 0, most: int = 0) -> Failed:
     return Failed(f"{address.location}: a row is longer than the server takes{how}; nothing was written", hint=hint)
 
 
-def told(error: Exception) -> tuple[int, str]:
+def number_and_text(error: Exception) -> tuple[int, str]:
     """The number of an error and its words, on one line; a failure to connect says only what the system said."""
     number, words = 0, str(error)
     if error.args and isinstance(error.args[0], int):

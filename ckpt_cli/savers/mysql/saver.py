@@ -9,13 +9,13 @@ from ckpt_cli.model import Plan, Ref, RowChange, Thread
 from ckpt_cli.savers.about import About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
-from ckpt_cli.savers.mysql.address import parse
+from ckpt_cli.savers.mysql.address import parse_url
 from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.engine import MySQLEngine
+from ckpt_cli.savers.mysql.equal_ids import SharedBlobs, must_be_alone
 from ckpt_cli.savers.mysql.listing import Head, Listing
 from ckpt_cli.savers.mysql.schema import Schema, detect, size
-from ckpt_cli.savers.mysql.spellings import SharedBlobs, must_be_alone
-from ckpt_cli.savers.mysql.whereabouts import stands, whereabouts
+from ckpt_cli.savers.mysql.whereabouts import has_checkpoints, whereabouts
 from ckpt_cli.savers.sql.saver import SqlSaver
 
 
@@ -51,7 +51,7 @@ class MySQLSaver(SqlSaver):
     @classmethod
     def at(cls, url: str) -> Self:
         """See `open_url`."""
-        connection = Connection(parse(url))
+        connection = Connection(parse_url(url))
         try:
             schema = connection.moment(lambda: detect(connection.address.location, connection.query))
             return cls(connection, schema)
@@ -74,7 +74,7 @@ class MySQLSaver(SqlSaver):
         """Another database of this server may be there, where this user may see it."""
         here = self.place()
         (host, _, own), (other_host, _, other) = here.instance.rpartition("/"), seen.instance.rpartition("/")
-        is_there = self._connection.moment(lambda: stands(self._connection.query, other))
+        is_there = self._connection.moment(lambda: has_checkpoints(self._connection.query, other))
         if host == other_host and own != other and is_there:
             return True
         return super().original(seen, is_it)

@@ -9,7 +9,7 @@ from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import CkptError
 
-Row = tuple[Any, ...]
+ResultRow = tuple[Any, ...]
 
 _PAGE = 200  # rows fetched at a time
 
@@ -20,11 +20,11 @@ class Stream:
     def __init__(self, cursor: SSCursor, explained: Callable[[Exception], CkptError]) -> None:
         self._cursor = cursor
         self._explained = explained
-        self._read: deque[Row] = deque()
+        self._read: deque[ResultRow] = deque()
         self._wanted = True
         self.done = False
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[ResultRow]:
         try:
             while self._read or self._fetch(_PAGE):
                 yield self._read.popleft()

@@ -59,7 +59,7 @@ class Tls(NamedTuple):
         return context
 
 
-def wanted(options: dict[str, str]) -> Tls:
+def parse_tls(options: dict[str, str]) -> Tls:
     """Take the options about TLS out of a URL's; naming whom to trust means to verify.
 
     Raises:

@@ -21,6 +21,6 @@ def whereabouts(query: Query) -> tuple[str, str]:
     return told.get("server_uuid") or told.get("server_uid") or "", ":".join(place)
 
 
-def stands(query: Query, database: str) -> bool:
+def has_checkpoints(query: Query, database: str) -> bool:
     """Whether this user sees a database of that name with checkpoints in it."""
     return any(True for _ in query(_CHECKPOINTS, [database]))

@@ -47,7 +47,7 @@ class Address(NamedTuple):
         return f"{place}?schema={quote(self.schema, safe='')}" if self.schema else place
 
 
-def address(url: str) -> Address:
+def parse_url(url: str) -> Address:
     """Take a URL apart.
 
     Raises:

@@ -10,23 +10,23 @@ from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import psycopg
-from psycopg import Connection, Error
+from psycopg import Error
 from psycopg.pq import TransactionStatus
 
 from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.faults import ConnectionLost, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
-from ckpt_cli.savers.postgres.faults import no_connection, unread, unwritten
+from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
+ResultRow = tuple[Any, ...]
 Words = Sequence[Scalar | list[Scalar]]
 
 _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
-_FIRST, _MOST = 100, 5000  # rows of a page
+_FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows of a page
 _PAGE_BYTES = 4_000_000
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings go to stderr, connections in them
@@ -35,35 +35,35 @@ _MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TRANSACTION = f"BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'"
 
 
-class Link:
+class Connection:
     """A connection that is made anew where it was lost between two moments, or during one."""
 
-    def __init__(self, place: Address) -> None:
-        self.place = place
-        self._connection: Connection[Row] | None = None
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._driver: psycopg.Connection[ResultRow] | None = None
         self._inside = False
         self._cursors = 0
-        self._spent: list[str] = []
+        self._read_cursors: list[str] = []
         self._moments = 0
         self._writing = self._sent = False
 
     @property
-    def connection(self) -> Connection[Row]:
+    def driver(self) -> psycopg.Connection[ResultRow]:
         """The open connection.
 
         Raises:
             DatabaseUnreachable: there is none to be had.
         """
-        if self._connection is None or self._connection.closed:
+        if self._driver is None or self._driver.closed:
             try:
-                parameters = cast(dict[str, Any], self.place.parameters)
-                self._connection = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
+                parameters = cast(dict[str, Any], self.address.parameters)
+                self._driver = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
             except Error as error:
-                raise no_connection(self.place.location, error) from None
-            must_be_encrypted(self._connection, self.place.location)
-        return self._connection
+                raise connection_fault(self.address.location, error) from None
+            must_be_encrypted(self._driver, self.address.location)
+        return self._driver
 
-    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Row]:
+    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[ResultRow]:
         """The rows of one statement; see `sql.engine.Engine.query`."""
         if not self._inside:
             yield from self.moment(lambda: list(self.query(sql, words)))
@@ -72,15 +72,15 @@ class Link:
         else:
             yield from self._rows(sql, words)
 
-    def moment(self, look: Callable[[], T]) -> T:
+    def moment(self, read: Callable[[], T]) -> T:
         """One snapshot, read-only; the same once more on a new connection if this one was lost."""
         if self._inside:
-            return look()
+            return read()
         try:
-            return self._within(self._begin(_MOMENT), look)
+            return self._within(self._begin(_MOMENT), read)
         except ConnectionLost:
             self.close()
-        return self._within(self._begin(_MOMENT), look)
+        return self._within(self._begin(_MOMENT), read)
 
     def transaction(self, tables: str, work: Callable[[], T]) -> T:
         """One snapshot that may be written, taken once no other ckpt writes these tables.
@@ -102,96 +102,96 @@ class Link:
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
         """One writing statement for many rows, in one round trip; how many it touched."""
         self._sent = True
-        with self._told(), self.connection.cursor() as cursor:
+        with self._own_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, words)
             return cursor.rowcount
 
     def close(self) -> None:
         """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
 
     def _begin(self, statement: str) -> str:
         """With a timeout, unless the URL sets its own."""
-        own = "statement_timeout" in str(self.place.parameters.get("options", ""))
+        own = "statement_timeout" in str(self.address.parameters.get("options", ""))
         return statement if own else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
 
-    def _within(self, begin: str, act: Callable[[], T]) -> T:
+    def _within(self, begin: str, work: Callable[[], T]) -> T:
         self._inside = True
         self._moments += 1
         try:
-            with self._told():
-                self.connection.execute(begin)
-            result = act()
-            with self._told():
-                self.connection.execute("COMMIT")
+            with self._own_errors():
+                self.driver.execute(begin)
+            result = work()
+            with self._own_errors():
+                self.driver.execute("COMMIT")
             return result
         finally:
             self._inside = False
             self._moments += 1
-            self._spent.clear()
+            self._read_cursors.clear()
             self._end()
 
     def _end(self) -> None:
         """Roll back what was not committed, as far as the server is there to hear it."""
-        connection = self._connection
-        if connection is None or _idle(connection):
+        driver = self._driver
+        if driver is None or _idle(driver):
             return
         with suppress(Error):
-            connection.execute("ROLLBACK")
-        if not _idle(connection):
+            driver.execute("ROLLBACK")
+        if not _idle(driver):
             self.close()
 
-    def _rows(self, sql: str, words: Words) -> list[Row]:
-        with self._told():
-            return self.connection.execute(sql, words, binary=True).fetchall()
+    def _rows(self, sql: str, words: Words) -> list[ResultRow]:
+        with self._own_errors():
+            return self.driver.execute(sql, words, binary=True).fetchall()
 
-    def _stream(self, sql: str, words: Words) -> Iterator[Row]:
+    def _stream(self, sql: str, words: Words) -> Iterator[ResultRow]:
         """By a cursor on the server; pages grow as long as they stay short in bytes."""
         self._cursors += 1
         name, moment = f"ckpt_{self._cursors}", self._moments
-        size = _FIRST
-        rows = self._declared(name, sql, words)
+        size = _FIRST_PAGE
+        rows = self._open_cursor(name, sql, words)
         try:
             while rows:
                 yield from rows
                 if len(rows) < size:
                     return
                 length = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes)) or 1
-                size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(rows) // length))
+                size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // length))
                 rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
         finally:
             if moment == self._moments:  # a later one knows no cursor of this
-                self._spent.append(name)
+                self._read_cursors.append(name)
 
-    def _declared(self, name: str, sql: str, words: Words) -> list[Row]:
+    def _open_cursor(self, name: str, sql: str, words: Words) -> list[ResultRow]:
         """Its first page, in one round trip that also closes the cursors that are done with."""
-        spent, self._spent = self._spent, []
-        with self._told(), self.connection.pipeline():
-            for one in spent:
-                self.connection.execute(f"CLOSE {one}")
-            self.connection.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", words)
-            page = self.connection.execute(f"FETCH FORWARD {_FIRST} FROM {name}", binary=True)
+        cursors, self._read_cursors = self._read_cursors, []
+        with self._own_errors(), self.driver.pipeline():
+            for one in cursors:
+                self.driver.execute(f"CLOSE {one}")
+            self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", words)
+            page = self.driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
         return page.fetchall()
 
-    def _told(self) -> "_Told":
-        return _Told(self)
+    def _own_errors(self) -> "_OwnErrors":
+        return _OwnErrors(self)
 
     def explained(self, error: Exception) -> Exception:
         """A driver's error in words."""
         if isinstance(error, UnicodeDecodeError):
-            return DatabaseDamaged(f"{self.place.location} holds text that isn't UTF-8")
+            return DatabaseDamaged(f"{self.address.location} holds text that isn't UTF-8")
         if isinstance(error, UnicodeEncodeError):
-            return Refused(f"{self.place.location} holds no text that isn't UTF-8; nothing was written")
+            return Refused(f"{self.address.location} holds no text that isn't UTF-8; nothing was written")
         if not isinstance(error, Error):
             return error
-        lost = self._connection is None or bool(self._connection.closed)
+        lost = self._driver is None or bool(self._driver.closed)
         writing = self._writing and (self._sent or not lost)
-        return (unwritten if writing else unread)(self.place.location, error, lost=lost)
+        return (writing_fault if writing else reading_fault)(self.address.location, error, lost=lost)
 
 
-def must_be_encrypted(connection: Connection[Row], location: str) -> None:
+def must_be_encrypted(connection: psycopg.Connection[ResultRow], location: str) -> None:
     """Check what libpq was asked for, by the URL, the environment or a service file; sockets stay on the machine.
 
     Raises:
@@ -203,19 +203,19 @@ def must_be_encrypted(connection: Connection[Row], location: str) -> None:
         raise not_encrypted(location)
 
 
-class _Told:
+class _OwnErrors:
     """Errors of the driver leave as ckpt's own."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, Error | UnicodeError):
-            raise self._link.explained(error) from error
+            raise self._connection.explained(error) from error
 
 
-def _idle(connection: Connection[Row]) -> bool:
+def _idle(connection: psycopg.Connection[ResultRow]) -> bool:
     return connection.info.transaction_status is TransactionStatus.IDLE

@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
     (r"SSL|certificate", lambda place: faults.no_answer(place, faults.TLS, hint=_TLS)),
 )
 _NO_TURN = "query_wait_timeout"  # of PgBouncer, which then closes the connection
-_CAUSES = (
+_REASONS = (
     (
         r"too many clients|remaining connection slots|no more connections allowed",
         "the server has no connection left",
@@ -44,22 +44,22 @@ _TLS_FILE = re.compile(r"(?:certificate|private key) file \"([^\"]+)\"")
 """A file that the URL names, in libpq's words (Postgres 17, ``fe-secure-openssl.c: initialize_SSL``)."""
 
 
-def no_connection(location: str, error: Error) -> DatabaseUnreachable:
+def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
     """Why nobody answers, or won't."""
-    said = one_line(error)
-    if file := _TLS_FILE.search(said):
-        return faults.no_tls_file(location, file[1], said[file.end() :].partition(" Either")[0].strip(" :,"))
-    if "no pg_hba.conf entry" not in said:  # which mentions SSL
+    text = one_line(error)
+    if file := _TLS_FILE.search(text):
+        return faults.no_tls_file(location, file[1], text[file.end() :].partition(" Either")[0].strip(" :,"))
+    if "no pg_hba.conf entry" not in text:  # which mentions SSL
         for pattern, fault in _KINDS:
-            if re.search(pattern, said):
+            if re.search(pattern, text):
                 return fault(location)
-    for pattern, cause, hint in _CAUSES:
-        if re.search(pattern, said):
+    for pattern, cause, hint in _REASONS:
+        if re.search(pattern, text):
             return DatabaseUnreachable(f"{location}: {cause}", hint=hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(said)}")
+    return DatabaseUnreachable(f"{location}: {faults.shown(text)}")
 
 
-def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
+def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
     """Why a statement that reads gave nothing."""
     if _NO_TURN in str(error):
         return _no_turn(location)
@@ -73,13 +73,13 @@ def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
     return DatabaseUnreachable(f"{location}: {faults.shown(one_line(error))}")
 
 
-def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
+def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     """Why a transaction wasn't, with nothing written."""
     if _NO_TURN in str(error):  # at its beginning: it keeps the connection it gets
         return _no_turn(location)
     if lost:
         return faults.lost_writing(location)
-    said = one_line(error)
+    text = one_line(error)
     if isinstance(error, errors.UniqueViolation):
         return Refused("a row to add exists already; nothing was written", hint="run the command again")
     if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
@@ -88,12 +88,12 @@ def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
         what = f"{location} is locked by another ckpt, by VACUUM or a change of its tables"
         return Refused(f"{what}; nothing was written", hint="try again")
     if isinstance(error, errors.InsufficientPrivilege):
-        return faults.may_not_write(location, said, WANTED)
+        return faults.may_not_write(location, text, WANTED)
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
-        return faults.read_only(location, said)
+        return faults.read_only(location, text)
     if isinstance(error, DataError):
-        return Refused(f"{location} can't hold that: {faults.shown(said)}; nothing was written")
-    return Failed(f"{location} can't be written: {faults.shown(said)}; nothing was written")
+        return Refused(f"{location} can't hold that: {faults.shown(text)}; nothing was written")
+    return Failed(f"{location} can't be written: {faults.shown(text)}; nothing was written")
 
 
 def _no_turn(location: str) -> DatabaseUnreachable:

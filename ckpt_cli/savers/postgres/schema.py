@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.faults import no_checkpoints, no_table
-from ckpt_cli.savers.postgres.connection import Link
+from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
 
 NEWEST = 9
@@ -56,72 +56,83 @@ _NAMED = 5
 _BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
 
 
-class Found(NamedTuple):
+class Schema(NamedTuple):
     """A database's tables.
 
     Attributes:
-        schemas: table to schema.
+        schema_names: the name of the Postgres schema that holds each table.
         by_bytes: whether text sorts by its bytes as it is, so that an index gives LangGraph's order.
         collation: how text sorts, in the server's words.
         server: what the server calls itself.
     """
 
     layout: Layout
-    schemas: Mapping[str, str]
+    schema_names: Mapping[str, str]
     by_bytes: bool
     collation: str
     server: str
 
     def names(self) -> list[str]:
         """The tables with their schema, for the server to look up."""
-        return [f"{bare(self.schemas[name])}.{name}" for name in TABLES]
+        return [f"{bare(self.schema_names[name])}.{name}" for name in TABLES]
+
+    @property
+    def generation(self) -> str:
+        """The generation in words (LEGACY: F, and G the shallow one)."""
+        if self.layout.shallow:
+            return "ShallowPostgresSaver: one checkpoint a namespace, no history"
+        if self.layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
+            return "a LangGraph server's own tables (uuid columns)"
+        if self.layout.task_paths:
+            return "checkpoint-postgres 2.0.13 or newer (task_path)"
+        return "checkpoint-postgres before 2.0.13, or LangGraph.js"
 
 
-def look(link: Link) -> Found:
+def detect(connection: Connection) -> Schema:
     """What an open database holds.
 
     Raises:
         DatabaseUnreachable: not LangGraph's tables, or views in their place; the hint says where others are.
     """
-    schema = link.place.schema
-    prefix = f"{bare(schema)}." if schema else ""
-    rows = list(link.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
+    own_schema = connection.address.schema
+    prefix = f"{bare(own_schema)}." if own_schema else ""
+    rows = list(connection.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
     columns: dict[str, dict[str, Column]] = {}
-    schemas, readable = {}, set()
-    for table, space, column, kind, nullable, may_read, _, _, relkind, has_default, generated, identity in rows:
+    schema_names, readable = {}, set()
+    for table, schema_name, column, kind, nullable, may_read, _, _, relkind, has_default, generated, identity in rows:
         if relkind not in _TABLES:
-            raise no_table(link.place.location, table, _KINDS.get(relkind, "something else"))
+            raise no_table(connection.address.location, table, _KINDS.get(relkind, "something else"))
         own = Column(kind, nullable, bool(has_default or identity), bool(generated), always=identity == "a")
         columns.setdefault(table, {})[column] = own
-        schemas[table] = space
+        schema_names[table] = schema_name
         if may_read:
             readable.add(table)
     if lost := missing(columns):
-        raise _no_checkpoints(link, lost)
+        raise _no_checkpoints(connection, lost)
     version = None
     if MIGRATIONS in readable:
-        ((version,),) = link.query(f"SELECT max(v) FROM {quoted(schemas[MIGRATIONS])}.{MIGRATIONS}")  # noqa: S608
+        ((version,),) = connection.query(f"SELECT max(v) FROM {quoted(schema_names[MIGRATIONS])}.{MIGRATIONS}")  # noqa: S608
     provider, _, collation = rows[0][6].partition(" ")
     by_bytes = provider == "b" or (provider == "c" and collation in _BY_BYTES)
-    return Found(layout_of(columns, version), schemas, by_bytes, collation, rows[0][7])
+    return Schema(layout_of(columns, version), schema_names, by_bytes, collation, rows[0][7])
 
 
-def _no_checkpoints(link: Link, lost: list[str]) -> DatabaseUnreachable:
-    location = link.place.location
+def _no_checkpoints(connection: Connection, lost: list[str]) -> DatabaseUnreachable:
+    location = connection.address.location
     if CHECKPOINTS in lost or len(lost) > 1:
-        return no_checkpoints(location, _what_else(link))
+        return no_checkpoints(location, _what_else(connection))
     return no_checkpoints(location, f"LangGraph's tables have a {lost[0]}, these don't")
 
 
-def _what_else(link: Link) -> str:
+def _what_else(connection: Connection) -> str:
     """Where there are checkpoints, or else what tables there are."""
-    schemas = [name for (name,) in link.query(_ELSEWHERE) if name != link.place.schema]
+    schemas = [name for (name,) in connection.query(_ELSEWHERE) if name != connection.address.schema]
     if schemas:
         from urllib.parse import quote
 
         named = ", ".join(f"?schema={quote(name, safe='')}" for name in schemas[:_NAMED])
         return f"in another schema there are some: {named}"
-    tables = [name for (name,) in link.query(_VISIBLE, [link.place.schema, link.place.schema])]
+    tables = [name for (name,) in connection.query(_VISIBLE, [connection.address.schema, connection.address.schema])]
     return f"its tables: {', '.join(tables)}" if tables else "it has no tables"
 
 
@@ -133,14 +144,3 @@ def quoted(name: str) -> str:
 def bare(name: str) -> str:
     """A name in a statement without parameters, or in text that the server takes for one."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def generation(layout: Layout) -> str:
-    """The generation in words (LEGACY: F, and G the shallow one)."""
-    if layout.shallow:
-        return "ShallowPostgresSaver: one checkpoint a namespace, no history"
-    if layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
-        return "a LangGraph server's own tables (uuid columns)"
-    if layout.task_paths:
-        return "checkpoint-postgres 2.0.13 or newer (task_path)"
-    return "checkpoint-postgres before 2.0.13, or LangGraph.js"

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ckpt_cli.savers.postgres.connection import Link
+from ckpt_cli.savers.postgres.connection import Connection
 
 STANDBY = "standby"
 
@@ -45,14 +45,14 @@ class Whereabouts(NamedTuple):
         return f"{self.started}/{self.database}/{self.schema}"
 
 
-def whereabouts(link: Link, schema: str) -> Whereabouts:
+def whereabouts(connection: Connection, schema: str) -> Whereabouts:
     """Ask the server."""
-    ((database, space, started, may_ask),) = link.query(_HERE, [schema])
-    ((cluster,),) = link.query(_CLUSTER) if may_ask else [("",)]
+    ((database, space, started, may_ask),) = connection.query(_HERE, [schema])
+    ((cluster,),) = connection.query(_CLUSTER) if may_ask else [("",)]
     return Whereabouts(cluster, started, database, space)
 
 
-def still_there(link: Link, here: Whereabouts, instance: str) -> bool | None:
+def still_there(connection: Connection, here: Whereabouts, instance: str) -> bool | None:
     """Whether the schema of an earlier instance is still there, on this server; None if it was another server's.
 
     What another database holds can't be seen from here, so that one is there is taken for an answer.
@@ -61,5 +61,5 @@ def still_there(link: Link, here: Whereabouts, instance: str) -> bool | None:
     database, _, schema = place.partition("/")
     if started != here.started or not schema:
         return None
-    found = link.query(_TABLE, [schema]) if database == here.database else link.query(_DATABASE, [database])
+    found = connection.query(_TABLE, [schema]) if database == here.database else connection.query(_DATABASE, [database])
     return next(iter(found), None) is not None

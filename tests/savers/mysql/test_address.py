@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.savers.mysql.address import parse
+from ckpt_cli.savers.mysql.address import parse_url
 
 SAME = [
     "mysql://127.0.0.1/db",
@@ -15,7 +15,7 @@ SAME = [
 @pytest.mark.parametrize("url", SAME)
 def test_identity(url: str) -> None:
     """Scheme, user, password and options don't make another database."""
-    assert parse(url).identity == "mysql://127.0.0.1:3306/db"
+    assert parse_url(url).identity == "mysql://127.0.0.1:3306/db"
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ def test_identity(url: str) -> None:
 )
 def test_places(url: str, identity: str) -> None:
     """Hosts in lower case, databases as they are named, and a socket is a place of its own."""
-    assert parse(url).identity == identity
+    assert parse_url(url).identity == identity
 
 
 def test_credentials_are_decoded_and_not_shown() -> None:
     """User and password go to the driver as they are meant; neither is shown."""
-    address = parse("mysql://m%40e:s%3Acr%2Fet@h/db?ssl_ca=/ca.pem&ssl_verify_identity=true")
+    address = parse_url("mysql://m%40e:s%3Acr%2Fet@h/db?ssl_ca=/ca.pem&ssl_verify_identity=true")
     assert (address.user, address.password) == ("m@e", "s:cr/et")
     assert address.location == "mysql://h:3306/db"
     assert (address.tls.mode, address.tls.ca) == ("verify_identity", "/ca.pem")
@@ -52,4 +52,4 @@ def test_credentials_are_decoded_and_not_shown() -> None:
 )
 def test_tls(options: str, mode: str) -> None:
     """What is said of TLS in any of its words is one mode; to name whom to trust means to verify."""
-    assert parse(f"mysql://h/db{options}").tls.mode == mode
+    assert parse_url(f"mysql://h/db{options}").tls.mode == mode

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.app import run
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.graphs.building import on
 from tests.graphs.lines import chat_graph
 from tests.servers.mysql import MySQLServer

@@ -15,7 +15,7 @@ from ckpt_cli.model import Payload, Plan, RowChange
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.cross.travel import counters
 from tests.graphs.building import on
 from tests.savers.apart import ApartConformance

@@ -9,7 +9,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.cross.travel import counters
 from tests.graphs.building import on
 from tests.savers.apart import ApartConformance

@@ -11,7 +11,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
-from ckpt_cli.savers.postgres import PostgresSaver, open_url
+from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
@@ -149,13 +149,13 @@ def test_many_namespaces_cost_few_statements(saver: PostgresSaver, url: str, mon
     saver.apply(Plan("", tuple(records)))
     plan = Plan("", remove=tuple(record.row.ref for record in records))
     sent: list[str] = []
-    query = saver._link.query
+    query = saver._connection.query
 
     def counted(sql: str, *words: Any, **more: Any) -> Any:
         sent.append(sql)
         return query(sql, *words, **more)
 
-    monkeypatch.setattr(saver._link, "query", counted)
+    monkeypatch.setattr(saver._connection, "query", counted)
     saver.apply(plan)
     assert len(sent) < 30
     assert not any(stored(url).values())

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ckpt_cli.app import run
-from ckpt_cli.savers.postgres import PostgresSaver, open_url
+from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
 from tests.savers.postgres.large import fill
 from tests.servers.postgres import PostgresServer

@@ -16,8 +16,9 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.postgres import PostgresSaver, connection, open_url
-from ckpt_cli.savers.postgres.address import address
+from ckpt_cli.savers.postgres import connection
+from ckpt_cli.savers.postgres.address import parse_url
+from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from ckpt_cli.savers.sql.images import Images
 from tests.savers.postgres.conftest import Say
 from tests.savers.postgres.large import fill
@@ -223,7 +224,7 @@ def test_a_lost_connection_is_made_again(url: str, postgres: PostgresServer) -> 
 
 
 def _cut(postgres: PostgresServer, saver: PostgresSaver) -> None:
-    pid = saver._link.connection.info.backend_pid
+    pid = saver._connection.driver.info.backend_pid
     postgres.run(f"SELECT pg_terminate_backend({pid}, 5000)")
 
 
@@ -235,7 +236,7 @@ def test_nothing_stays_with_the_session(url: str) -> None:
         with pytest.raises(ZeroDivisionError):
             saver.moment(lambda: next(saver.threads()) and 1 // 0)
         saver.transaction(lambda: list(saver.writes(THREAD)))
-        connection = saver._link.connection
+        connection = saver._connection.driver
         (left,) = connection.execute(
             """SELECT (SELECT count(*) FROM pg_prepared_statements), (SELECT count(*) FROM pg_cursors WHERE name <> ''),
                 current_setting('statement_timeout'), current_setting('lock_timeout'),
@@ -260,7 +261,7 @@ def test_a_moment_is_one_snapshot(url: str) -> None:
 def test_a_moment_cannot_write(url: str) -> None:
     """The server itself refuses a write in a look."""
     with closing(open_url(url)) as saver, pytest.raises(DatabaseUnreachable, match="read-only"):
-        saver.moment(lambda: list(saver._link.query("DELETE FROM checkpoints RETURNING 1")))
+        saver.moment(lambda: list(saver._connection.query("DELETE FROM checkpoints RETURNING 1")))
 
 
 def test_somebody_else_wrote(url: str) -> None:
@@ -416,7 +417,7 @@ def open_and_close(url: str) -> PostgresSaver:
 )
 def test_where_it_is(given: str, location: str) -> None:
     """A database has one name, however its URL is spelled, without user, password and options."""
-    assert address(given).location == location
+    assert parse_url(given).location == location
 
 
 def test_a_database_has_one_identity(postgres: PostgresServer, url: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.postgres import PostgresSaver, open_url
+from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from tests.savers.postgres.conftest import Say
 from tests.savers.postgres.large import fill
 from tests.servers.pgbouncer import Pooler
@@ -121,7 +121,7 @@ def test_sessions_change_under_a_saver(pooled: str, postgres: PostgresServer) ->
 
 
 def _pid(saver: PostgresSaver) -> int:
-    ((pid,),) = saver._link.query("SELECT pg_backend_pid()")
+    ((pid,),) = saver._connection.query("SELECT pg_backend_pid()")
     return int(pid)
 
 

@@ -7,11 +7,10 @@ from uuid import UUID
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.postgres.connection import Link
+from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.faults import WANTED
-from ckpt_cli.savers.postgres.schema import Found, quoted
-from ckpt_cli.savers.sql.engine import Engine
-from ckpt_cli.savers.sql.engine import Found as Row
+from ckpt_cli.savers.postgres.schema import Schema, quoted
+from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
 T = TypeVar("T")
@@ -28,58 +27,60 @@ _RAW = {"bytea", "integer", "bigint", "smallint", "text"}  # types that come as 
 class PostgresEngine(Engine):
     """A database of Postgres, or of what speaks its language."""
 
-    def __init__(self, link: Link, found: Found) -> None:
-        self._link = link
-        self._found = found
+    def __init__(self, connection: Connection, schema: Schema) -> None:
+        self._connection = connection
+        self._schema = schema
 
-    def query(self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False) -> Iterator[Row]:
-        """See `Link.query`."""
-        return self._link.query(sql, words, stream=stream)
+    def query(
+        self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
+    ) -> Iterator[ResultRow]:
+        """See `Connection.query`."""
+        return self._connection.query(sql, words, stream=stream)
 
     def moment(self, look: Callable[[], T]) -> T:
-        """See `Link.moment`."""
-        return self._link.moment(look)
+        """See `Connection.moment`."""
+        return self._connection.moment(look)
 
     def must_be_writable(self) -> None:
         """What the server's catalog says of the rights of this user; a replica is recovering all the time."""
-        ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._found.names()], _RIGHTS])
+        ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._schema.names()], _RIGHTS])
         if read_only:
-            raise faults.read_only(self._link.place.location, "its transactions are read-only")
+            raise faults.read_only(self._connection.address.location, "its transactions are read-only")
         if lacking:
-            raise faults.may_not_write(self._link.place.location, f"no right to {lacking[0]}", WANTED)
+            raise faults.may_not_write(self._connection.address.location, f"no right to {lacking[0]}", WANTED)
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """See `Link.transaction`; who may not write finds out before `work` begins."""
+        """See `Connection.transaction`; who may not write finds out before `work` begins."""
 
         def permitted() -> T:
             self.must_be_writable()
             return work()
 
-        return self._link.transaction(", ".join(self._found.names()), permitted)
+        return self._connection.transaction(", ".join(self._schema.names()), permitted)
 
     def side_effects(self) -> list[SideEffect]:
         """Of the tables and their partitions."""
         from ckpt_cli.savers.postgres.triggers import side_effects
 
-        return side_effects(self, self._found.names())
+        return side_effects(self, self._schema.names())
 
     def caveats(self) -> list[str]:
         """Row-level security."""
         from ckpt_cli.savers.postgres.triggers import hidden_rows
 
-        return hidden_rows(self, self._found.names())
+        return hidden_rows(self, self._schema.names())
 
     def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
-        """See `Link.run_many`."""
-        return self._link.run_many(sql, words)
+        """See `Connection.run_many`."""
+        return self._connection.run_many(sql, words)
 
     def close(self) -> None:
         """Close the connection."""
-        self._link.close()
+        self._connection.close()
 
     def table(self, relation: str) -> str:
         """With the schema it was found in."""
-        return f"{quoted(self._found.schemas[relation])}.{relation}"
+        return f"{quoted(self._schema.schema_names[relation])}.{relation}"
 
     def quoted(self, name: str) -> str:
         """In double quotes."""
@@ -116,7 +117,7 @@ class PostgresEngine(Engine):
 
     def ordered(self, expression: str) -> str:
         """As it is where the database sorts by bytes anyway, so that its index serves."""
-        return expression if self._found.by_bytes else f'({expression}) COLLATE "C"'
+        return expression if self._schema.by_bytes else f'({expression}) COLLATE "C"'
 
     def once(self) -> str:
         """A subquery with an offset isn't pulled up (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
@@ -124,7 +125,7 @@ class PostgresEngine(Engine):
 
     def overriding(self, relation: str, columns: Sequence[str]) -> str:
         """Needed by columns that are GENERATED ALWAYS AS IDENTITY (Postgres 15, "INSERT")."""
-        always = any(self._found.layout.columns[relation][name].always for name in columns)
+        always = any(self._schema.layout.columns[relation][name].always for name in columns)
         return "OVERRIDING SYSTEM VALUE " if always else ""
 
     def same(self, relation: str, column: str) -> str:  # noqa: ARG002 - other engines must
@@ -159,7 +160,7 @@ class PostgresEngine(Engine):
         return [text for (text,) in self.query(spelled, [[*texts]])]
 
     def _kind(self, relation: str, column: str) -> str:
-        return self._found.layout.columns[relation][column].kind
+        return self._schema.layout.columns[relation][column].kind
 
 
 def _encodable(text: str) -> bool:

@@ -29,7 +29,7 @@ class _Encrypted(pymysql.Connection):  # type: ignore[misc]
         super()._request_authentication()
 
 
-def dial(address: Address) -> Any:
+def connect(address: Address) -> Any:
     """Connect, and tell the session what it is for; nothing of the server's own settings is changed.
 
     A handshake may take as long as connecting, statements as long as the URL says.

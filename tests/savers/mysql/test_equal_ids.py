@@ -11,7 +11,7 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import on
 from tests.graphs.lines import chat_graph
