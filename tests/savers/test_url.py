@@ -18,7 +18,7 @@ from ckpt_cli.model import Plan
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.sqlite import create
 from ckpt_cli.savers.url import names, open_saver, sqlite_file
-from tests.savers.writer import folder
+from tests.savers.sqlite.writer import folder
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.savers.sqlite.connection import connect
+from tests.savers.sqlite.writer import Writer, folder, read, rollback_mode
 from tests.savers.unwritable import refused_before_planning
-from tests.savers.writer import Writer, folder, read, rollback_mode
 
 
 def without_shm(left: dict[str, tuple[int, int, int, str]]) -> dict[str, tuple[int, int, int, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.errors import CheckpointNotFound, Refused
-from tests.savers.writer import Writer, folder, ids, opened, rollback_mode
+from tests.savers.sqlite.writer import Writer, folder, ids, opened, rollback_mode
 
 
 def test_live_writer_is_never_blocked(path: Path, writer: Writer) -> None:

@@ -4,14 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.savers.writer import Writer, folder
+from tests.savers.sqlite.writer import Writer, folder
 
 _ELSEWHERE = """
 import os, sys
 del os.uname
 sys.modules["fcntl"] = None  # importing it fails, as on Windows
 from pathlib import Path
-from tests.savers.writer import read
+from tests.savers.sqlite.writer import read
 print(*read(Path(sys.argv[1])))
 """
 
@@ -19,7 +19,7 @@ print(*read(Path(sys.argv[1])))
 def read_elsewhere(path: Path) -> list[str]:
     """The checkpoints that a process without ``os.uname`` and ``fcntl`` sees."""
     command = [sys.executable, "-c", _ELSEWHERE, str(path)]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     return subprocess.run(command, capture_output=True, encoding="utf-8", check=True, cwd=root).stdout.split()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import NotCheckpoints, open_file
-from tests.savers.writer import Writer, folder, ids, opened, read
+from tests.savers.sqlite.writer import Writer, folder, ids, opened, read
 
 ODD_NAMES = [
     "what?.sqlite",

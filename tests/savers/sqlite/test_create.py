@@ -13,7 +13,7 @@ from ckpt_cli.errors import DatabaseUnreachable, Failed, NotSupported, Refused
 from ckpt_cli.model import NULL, Checkpoint, Payload, Plan
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.sqlite import create
-from tests.savers.writer import folder
+from tests.savers.sqlite.writer import folder
 
 
 def schema(path: Path) -> list[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ import pytest
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.model import Plan
 from ckpt_cli.savers.sqlite import create
-from tests.savers.writer import Writer
+from tests.savers.sqlite.writer import Writer
 
 
 @pytest.fixture
