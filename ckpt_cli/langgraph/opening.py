@@ -16,10 +16,10 @@ def opened(database: str | Path) -> Saver:
     path = database if isinstance(database, Path) else sqlite_file(database)
     if path is None:
         return open_saver(str(database), lambda _: None)
-    from ckpt_cli.savers.sqlite.long_lived import open_kept
+    from ckpt_cli.savers.sqlite.long_lived import open_long_lived
 
     try:
-        return open_kept(path)
+        return open_long_lived(path)
     except DatabaseUnreachable as error:
         if path.exists():
             raise

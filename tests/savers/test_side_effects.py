@@ -273,7 +273,7 @@ def test_an_agent_is_not_concerned(place: Tables) -> None:
 def test_sqlite_itself_refuses_what_was_overlooked(place: Tables, monkeypatch: pytest.MonkeyPatch, ckpt: Ask) -> None:
     """Where nobody found a trigger beforehand, the connection that writes lets it write nothing."""
     made(place, DOINGS["another thread"])
-    monkeypatch.setattr("ckpt_cli.savers.sqlite.changing.Changing.side_effects", lambda _: ())
+    monkeypatch.setattr("ckpt_cli.savers.sqlite.write_methods.WriteMethods.side_effects", lambda _: ())
     before = stored(place)
     code, _, err = ckpt(*DELETE)
     assert (code, "trigger doing would write more than was planned" in err) == (7, True)

@@ -6,8 +6,8 @@ from stat import S_ISDIR, S_ISREG
 from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.sqlite.locks import held
-from ckpt_cli.savers.sqlite.wal import committed
+from ckpt_cli.savers.sqlite.locks import is_open
+from ckpt_cli.savers.sqlite.wal import has_commit
 
 _MAGIC = b"SQLite format 3\x00"
 _PACKED = {
@@ -19,22 +19,22 @@ _PACKED = {
 }
 
 
-class Way(Enum):
+class ReadMode(Enum):
     """How a file is read without leaving a trace."""
 
     LIVE = "a process has it open"
-    LEFT = "with the log that its last writer left"
-    STILL = "nobody writes"
+    LEFTOVER_WAL = "with the log that its last writer left"
+    IMMUTABLE = "nobody writes"
 
 
-class Survey(NamedTuple):
+class FileState(NamedTuple):
     """A database file at one moment; two equal surveys mean that nobody wrote in between.
 
     Attributes:
         marks: identity, size and time of the file, its log and its journal, and the file's change counters.
     """
 
-    way: Way
+    read_mode: ReadMode
     wal_mode: bool
     page_size: int
     size: int
@@ -42,7 +42,7 @@ class Survey(NamedTuple):
     marks: tuple[object, ...]
 
 
-def survey(path: Path) -> Survey:
+def read_file_state(path: Path) -> FileState:
     """Look at a file; `path` has no links in it.
 
     The way is found here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` where there
@@ -53,23 +53,24 @@ def survey(path: Path) -> Survey:
         DatabaseUnreachable: it isn't there, can't be read, or is no SQLite database.
     """
     try:
-        return _survey(path, _header(path))
+        return _file_state(path, _header(path))
     except OSError as error:
         raise DatabaseUnreachable(f"can't read {error.filename or path}: {error.strerror}") from error
 
 
-def _survey(path: Path, header: bytes) -> Survey:
+def _file_state(path: Path, header: bytes) -> FileState:
     wal_mode = header[18] == 2
     log, shared = _beside(path, "-wal"), _beside(path, "-shm")
     file, log_mark = _mark(path), _mark(log)
-    way = Way.STILL
-    if wal_mode and _exists(shared) and _exists(log) and held(shared):
-        way = Way.LIVE
-    elif wal_mode and committed(log, log_mark):
-        way = Way.LEFT
+    read_mode = ReadMode.IMMUTABLE
+    if wal_mode and _exists(shared) and _exists(log) and is_open(shared):
+        read_mode = ReadMode.LIVE
+    elif wal_mode and has_commit(log, log_mark):
+        read_mode = ReadMode.LEFTOVER_WAL
     marks = (file, log_mark, _mark(_beside(path, "-journal")), header[24:28], header[92:96])
     page_size = int.from_bytes(header[16:18], "big")
-    return Survey(way, wal_mode, 65536 if page_size == 1 else page_size, file[1], log_mark[1] if wal_mode else 0, marks)
+    page_size = 65536 if page_size == 1 else page_size
+    return FileState(read_mode, wal_mode, page_size, file[1], log_mark[1] if wal_mode else 0, marks)
 
 
 def is_sqlite(path: Path) -> bool:

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ckpt_cli.errors import Failed
-from ckpt_cli.model import Row as Columns
-from ckpt_cli.model import Scalar
-from ckpt_cli.savers.sqlite.connection import Row
-from ckpt_cli.savers.sqlite.parameters import bound
+from ckpt_cli.model import Row, Scalar
+from ckpt_cli.savers.sqlite.columns import bound
+from ckpt_cli.savers.sqlite.driver import ResultRow
 
 
 class Images:
@@ -16,11 +15,11 @@ class Images:
         query: runs one statement on the open file.
     """
 
-    def __init__(self, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> None:
+    def __init__(self, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> None:
         self._query = query
         self._columns: dict[str, list[str]] = {}
 
-    def current(self, relation: str, key: Columns) -> Columns | None:
+    def current(self, relation: str, key: Row) -> Row | None:
         """All columns of the row of this key, None if there is none."""
         columns = self.columns(relation, key)
         statement = f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(relation)} WHERE {where(key)}"  # noqa: S608
@@ -47,7 +46,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def where(key: Columns) -> str:
+def where(key: Row) -> str:
     """The condition that finds a row."""
     same = ((name, "IS" if value is None else "=", place(value)) for name, value in key.items())
     return " AND ".join(f"{quoted(name)} {sign} {spot}" for name, sign, spot in same)
@@ -58,6 +57,6 @@ def place(value: Scalar) -> str:
     return "CAST(? AS TEXT)" if isinstance(value, str) else "?"
 
 
-def parameters(row: Columns) -> list[Scalar]:
+def parameters(row: Row) -> list[Scalar]:
     """The values for the places of a row, in its order."""
     return [bound(value) if isinstance(value, str) else value for value in row.values()]

@@ -18,7 +18,7 @@ _FLOCK = "hhqqi4x" if _LINUX else "qqihh"
 _KIND = 0 if _LINUX else 3
 
 
-def held(shared: Path) -> bool:
+def is_open(shared: Path) -> bool:
     """Whether some process has the database open whose ``-shm`` this is; False where nobody is seen.
 
     Locks of this very process are seen only where the system has F_OFD_GETLK.

@@ -21,11 +21,13 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.changing import Changing
-from ckpt_cli.savers.sqlite.connection import File, NotCheckpoints, ReadOnlyFile, Row
-from ckpt_cli.savers.sqlite.parameters import among, bound, data, equals
-from ckpt_cli.savers.sqlite.schema import Layout, detect
+from ckpt_cli.savers.sqlite.columns import among, bound, data, equals
+from ckpt_cli.savers.sqlite.connection import Connection, ReadOnlyConnection
+from ckpt_cli.savers.sqlite.driver import ResultRow
+from ckpt_cli.savers.sqlite.faults import NotCheckpoints
+from ckpt_cli.savers.sqlite.schema import Schema, detect
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
+from ckpt_cli.savers.sqlite.write_methods import WriteMethods
 
 T = TypeVar("T")
 
@@ -43,16 +45,16 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
     Raises:
         DatabaseUnreachable: it isn't there, can't be read, or holds no checkpoints.
     """
-    file = ReadOnlyFile(path.resolve())
+    connection = ReadOnlyConnection(path.resolve())
     try:
-        layout = file.moment(lambda: detect(path, file.query))
-        return SqliteSaver(file, layout, location or str(path))
+        schema = connection.moment(lambda: detect(path, connection.query))
+        return SqliteSaver(connection, schema, location or str(path))
     except BaseException:
-        file.close()
+        connection.close()
         raise
 
 
-class SqliteSaver(Changing):
+class SqliteSaver(WriteMethods):
     """A database file of any generation."""
 
     name: ClassVar[str] = "sqlite"
@@ -60,20 +62,20 @@ class SqliteSaver(Changing):
         "free pages of the file (until `VACUUM`), its -wal (until `PRAGMA wal_checkpoint(TRUNCATE)`) and its backups"
     )
 
-    def __init__(self, file: File, layout: Layout, location: str) -> None:
-        self._file = file
-        self._layout = layout
+    def __init__(self, connection: Connection, schema: Schema, location: str) -> None:
+        self._connection = connection
+        self._schema = schema
         self._location = location
         self._odd_ids: OddIds | None = None
         self._images = self._fresh_images()
         self.abilities = able(
             {
-                Ability.WRITE: layout.parents,
-                Ability.ATOMIC: layout.parents,
+                Ability.WRITE: schema.parents,
+                Ability.ATOMIC: schema.parents,
                 Ability.MOMENT: True,
                 Ability.SKIPS: True,
-                Ability.BRANCHES: layout.parents,
-                Ability.TASK_PATHS: layout.task_paths,
+                Ability.BRANCHES: schema.parents,
+                Ability.TASK_PATHS: schema.task_paths,
             }
         )
 
@@ -84,24 +86,24 @@ class SqliteSaver(Changing):
             self._odd_ids = None
             return look()
 
-        return self._file.moment(fresh)
+        return self._connection.moment(fresh)
 
     def about(self) -> About:
         """The generation, and how the file was found."""
-        seen, layout = self._file.seen, self._layout
+        seen, schema = self._connection.file_state, self._schema
         facts = {"journal mode": "WAL" if seen.wal_mode else "rollback journal", "page size": str(seen.page_size)}
         if seen.wal_mode:
-            facts["opened"] = seen.way.value
-        if layout.other_tables:
-            facts["other tables"] = ", ".join(layout.other_tables)
+            facts["opened"] = seen.read_mode.value
+        if schema.other_tables:
+            facts["other tables"] = ", ".join(schema.other_tables)
         size = seen.size + seen.log_size
-        return About("SQLite", self._location, layout.generation, layout.letter, facts, size)
+        return About("SQLite", self._location, schema.generation, schema.letter, facts, size)
 
     def totals(self) -> Totals:
         """Three counts over the key indexes."""
         ((threads,),) = self._rows(sql.COUNT_THREADS)
         ((checkpoints, oldest, newest),) = self._rows(sql.COUNT_CHECKPOINTS)
-        writes = next(self._rows(sql.COUNT_WRITES))[0] if self._layout.writes else 0
+        writes = next(self._rows(sql.COUNT_WRITES))[0] if self._schema.writes else 0
         threads += None in self._odd.names
         return Totals(threads, checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None)
 
@@ -141,7 +143,7 @@ class SqliteSaver(Changing):
         words, only = [word], ""
         if ns is not None:
             is_ns, space = equals(ns)
-            words, only = [word, space], self._layout.sql(sql.ONE_NS, is_ns=is_ns)
+            words, only = [word, space], self._schema.sql(sql.ONE_NS, is_ns=is_ns)
         for row_ns, *row in self._rows(sql.ROWS, words, thread=key, only=only):
             yield columns.skeleton(thread_id, text_of(row_ns), *row)
 
@@ -161,7 +163,7 @@ class SqliteSaver(Changing):
         """Metadata is stored after the checkpoint, so each costs a walk over that row's pages."""
         for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
             (key, word), (is_ns, space) = self._key(thread_id), equals(ns)
-            for condition, chunk in among(self._layout.columns["id"], [ref.checkpoint_id for ref in some]):
+            for condition, chunk in among(self._schema.columns["id"], [ref.checkpoint_id for ref in some]):
                 words = [word, space, *chunk]
                 for checkpoint_id, text in self._rows(sql.METADATA, words, thread=key, is_ns=is_ns, some=condition):
                     yield Ref(thread_id, ns, text_of(checkpoint_id)), self._metadata(text)
@@ -189,7 +191,7 @@ class SqliteSaver(Changing):
         values: int | None = None,
     ) -> Iterator[Write]:
         """In the order of the key index, but for the task path, which is in no index."""
-        if not self._layout.writes:
+        if not self._schema.writes:
             return
         key, word = self._key(thread_id)
         words: list[object] = [_EVERYTHING if values is None else values, word]
@@ -197,36 +199,36 @@ class SqliteSaver(Changing):
         if ns is not None:
             is_ns, space = equals(ns)
             words.append(space)
-            only = self._layout.sql(sql.ONE_WRITE_NS, is_ns=is_ns)
+            only = self._schema.sql(sql.ONE_WRITE_NS, is_ns=is_ns)
         if checkpoint_ids is None:
             yield from self._writes(thread_id, words, key, only)
             return
-        for condition, chunk in among(self._layout.columns["write_id"], sorted(set(checkpoint_ids))):
+        for condition, chunk in among(self._schema.columns["write_id"], sorted(set(checkpoint_ids))):
             yield from self._writes(thread_id, [*words, *chunk], key, f"{only} AND {condition}")
 
     @property
     def identity(self) -> str:
         """The file itself, by whatever name it was opened."""
-        return f"{_SCHEME}{self._file.path}"
+        return f"{_SCHEME}{self._connection.path}"
 
     def place(self) -> Place:
         """The path, and the file's numbers."""
         from ckpt_cli.savers.whereabouts import place_of
 
-        return place_of(self.identity, self._file.path)
+        return place_of(self.identity, self._connection.path)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
         """Look at the file that has the other path now."""
         from ckpt_cli.savers.whereabouts import original_at
 
-        return original_at(self._file.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _opened)
+        return original_at(self._connection.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _opened)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        self._connection.close()
 
-    def _rows(self, template: str, words: Sequence[object] = (), **parts: str) -> Iterator[Row]:
-        return self._file.query(self._layout.sql(template, **parts), words)
+    def _rows(self, template: str, words: Sequence[object] = (), **parts: str) -> Iterator[ResultRow]:
+        return self._connection.query(self._schema.sql(template, **parts), words)
 
     def _writes(self, thread_id: str, words: Sequence[object], key: str, only: str) -> Iterator[Write]:
         found = self._rows(sql.WRITES, words, thread=key, only=only)
@@ -234,7 +236,7 @@ class SqliteSaver(Changing):
 
     def _metadata(self, text: object) -> Payload:
         """JSON text also beside encrypted checkpoints; where the generation stores no type tags it has none either."""
-        return NULL if text is None else Payload("json" if self._layout.typed else "", data(text))
+        return NULL if text is None else Payload("json" if self._schema.typed else "", data(text))
 
     def _headed(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
         """A thread with its head: in the root namespace, or the highest id of any where root has none."""
@@ -244,7 +246,7 @@ class SqliteSaver(Changing):
 
     @property
     def _odd(self) -> OddIds:
-        self._odd_ids = self._odd_ids or OddIds(self._file.query)
+        self._odd_ids = self._odd_ids or OddIds(self._connection.query)
         return self._odd_ids
 
     def _stored(self, thread_id: str) -> Scalar:
@@ -261,7 +263,7 @@ class SqliteSaver(Changing):
             return "IS ?", self._odd.stored[thread_id]
         return "= CAST(? AS TEXT)", bound(thread_id)
 
-    def _rows_of_one(self, template: str, ref: Ref) -> Iterator[Row]:
+    def _rows_of_one(self, template: str, ref: Ref) -> Iterator[ResultRow]:
         (key, word), (is_ns, ns), (is_id, own_id) = self._key(ref.thread_id), equals(ref.ns), equals(ref.checkpoint_id)
         return self._rows(template, [word, ns, own_id], thread=key, is_ns=is_ns, is_id=is_id)
 

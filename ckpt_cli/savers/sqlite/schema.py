@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ckpt_cli.savers.sqlite.connection import NotCheckpoints, Row
+from ckpt_cli.savers.sqlite.driver import ResultRow
+from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 
 _OURS = {"checkpoints", "writes"}
 _FIRST = {"thread_id", "checkpoint"}
@@ -39,7 +40,7 @@ _GENERATIONS = {
 }
 
 
-class Layout(NamedTuple):
+class Schema(NamedTuple):
     """The tables of one generation, as SQL expressions for what the current one has columns for.
 
     Attributes:
@@ -68,8 +69,8 @@ class Layout(NamedTuple):
         return template.format_map({**self.columns, **more})
 
 
-def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> Layout:
-    """The layout of an open database.
+def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> Schema:
+    """The schema of an open database.
 
     Raises:
         NotCheckpoints: the tables are not LangGraph's, or no tables; the hint names what is there.
@@ -82,7 +83,7 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) 
     if not letter:
         seen = f"its tables: {', '.join(own)}" if own else "it has no tables"
         raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=seen)
-    return Layout(
+    return Schema(
         letter=letter,
         columns=_expressions(checkpoints, writes),
         typed="type" in checkpoints,
@@ -93,7 +94,7 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) 
     )
 
 
-def must_be_tables(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> None:
+def must_be_tables(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> None:
     """See that LangGraph's tables are tables: reading a view runs its expressions, a virtual table its module's code.
 
     Neither has a page of its own in the file, whatever its SQL says.
@@ -114,7 +115,7 @@ _NO_TABLES = """
 """
 
 
-def _columns(query: Callable[[str, Sequence[object]], Iterator[Row]], table: str) -> set[str]:
+def _columns(query: Callable[[str, Sequence[object]], Iterator[ResultRow]], table: str) -> set[str]:
     return {name for (name,) in query("SELECT name FROM pragma_table_info(?)", (table,))}
 
 

@@ -1,4 +1,4 @@
-"""Every statement that reads. ``{…}`` is a column expression of the generation (`schema.Layout`), ``?`` a value.
+"""Every statement that reads. ``{…}`` is a column expression of the generation (`schema.Schema`), ``?`` a value.
 
 Text parameters are cast, so that bytes that are no UTF-8 can be looked up as the text they are stored as.
 """

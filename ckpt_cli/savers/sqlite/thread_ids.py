@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import statements as sql
-from ckpt_cli.savers.sqlite.connection import Row
-from ckpt_cli.savers.sqlite.parameters import bound
+from ckpt_cli.savers.sqlite.columns import bound
+from ckpt_cli.savers.sqlite.driver import ResultRow
 
 
 class OddIds:
@@ -20,7 +20,7 @@ class OddIds:
         query: runs one statement on the open file.
     """
 
-    def __init__(self, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> None:
+    def __init__(self, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> None:
         self.names: dict[Scalar, str] = {}
         """Stored id to name."""
         self.stored: dict[str, Scalar] = {}
@@ -34,7 +34,7 @@ class OddIds:
         self.names[raw] = name
         self.stored[name] = raw
 
-    def _free(self, query: Callable[[str, Sequence[object]], Iterator[Row]], name: str) -> str:
+    def _free(self, query: Callable[[str, Sequence[object]], Iterator[ResultRow]], name: str) -> str:
         while next(query(sql.HAS_TEXT_ID, (bound(name),)), None) is not None:
             name = f"%{name}"
         return name

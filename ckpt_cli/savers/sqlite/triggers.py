@@ -10,11 +10,11 @@ from hashlib import sha256
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.sqlite.connection import Row
+from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.images import quoted
 from ckpt_cli.savers.sqlite.schema import WRITTEN
 
-Query = Callable[..., Iterator[Row]]
+Query = Callable[..., Iterator[ResultRow]]
 
 _TRIGGERS = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY name"
 _KEYS = """

@@ -19,7 +19,7 @@ _CHECKED = 1000  # frames
 
 
 @lru_cache(maxsize=8)
-def committed(path: Path, mark: object) -> bool:  # noqa: ARG001 - a log of another mark is looked into again
+def has_commit(path: Path, mark: object) -> bool:  # noqa: ARG001 - a log of another mark is looked into again
     """Whether there is a log whose first transaction is whole; a reader uses it if and only if it is.
 
     `mark` is the log's identity, size and time.

@@ -13,7 +13,7 @@ from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import create, open_file, statements
-from ckpt_cli.savers.sqlite.schema import Layout, detect
+from ckpt_cli.savers.sqlite.schema import Schema, detect
 
 KEYS = {"thread_id", "checkpoint_ns", "checkpoint_id"}
 THREAD = "= CAST(? AS TEXT)"
@@ -25,7 +25,7 @@ def made(path: Path, records: Iterable[Checkpoint | Write]) -> Path:
     return path
 
 
-def layout_of(connection: sqlite3.Connection) -> Layout:
+def schema_of(connection: sqlite3.Connection) -> Schema:
     return detect(Path("x"), lambda sql, words: iter(connection.execute(sql, words)))
 
 
@@ -65,7 +65,7 @@ def test_listings_read_the_key_index_alone(tmp_path: Path, template: str) -> Non
     """Threads, namespaces and counts search the covering key index; no statement scans, none reads a value."""
     path = made(tmp_path / "x.sqlite", [])
     with closing(sqlite3.connect(path)) as connection:
-        statement = layout_of(connection).sql(template, thread=THREAD)
+        statement = schema_of(connection).sql(template, thread=THREAD)
         assert touched(connection, statement) <= KEYS
         lines = plan(connection, statement)
         assert lines and all("USING COVERING INDEX sqlite_autoindex_checkpoints_1" in line for line in lines)
@@ -89,7 +89,7 @@ def test_rows_are_searched(tmp_path: Path, template: str, end: str) -> None:
     path = made(tmp_path / "x.sqlite", [])
     with closing(sqlite3.connect(path)) as connection:
         names = {"thread": end, "is_ns": end, "is_id": end, "some": f"checkpoint_id {end}"}
-        statement = layout_of(connection).sql(template, only="", **names)
+        statement = schema_of(connection).sql(template, only="", **names)
         assert all(line.startswith("SEARCH") and "thread_id=?" in line for line in plan(connection, statement))
         sorts = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", [""] * statement.count("?"))]
         sorts = [line for line in sorts if "TEMP B-TREE" in line]
@@ -105,7 +105,7 @@ def steps(path: Path) -> int:
         done += 1
 
     with closing(sqlite3.connect(path)) as connection:
-        statement = layout_of(connection).sql(statements.THREADS)
+        statement = schema_of(connection).sql(statements.THREADS)
         connection.set_progress_handler(tick, 10)
         connection.execute(statement).fetchall()
     return done

@@ -12,7 +12,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import open_file
-from ckpt_cli.savers.sqlite.connection import connect
+from ckpt_cli.savers.sqlite.driver import connect
 from tests.savers.sqlite.writer import Writer, folder, read, rollback_mode
 from tests.savers.unwritable import refused_before_planning
 

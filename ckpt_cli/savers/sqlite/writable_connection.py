@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from ckpt_cli import interrupts
-from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
+from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
 from ckpt_cli.savers.own_columns import assigned
-from ckpt_cli.savers.sqlite.connection import Row, connect, explained
-from ckpt_cli.savers.sqlite.files import survey
+from ckpt_cli.savers.sqlite.driver import ResultRow, connect
+from ckpt_cli.savers.sqlite.faults import constraint_fault, permission_fault, reading_fault, writing_fault
+from ckpt_cli.savers.sqlite.files import read_file_state
 from ckpt_cli.savers.sqlite.images import Images, parameters, place, quoted, where
 from ckpt_cli.savers.sqlite.triggers import Guard, fired_by
 
@@ -20,7 +21,7 @@ T = TypeVar("T")
 _TIMEOUT = 5000  # milliseconds to wait while somebody else writes
 
 
-class WritableFile:
+class WritableConnection:
     """An existing database file inside one write transaction; nothing is committed unless `work` returns.
 
     Args:
@@ -29,29 +30,29 @@ class WritableFile:
     """
 
     def __init__(self, path: Path, permitted: Collection[str] = ()) -> None:
-        self.seen = survey(path)  # before there are locks, which looking at the file would drop
+        self.file_state = read_file_state(path)  # before there are locks, which looking at the file would drop
         self._open(path, connect(path, "mode=rw"))
         self._guard = Guard(permitted)
 
     _guard: "Guard | None" = None
     """None where triggers fire as for any application."""
 
-    def _open(self, path: Path, connection: sqlite3.Connection) -> None:
+    def _open(self, path: Path, driver: sqlite3.Connection) -> None:
         self.path = path
-        self._connection = connection
-        self._connection.execute(f"PRAGMA busy_timeout={_TIMEOUT}")
+        self._driver = driver
+        self._driver.execute(f"PRAGMA busy_timeout={_TIMEOUT}")
         self._images = Images(self.query)
 
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
+    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement, one at a time."""
         try:
-            yield from self._connection.execute(sql, words)
+            yield from self._driver.execute(sql, words)
         except sqlite3.DatabaseError as error:
-            raise explained(self.path, error) from error
+            raise reading_fault(self.path, error) from error
 
     def fired_by(self, statement: str) -> set[str]:
         """The triggers that a statement would fire."""
-        return fired_by(self._connection, statement)
+        return fired_by(self._driver, statement)
 
     def moment(self, look: Callable[[], T]) -> T:
         """The transaction is the moment."""
@@ -64,23 +65,23 @@ class WritableFile:
             Refused: somebody else writes all the time, or the file may not be written.
         """
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._driver.execute("BEGIN IMMEDIATE")
         except sqlite3.DatabaseError as error:
-            raise _refused(self.path, error) from error
+            raise writing_fault(self.path, error) from error
         try:
-            with interrupts.stopping(self._connection.interrupt):
+            with interrupts.stopping(self._driver.interrupt):
                 value = work()
                 self._commit()
         finally:
-            if self._connection.in_transaction:  # SQLite ends it by itself where the disk is full
-                self._connection.execute("ROLLBACK")
+            if self._driver.in_transaction:  # SQLite ends it by itself where the disk is full
+                self._driver.execute("ROLLBACK")
         return value
 
     def _commit(self) -> None:
         try:
-            self._connection.execute("COMMIT")
+            self._driver.execute("COMMIT")
         except sqlite3.DatabaseError as error:
-            raise _refused(self.path, error) from error
+            raise writing_fault(self.path, error) from error
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make every row what its after-image says.
@@ -89,19 +90,19 @@ class WritableFile:
             Refused: a row to add stands already, or one to change or remove is gone.
             Failed: the engine said no; the transaction is rolled back by `transaction`.
         """
-        self._connection.set_authorizer(self._guard)
+        self._driver.set_authorizer(self._guard)
         try:
             self._change(changes)
         finally:
-            self._connection.set_authorizer(None)
+            self._driver.set_authorizer(None)
 
     def _change(self, changes: Iterable[RowChange]) -> None:
         for change in changes:
             statement, words = self._statement(change)
             try:
-                touched = self._connection.execute(statement, words).rowcount
+                touched = self._driver.execute(statement, words).rowcount
             except sqlite3.IntegrityError as error:
-                raise _constrained(change.relation, error) from error
+                raise constraint_fault(change.relation, error) from error
             except sqlite3.DatabaseError as error:
                 if self._guard is not None and self._guard.denied:
                     raise self._guard.refusal() from error
@@ -116,7 +117,7 @@ class WritableFile:
 
     def close(self) -> None:
         """Close the file; SQLite puts its log back into it if nobody else has it open."""
-        self._connection.close()
+        self._driver.close()
 
     def _statement(self, change: RowChange) -> tuple[str, list[Scalar]]:
         table = quoted(change.relation)
@@ -132,7 +133,7 @@ class WritableFile:
         return f"UPDATE {table} SET {sets} WHERE {where(change.key)}", [*values, *parameters(change.key)]  # noqa: S608
 
 
-def open_writable(path: Path, permitted: Collection[str] = ()) -> WritableFile:
+def open_writable(path: Path, permitted: Collection[str] = ()) -> WritableConnection:
     """A connection that may write; of triggers only those permitted fire.
 
     Raises:
@@ -140,25 +141,11 @@ def open_writable(path: Path, permitted: Collection[str] = ()) -> WritableFile:
         DatabaseUnreachable: it is gone.
     """
     try:
-        return WritableFile(path, permitted)
+        return WritableConnection(path, permitted)
     except sqlite3.DatabaseError as error:
         if not path.exists():
             raise DatabaseUnreachable(f"{path} is gone") from error
-        raise _refused(path, error) from error
-
-
-def _refused(path: Path, error: sqlite3.DatabaseError) -> CkptError:
-    if "locked" in str(error):
-        return Refused(f"{path} is in use by another process; nothing was written", hint="try again")
-    if "full" in str(error) or "I/O" in str(error):
-        return Failed(f"can't write {path}: {error}; nothing was written")
-    return _not_permitted(path, f": {error}")
-
-
-def _constrained(relation: str, error: sqlite3.IntegrityError) -> Refused:
-    if str(error).startswith("UNIQUE"):
-        return Refused(f"a row of {relation} exists already; nothing was written")
-    return Refused(f"the database takes no such row of {relation}: {error}; nothing was written")
+        raise writing_fault(path, error) from error
 
 
 def must_be_permitted(path: Path) -> None:
@@ -169,8 +156,4 @@ def must_be_permitted(path: Path) -> None:
     """
     own = os.access in os.supports_effective_ids
     if not all(os.access(place, os.W_OK, effective_ids=own) for place in (path, path.parent)):
-        raise _not_permitted(path)
-
-
-def _not_permitted(path: Path, why: str = "") -> Refused:
-    return Refused(f"{path} can't be written{why}", hint="check the permissions of the file and its folder")
+        raise permission_fault(path)

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
-from ckpt_cli.savers.sqlite.connection import connect
+from ckpt_cli.savers.sqlite.driver import connect
 from ckpt_cli.savers.sqlite.saver import SqliteSaver, open_file
 
 _SETUP = """

@@ -8,64 +8,64 @@ from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.own_columns import restored
-from ckpt_cli.savers.sqlite.connection import File
+from ckpt_cli.savers.sqlite.connection import Connection
 from ckpt_cli.savers.sqlite.images import Images
 from ckpt_cli.savers.sqlite.records import expand, record_of
-from ckpt_cli.savers.sqlite.schema import WRITTEN, Layout, must_be_tables
+from ckpt_cli.savers.sqlite.schema import WRITTEN, Schema, must_be_tables
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
-from ckpt_cli.savers.sqlite.writing import WritableFile, open_writable
+from ckpt_cli.savers.sqlite.writable_connection import WritableConnection, open_writable
 
 T = TypeVar("T")
 
 
-class Changing(Saver):
+class WriteMethods(Saver):
     """Changes the two tables of a file; the reading half opens it."""
 
-    _file: File
+    _connection: Connection
     _images: Images
-    _layout: Layout
-    _writing: WritableFile | None = None
+    _schema: Schema
+    _writer: WritableConnection | None = None
     _odd_ids: OddIds | None = None
     _permitted: frozenset[str] = frozenset()
 
     def transaction(self, work: Callable[[], T]) -> T:
         """One write transaction on a connection of its own, opened for it and closed after it."""
-        if self._writing is not None:
+        if self._writer is not None:
             return work()
         self._must_have_ids()
-        reading = self._file
-        self._file = self._writing = open_writable(reading.path, self._permitted)
+        reading = self._connection
+        self._connection = self._writer = open_writable(reading.path, self._permitted)
         self._odd_ids, self._images = None, self._fresh_images()
 
         def on_tables() -> T:
-            must_be_tables(reading.path, self._file.query)
+            must_be_tables(reading.path, self._connection.query)
             return work()
 
         try:
-            return self._writing.transaction(on_tables)
+            return self._writer.transaction(on_tables)
         finally:
-            self._writing.close()
-            self._file, self._writing = reading, None
+            self._writer.close()
+            self._connection, self._writer = reading, None
             reading.renew()
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - looking tells it
         """Look at the generation, and at the permissions of the file and its folder, where the log must stand."""
         self._must_have_ids()
-        from ckpt_cli.savers.sqlite.writing import must_be_permitted
+        from ckpt_cli.savers.sqlite.writable_connection import must_be_permitted
 
-        must_be_permitted(self._file.path)
+        must_be_permitted(self._connection.path)
 
     def _must_have_ids(self) -> None:
         if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so it can't be changed")
+            raise NotSupported(f"{self._schema.generation}: its rows have no ids, so it can't be changed")
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """The rows of this generation's tables."""
-        return expand(plan, self._layout, self._stored, self.current)
+        return expand(plan, self._schema, self._stored, self.current)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """Every row of the two tables is a record."""
-        return record_of(relation, key, self._layout, self._name)
+        return record_of(relation, key, self._schema, self._name)
 
     def current(self, relation: str, key: Row) -> Row | None:
         """All columns of a row."""
@@ -83,7 +83,7 @@ class Changing(Saver):
         """Triggers, and foreign keys where the connection enforces them."""
         from ckpt_cli.savers.sqlite import triggers
 
-        return triggers.side_effects(self._file.query, self._file.fired_by)
+        return triggers.side_effects(self._connection.query, self._connection.fired_by)
 
     def permit(self, side_effects: Collection[SideEffect]) -> None:
         """Of triggers only these fire in later transactions."""
@@ -93,13 +93,13 @@ class Changing(Saver):
         """Foreign keys that aren't enforced."""
         from ckpt_cli.savers.sqlite import triggers
 
-        return triggers.caveats(self._file.query)
+        return triggers.caveats(self._connection.query)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Insert, update and delete by key."""
-        if self._writing is None:
+        if self._writer is None:
             raise RuntimeError("rows are changed only inside a transaction")
-        self._writing.change(changes)
+        self._writer.change(changes)
 
     def _stored(self, thread_id: str) -> Scalar:
         """A thread id as it is stored, which some programs did as a number."""
@@ -111,4 +111,4 @@ class Changing(Saver):
 
     def _fresh_images(self) -> Images:
         """They know the columns of tables, which may have changed before a transaction."""
-        return Images(lambda sql, words: self._file.query(sql, words))
+        return Images(lambda sql, words: self._connection.query(sql, words))
