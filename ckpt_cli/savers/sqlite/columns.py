@@ -12,7 +12,7 @@ _CHUNK = 500  # values of one IN (…); SQLite takes 999 in its older builds
 
 
 def bound(text: str) -> str | bytes:
-    """Text as a parameter; where it carries bytes that are no UTF-8, those bytes, which the statement casts to text."""
+    """Text as a parameter; text that isn't UTF-8 becomes its bytes, which the statement casts to text."""
     for errors in ("strict", "surrogateescape"):
         try:
             raw = text.encode("utf-8", errors)
@@ -23,14 +23,14 @@ def bound(text: str) -> str | bytes:
 
 
 def data(value: object) -> bytes:
-    """A column's bytes, whatever its storage class: blobs in Python's, text in JavaScript's, NULL for no bytes."""
+    """A column's bytes, whatever its storage class: Python stores blobs, JavaScript text; NULL is no bytes."""
     if isinstance(value, bytes):
         return value
     return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
 
 
 def stored(name: str) -> Scalar:
-    """A name as its column holds it: text, unless it is spelled for something else that SQLite stores."""
+    """A name as its column holds it: text, unless its spelling means another storage class (`savers.spelling`)."""
     raw = raw_of(name)
     if raw is None or type(raw) in (str, bytes, float) or (type(raw) is int and -_INTEGERS <= raw < _INTEGERS):
         return raw  # type: ignore[no-any-return]
@@ -38,23 +38,23 @@ def stored(name: str) -> Scalar:
 
 
 def equals(name: str) -> tuple[str, Scalar]:
-    """The end of a condition that finds a name, and its parameter."""
+    """The end of the condition that finds a name, and the parameter."""
     raw = stored(name)
     return ("= CAST(? AS TEXT)", bound(raw)) if isinstance(raw, str) else ("IS ?", raw)
 
 
 def among(column: str, names: Sequence[str]) -> Iterator[tuple[str, list[Scalar]]]:
-    """The conditions that find many names with their parameters, so many at a time as a statement takes."""
+    """The conditions that find many names, each with its parameters, for as many names as one statement takes."""
     rest = iter(names)
     while chunk := [stored(name) for name in islice(rest, _CHUNK)]:
-        known = [raw for raw in chunk if raw is not None]
-        places = ", ".join("CAST(? AS TEXT)" if isinstance(raw, str) else "?" for raw in known)
-        null = f" OR {column} IS NULL" if len(known) < len(chunk) else ""
-        yield f"({column} IN ({places}){null})", [bound(raw) if isinstance(raw, str) else raw for raw in known]
+        values = [raw for raw in chunk if raw is not None]
+        places = ", ".join("CAST(? AS TEXT)" if isinstance(raw, str) else "?" for raw in values)
+        null = f" OR {column} IS NULL" if len(values) < len(chunk) else ""
+        yield f"({column} IN ({places}){null})", [bound(raw) if isinstance(raw, str) else raw for raw in values]
 
 
 def skeleton(thread_id: str, ns: str, own_id: Scalar, parent_id: Scalar, size: int | None) -> CheckpointRow:
-    """A row without values."""
+    """A checkpoint's row without its payloads."""
     return CheckpointRow(thread_id, ns, text_of(own_id), parent(parent_id), size)
 
 
@@ -69,7 +69,7 @@ def tag(raw: Scalar) -> str:
 
 
 def write(thread_id: str, row: ResultRow) -> Write:
-    """A pending write of the columns of `statements.WRITES`; without its payload where that was left unread."""
+    """The pending write in a row of `statements.WRITES`; without a payload where the statement left it unread."""
     ns, checkpoint_id, path, task_id, idx, channel, kind, size, value = row
     payload = None if size is not None and value is None else Payload(tag(kind), data(value))
     place = (thread_id, text_of(ns), text_of(checkpoint_id), text_of(task_id), index_of(idx))

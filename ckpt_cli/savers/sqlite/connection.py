@@ -1,15 +1,15 @@
-"""Connections that read and leave no trace, and moments in which what is read belongs together.
+"""Connections that read without leaving a trace, and moments: reads that all see the same state of the file.
 
-What SQLite 3.40 does was tried out, situation by situation (``tests/savers/sqlite/test_opening.py``):
+There are three ways to open a file. Each was tried with SQLite 3.40 (``tests/savers/sqlite/test_opening.py``):
 
-- a process has the file open in WAL mode: ``mode=ro``; one read transaction is one moment and blocks no writer;
-- a ``-wal`` was left and nobody is there: ``vfs=unix-none`` with ``locking_mode=exclusive`` keeps the log's index in
-  memory, creates no ``-shm`` and, opened ``mode=ro``, can't put the log back into the file at closing;
-- neither, or a rollback-journal file: ``immutable=1``, without any lock, so that no writer ever waits.
+- A process has the file open in WAL mode: ``mode=ro``. One read transaction is one moment and blocks no writer.
+- No process has it open, but a ``-wal`` is left: ``vfs=unix-none`` with ``locking_mode=exclusive`` keeps the index of
+  the log in memory and creates no ``-shm``; with ``mode=ro``, closing can't put the log back into the file.
+- Neither, or the file has a rollback journal: ``immutable=1``, which takes no lock, so no writer ever waits.
 
-The last two hold only while nobody writes, so the file is looked at before and after, and the read is done again if it
-was changed. In rollback mode a short ``mode=ro`` look comes first: it fails where a writer holds the file exclusively,
-and where one was killed half-way, which only a writer can mend.
+The last two are right only while nobody writes. So the state of the file is compared before and after, and the read is
+repeated if it changed. In rollback mode a short ``mode=ro`` read comes first: it fails where a writer has locked the
+file exclusively, and where a writer was killed in the middle of a write, which only a writer can repair.
 """
 
 import sqlite3
@@ -32,7 +32,7 @@ _PAUSE = 0.05  # seconds between attempts
 
 
 class _Changed(Exception):
-    """Somebody wrote while it was read."""
+    """The file was written while it was read."""
 
 
 class Connection(Protocol):
@@ -42,15 +42,15 @@ class Connection(Protocol):
 
     @property
     def file_state(self) -> FileState:
-        """How the file was found."""
+        """The file as it was when this connection last read its state."""
         ...
 
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[ResultRow]:
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement."""
         ...
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one moment of the file."""
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read`, all of whose reads see the same state of the file."""
         ...
 
     def fired_by(self, statement: str) -> set[str]:
@@ -58,7 +58,7 @@ class Connection(Protocol):
         ...
 
     def renew(self) -> None:
-        """Look at the file anew, after it was written."""
+        """Read the file's state again, after it was written."""
         ...
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Connection(Protocol):
 
 
 class ReadOnlyConnection:
-    """A database file that others may write and this one only reads."""
+    """A connection that only reads; other processes may write the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,10 +75,10 @@ class ReadOnlyConnection:
         self._driver: sqlite3.Connection | None = None
         self._inside = False
 
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[ResultRow]:
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement, one at a time."""
         try:
-            yield from self._open_driver().execute(sql, words)
+            yield from self._open_driver().execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             raise reading_fault(self.path, error) from error
 
@@ -88,27 +88,27 @@ class ReadOnlyConnection:
 
         return fired_by(self._open_driver(), statement)
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one moment of the file; run it again where a writer came in between.
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read` on one state of the file; run it again if the file was written meanwhile.
 
         Raises:
-            Refused: the file changed every time.
+            Refused: the file was written every time.
         """
         if self._inside:
-            return look()
+            return read()
         self._inside = True
         try:
             for _ in range(_ATTEMPTS):
                 try:
-                    return self._attempt(look)
+                    return self._attempt(read)
                 except _Changed:
                     sleep(_PAUSE)
         finally:
             self._inside = False
-        raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is quieter")
+        raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is less busy")
 
     def renew(self) -> None:
-        """Look at the file anew: this process has just written it, which an immutable connection would not notice."""
+        """Read the file's state again: this process has just written it, and an immutable connection doesn't notice."""
         self.close()
         self.file_state = read_file_state(self.path)
 
@@ -118,7 +118,7 @@ class ReadOnlyConnection:
             self._driver.close()
             self._driver = None
 
-    def _attempt(self, look: Callable[[], T]) -> T:
+    def _attempt(self, read: Callable[[], T]) -> T:
         if self.file_state.read_mode is ReadMode.LIVE:
             self.close()
         now = read_file_state(self.path)
@@ -127,19 +127,19 @@ class ReadOnlyConnection:
         self.file_state = now
         try:
             if now.read_mode is ReadMode.LIVE:
-                return self._within_transaction(look)
-            value = look()
+                return self._within_transaction(read)
+            value = read()
         except Exception as error:
             self._check(error)
             raise
         self._check()
         return value
 
-    def _within_transaction(self, look: Callable[[], T]) -> T:
-        """Look, then close: SQLite's locks would not outlive the next `read_file_state` of this process."""
+    def _within_transaction(self, read: Callable[[], T]) -> T:
+        """Read, then close: the next `read_file_state` of this process would drop SQLite's locks anyway."""
         try:
             self._open_driver().execute("BEGIN")
-            return look()
+            return read()
         except sqlite3.DatabaseError as error:
             raise reading_fault(self.path, error) from error
         finally:
@@ -150,23 +150,24 @@ class ReadOnlyConnection:
             raise _Changed from error
 
     def _differs(self, now: FileState) -> bool:
-        """Whether what is open must be opened anew: an immutable connection never notices a change by itself."""
+        """Whether the file must be opened again: an immutable connection never notices a change by itself."""
         before = self.file_state
         return now.read_mode is not before.read_mode or (now.read_mode is not ReadMode.LIVE and now != before)
 
     def _open_driver(self) -> sqlite3.Connection:
         if self._driver is None:
             if not self.file_state.wal_mode:
-                self._ask_for_lock()
+                self._read_with_lock()
             self._driver = connect(self.path, _OPTIONS[self.file_state.read_mode])
             if self.file_state.read_mode is ReadMode.LEFTOVER_WAL:
                 self._driver.execute("PRAGMA locking_mode=exclusive")
             self._driver.execute("PRAGMA query_only=1")
         return self._driver
 
-    def _ask_for_lock(self) -> None:
-        with closing(connect(self.path, "mode=ro")) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_schema")
+    def _read_with_lock(self) -> None:
+        """Read once with SQLite's lock, which fails where a writer has the file or was killed in it."""
+        with closing(connect(self.path, "mode=ro")) as driver:
+            driver.execute("SELECT count(*) FROM sqlite_schema")
 
 
 _OPTIONS = {

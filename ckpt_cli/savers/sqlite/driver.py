@@ -12,9 +12,9 @@ _TIMEOUT = 1.0  # seconds to wait for a lock
 
 
 def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.Connection:
-    """A connection in autocommit; text that isn't UTF-8 is carried, not refused.
+    """A connection in autocommit mode; bytes of text that aren't UTF-8 are kept as surrogates instead of refused.
 
-    `threads` lets other threads use it than the one that opened it, one at a time.
+    With `threads`, threads other than the one that opened it may use it, one at a time.
     """
     address = f"file:{_quoted(path)}?{options}"
     connection = sqlite3.connect(
@@ -25,6 +25,6 @@ def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.
 
 
 def _quoted(path: Path) -> str:
-    """A path as a URI filename: ``?``, ``#``, ``%`` and all that isn't plain ASCII as ``%HH``."""
+    """A path as a URI filename: ``?``, ``#``, ``%`` and everything that isn't plain ASCII becomes ``%HH``."""
     plain = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))

@@ -14,12 +14,12 @@ class NotCheckpoints(DatabaseUnreachable):
 
 
 def reading_fault(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachable:
-    """An engine's error in words for the person in front of it."""
+    """The error for a database that can't be read."""
     text = str(error)
     if "locked" in text:
         return DatabaseUnreachable(f"{path} is locked by another process", hint="try again when it has finished")
     if "readonly database" in text:
-        hint = "its application, `sqlite3` or any ckpt command that writes rolls back what was half done"
+        hint = "its application, `sqlite3` or any ckpt command that writes rolls back the unfinished write"
         return HalfWrittenError(f"{path} was left in the middle of a write", lambda: _roll_back(path), hint=hint)
     if "malformed" in text or "not a database" in text:
         return DatabaseDamaged(f"{path} is damaged: {text}", hint="`sqlite3 FILE .recover` may save what is left")
@@ -27,16 +27,16 @@ def reading_fault(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachab
 
 
 def _roll_back(path: Path) -> None:
-    """Let SQLite take back what a killed writer had half done: a connection that may write does at its first look."""
+    """Let SQLite roll back a killed writer's unfinished write, as a writable connection does at its first read."""
     try:
-        with closing(connect(path, "mode=rw")) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        with closing(connect(path, "mode=rw")) as driver:
+            driver.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.DatabaseError as error:
-        raise Refused(f"{path} was left in the middle of a write and can't be mended: {error}") from error
+        raise Refused(f"{path} was left in the middle of a write, and rolling it back failed: {error}") from error
 
 
 def writing_fault(path: Path, error: sqlite3.DatabaseError) -> CkptError:
-    """Why a transaction could not begin or end; nothing was written."""
+    """The error for a transaction that could not begin or be committed; nothing was written."""
     if "locked" in str(error):
         return Refused(f"{path} is in use by another process; nothing was written", hint="try again")
     if "full" in str(error) or "I/O" in str(error):
@@ -45,10 +45,10 @@ def writing_fault(path: Path, error: sqlite3.DatabaseError) -> CkptError:
 
 
 def constraint_fault(relation: str, error: sqlite3.IntegrityError) -> Refused:
-    """Why the database refuses a row."""
+    """The error for a row that breaks a constraint; nothing was written."""
     if str(error).startswith("UNIQUE"):
         return Refused(f"a row of {relation} exists already; nothing was written")
-    return Refused(f"the database takes no such row of {relation}: {error}; nothing was written")
+    return Refused(f"the database refuses a row of {relation}: {error}; nothing was written")
 
 
 def permission_fault(path: Path, why: str = "") -> Refused:

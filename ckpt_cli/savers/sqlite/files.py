@@ -1,4 +1,4 @@
-"""What is on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
+"""The state of the files on disk: the database, its log and its journal. Nothing here opens a database."""
 
 from enum import Enum
 from pathlib import Path
@@ -20,7 +20,7 @@ _PACKED = {
 
 
 class ReadMode(Enum):
-    """How a file is read without leaving a trace."""
+    """How a file is opened so that reading leaves no trace; the values are what `ckpt info` shows."""
 
     LIVE = "a process has it open"
     LEFTOVER_WAL = "with the log that its last writer left"
@@ -28,10 +28,11 @@ class ReadMode(Enum):
 
 
 class FileState(NamedTuple):
-    """A database file at one moment; two equal surveys mean that nobody wrote in between.
+    """A database file at one moment; if two states are equal, nobody wrote the file in between.
 
     Attributes:
-        marks: identity, size and time of the file, its log and its journal, and the file's change counters.
+        size: bytes of the file; `log_size` those of its WAL.
+        marks: inode, size and time of the file, its log and its journal, and the file's change counters.
     """
 
     read_mode: ReadMode
@@ -43,14 +44,14 @@ class FileState(NamedTuple):
 
 
 def read_file_state(path: Path) -> FileState:
-    """Look at a file; `path` has no links in it.
+    """Read the state of a file; `path` has no links in it.
 
-    The way is found here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` where there
-    are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Not to be called while this
+    The read mode is decided here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` if
+    there are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Don't call this while this
     process has a locked connection to the file: closing any file descriptor of it drops the process's POSIX locks.
 
     Raises:
-        DatabaseUnreachable: it isn't there, can't be read, or is no SQLite database.
+        DatabaseUnreachable: the file doesn't exist, can't be read, or isn't an SQLite database.
     """
     try:
         return _file_state(path, _header(path))
@@ -76,7 +77,7 @@ def _file_state(path: Path, header: bytes) -> FileState:
 def is_sqlite(path: Path) -> bool:
     """Whether a file begins as SQLite databases do."""
     try:
-        if not path.is_file():  # a FIFO would keep who opens it waiting
+        if not path.is_file():  # opening a FIFO would wait
             return False
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -95,7 +96,7 @@ def _header(path: Path) -> bytes:
     if not header:
         raise DatabaseUnreachable(f"{path} is empty (0 bytes): nothing was ever saved in it")
     if packed := next((name for magic, name in _PACKED.items() if header.startswith(magic)), None):
-        raise DatabaseUnreachable(f"{path} is packed with {packed}", hint="unpack it, and name what was in it")
+        raise DatabaseUnreachable(f"{path} is packed with {packed}", hint="unpack it, and name the database file in it")
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise DatabaseUnreachable(f"{path} is not an SQLite database", hint="an encrypted file looks like this too")
     return header

@@ -1,4 +1,4 @@
-"""One connection that is kept: for a program that reads and writes all the time from any of its threads, an agent.
+"""A connection that stays open, for an agent: a program that reads and writes all the time, from any of its threads.
 
 It never reads the file itself as `files.read_file_state` does: when a process closes any descriptor of a file, it loses
 all its locks on that file (POSIX), those of an open connection too.
@@ -21,20 +21,20 @@ T = TypeVar("T")
 
 
 class LongLivedConnection(WritableConnection):
-    """An existing database file that stays open to be read and written; one thread at a time may use it."""
+    """A connection that stays open to read and write an existing file; one thread at a time may use it."""
 
     def __init__(self, path: Path) -> None:
         self._open(path, connect(path, "mode=rw", threads=True))
         (journal,), (page_size,), (pages,) = (next(self.query(f"PRAGMA {name}")) for name in _FACTS)
         self.file_state = FileState(ReadMode.LIVE, journal == "wal", page_size, pages * page_size, 0, ())
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """One read transaction, or a part of the one that is open."""
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read` in one read transaction, or in the transaction that is open."""
         if self._driver.in_transaction:
-            return look()
+            return read()
         self._execute("BEGIN")
         try:
-            return look()
+            return read()
         finally:
             if self._driver.in_transaction:
                 self._execute("COMMIT")
@@ -50,14 +50,14 @@ _FACTS = ("journal_mode", "page_size", "page_count")
 
 
 class LongLivedSaver(SqliteSaver):
-    """A database file on its one connection."""
+    """The saver of a file whose one connection reads and writes."""
 
     def __init__(self, connection: LongLivedConnection, schema: Schema, location: str) -> None:
         super().__init__(connection, schema, location)
         self._long_lived = connection
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """One write transaction on the connection that also reads."""
+        """Run `work` in one write transaction, on the connection that also reads."""
         if self._writer is not None:
             return work()
         self._must_have_ids()
@@ -69,10 +69,10 @@ class LongLivedSaver(SqliteSaver):
 
 
 def open_long_lived(path: Path) -> LongLivedSaver:
-    """Open an existing database to be read and written for a long time.
+    """Open an existing database to read and write it for a long time.
 
     Raises:
-        DatabaseUnreachable: it isn't there, can't be read, or holds no checkpoints.
+        DatabaseUnreachable: it doesn't exist, can't be read, or holds no checkpoints.
     """
     try:
         connection = LongLivedConnection(path.resolve())

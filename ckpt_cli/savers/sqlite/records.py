@@ -1,4 +1,4 @@
-"""Logical records as rows of a generation's tables: what a plan adds, replaces and removes, column by column."""
+"""Records as rows of a generation's tables: what a plan adds, replaces and removes, column by column."""
 
 from collections.abc import Callable, Iterator
 
@@ -28,21 +28,21 @@ Current = Callable[[str, Row], Row | None]
 
 
 def expand(plan: Plan, schema: Schema, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
-    """The rows of a plan with their before-images: removals first, so that a key can be freed and used again.
+    """Give the row changes of a plan, with before-images. Removals come first, so that their keys can be used again.
 
     `stored` gives a thread id as this database stores it (some hold numbers), `current` the row of a key as it is now.
 
     Raises:
-        Refused: a record to add stands already, or one to replace or remove doesn't.
-        NotSupported: this generation has no place for a record.
+        Refused: a record to add exists already, or one to replace or remove doesn't exist.
+        NotSupported: this generation has no columns for a record.
     """
     rows = _Rows(schema, stored)
     for name in plan.remove:
         relation, key = rows.key(name)
-        yield RowChange(relation, key, _standing(current(relation, key), name), None)
+        yield RowChange(relation, key, _existing(current(relation, key), name), None)
     for record in plan.replace:
         relation, key = rows.key(name_of(record))
-        yield RowChange(relation, key, _standing(current(relation, key), name_of(record)), rows.row(record))
+        yield RowChange(relation, key, _existing(current(relation, key), name_of(record)), rows.row(record))
     for record in plan.add:
         relation, key = rows.key(name_of(record))
         if current(relation, key) is not None:
@@ -51,9 +51,9 @@ def expand(plan: Plan, schema: Schema, stored: Callable[[str], Scalar], current:
 
 
 def record_of(relation: str, key: Row, schema: Schema, thread_name: Callable[[Scalar], str]) -> Name | None:
-    """The record that a row is, by its key; `thread_name` gives the name of a thread as its id is stored.
+    """The record of a row, by the row's key; `thread_name` gives the name of a thread whose stored id is known.
 
-    None for a table without records, and for a key of tables of another generation, which a log may have.
+    None for a table without records, and for a key from tables of another generation, which an operation log may hold.
     """
     columns = schema.columns
     ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")
@@ -72,13 +72,13 @@ class _Rows:
         self._stored = stored
 
     def key(self, name: Ref | WriteKey) -> tuple[str, Row]:
-        """The table and the columns that name a row."""
+        """The table of a record and the key of its row."""
         if isinstance(name, Ref):
             return "checkpoints", self._place(name, "ns", "id")
         return "writes", {**self._place(name.ref, "write_ns", "write_id"), **_task(name)}
 
     def row(self, record: Record) -> Row:
-        """All columns of a record."""
+        """All columns of a record's row."""
         return self._checkpoint(record) if isinstance(record, Checkpoint) else self._write(record)
 
     def _place(self, ref: Ref, ns: str, checkpoint_id: str) -> Row:
@@ -123,7 +123,7 @@ class _Rows:
         return self._body(payload)
 
     def _body(self, payload: Payload) -> Scalar:
-        """Bytes, but text where the generation stores text (LangGraph.js 0.0)."""
+        """A payload as it is stored: bytes, or text in the generation that stores text (LangGraph.js 0.0)."""
         return payload.data.decode() if self._schema.letter == "H" else payload.data
 
 
@@ -135,7 +135,7 @@ def _parent(row: CheckpointRow) -> Scalar:
     return None if row.parent_id is None else stored(row.parent_id)
 
 
-def _standing(row: Row | None, name: Name) -> Row:
+def _existing(row: Row | None, name: Name) -> Row:
     if row is None:
         raise gone(name)
     return row

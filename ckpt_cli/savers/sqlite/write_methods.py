@@ -1,4 +1,4 @@
-"""The writing half of `SqliteSaver`."""
+"""The methods of `SqliteSaver` that write."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class WriteMethods(Saver):
-    """Changes the two tables of a file; the reading half opens it."""
+    """Methods that change the two tables; `SqliteSaver` adds those that read."""
 
     _connection: Connection
     _images: Images
@@ -29,27 +29,27 @@ class WriteMethods(Saver):
     _permitted: frozenset[str] = frozenset()
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """One write transaction on a connection of its own, opened for it and closed after it."""
+        """Run `work` in one write transaction, on a connection that is opened for it and closed after it."""
         if self._writer is not None:
             return work()
         self._must_have_ids()
-        reading = self._connection
-        self._connection = self._writer = open_writable(reading.path, self._permitted)
+        reader = self._connection
+        self._connection = self._writer = open_writable(reader.path, self._permitted)
         self._odd_ids, self._images = None, self._fresh_images()
 
-        def on_tables() -> T:
-            must_be_tables(reading.path, self._connection.query)
+        def checked_work() -> T:
+            must_be_tables(reader.path, self._connection.query)
             return work()
 
         try:
-            return self._writer.transaction(on_tables)
+            return self._writer.transaction(checked_work)
         finally:
             self._writer.close()
-            self._connection, self._writer = reading, None
-            reading.renew()
+            self._connection, self._writer = reader, None
+            reader.renew()
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - looking tells it
-        """Look at the generation, and at the permissions of the file and its folder, where the log must stand."""
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - permissions show it
+        """Check the generation, and this user's permissions on the file and its folder, where SQLite puts its log."""
         self._must_have_ids()
         from ckpt_cli.savers.sqlite.writable_connection import must_be_permitted
 
@@ -60,23 +60,23 @@ class WriteMethods(Saver):
             raise NotSupported(f"{self._schema.generation}: its rows have no ids, so it can't be changed")
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """The rows of this generation's tables."""
+        """Give the changes of a plan to the rows of this generation's tables."""
         return expand(plan, self._schema, self._stored, self.current)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """Every row of the two tables is a record."""
+        """The record of a row; every row of the two tables is one."""
         return record_of(relation, key, self._schema, self._name)
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of a row."""
+        """All columns of the row of a key."""
         return self._images.current(relation, key)
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
-        """LangGraph's own."""
+        """The columns of LangGraph's own."""
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """With an application's own columns; SQLite's table_info shows no generated ones."""
+        """A row with the columns that an application has added; SQLite's table_info shows no generated columns."""
         return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
 
     def side_effects(self) -> Sequence[SideEffect]:
@@ -86,11 +86,11 @@ class WriteMethods(Saver):
         return triggers.side_effects(self._connection.query, self._connection.fired_by)
 
     def permit(self, side_effects: Collection[SideEffect]) -> None:
-        """Of triggers only these fire in later transactions."""
+        """Let these triggers, and no others, fire in later transactions."""
         self._permitted = frozenset(effect.name for effect in side_effects if effect.kind == "trigger")
 
     def caveats(self) -> Sequence[str]:
-        """Foreign keys that aren't enforced."""
+        """Sentences about foreign keys that aren't enforced."""
         from ckpt_cli.savers.sqlite import triggers
 
         return triggers.caveats(self._connection.query)
@@ -102,7 +102,7 @@ class WriteMethods(Saver):
         self._writer.change(changes)
 
     def _stored(self, thread_id: str) -> Scalar:
-        """A thread id as it is stored, which some programs did as a number."""
+        """A thread id as its column holds it: some programs stored a number."""
         raise NotImplementedError
 
     def _name(self, raw: Scalar) -> str:
@@ -110,5 +110,5 @@ class WriteMethods(Saver):
         raise NotImplementedError
 
     def _fresh_images(self) -> Images:
-        """They know the columns of tables, which may have changed before a transaction."""
-        return Images(lambda sql, words: self._connection.query(sql, words))
+        """New images: old ones remember the columns of tables, which may have changed before a transaction."""
+        return Images(lambda sql, parameters: self._connection.query(sql, parameters))
