@@ -109,10 +109,10 @@ class _Requiring:
 
 def test_redis_client_is_looked_at(redis_server: Server) -> None:
     """A client whose connections are plain ones is none for ``rediss``, and before its first command."""
-    secured = redis_address.parsed(redis_server.url.replace("redis://", "rediss://"))
+    secured = redis_address.parse_url(redis_server.url.replace("redis://", "rediss://"))
     with Redis(port=redis_server.port) as plain, Redis(port=redis_server.port, ssl=True) as encrypted:
         redis_connection.must_be_encrypted(secured, [encrypted])
-        redis_connection.must_be_encrypted(redis_address.parsed(redis_server.url), [plain])
+        redis_connection.must_be_encrypted(redis_address.parse_url(redis_server.url), [plain])
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
             redis_connection.must_be_encrypted(secured, [encrypted, plain])
 
@@ -120,11 +120,11 @@ def test_redis_client_is_looked_at(redis_server: Server) -> None:
 @pytest.mark.parametrize("asked", ["?tls=true", "?ssl=true", "?TLS=True"])
 def test_mongodb_client_is_looked_at(asked: str) -> None:
     """A client without TLS is closed where the URL asks for it by any of its names."""
-    address = mongo_address.parsed(f"mongodb://127.0.0.1:1/x{asked}")
+    address = mongo_address.parse_url(f"mongodb://127.0.0.1:1/x{asked}")
     with MongoClient[Any]("mongodb://127.0.0.1:1/x", connect=False) as client:
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
             mongo_connection.must_be_encrypted(client, address)
-        mongo_connection.must_be_encrypted(client, mongo_address.parsed("mongodb://127.0.0.1:1/x"))
+        mongo_connection.must_be_encrypted(client, mongo_address.parse_url("mongodb://127.0.0.1:1/x"))
 
 
 @pytest.mark.parametrize(("version", "whole"), [("5.2.1", False), ("7.1.9", False), ("7.2.0", True), ("8.0", True)])

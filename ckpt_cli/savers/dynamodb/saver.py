@@ -8,7 +8,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, R
 from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items, own_fields
-from ckpt_cli.savers.dynamodb.address import parsed
+from ckpt_cli.savers.dynamodb.address import parse_url
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
 from ckpt_cli.savers.dynamodb.table import Table, table_number
@@ -29,7 +29,7 @@ def open_saver(url: str) -> "DynamoSaver":
         UsageError: the URL names no table, or has an option that nobody knows.
         DatabaseUnreachable: no region, no credentials, no such table, or the service can't be reached.
     """
-    return DynamoSaver(Table(parsed(url)))
+    return DynamoSaver(Table(parse_url(url)))
 
 
 class DynamoSaver(Saver):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, Totals, able
 from ckpt_cli.savers.mongodb import reading, records
-from ckpt_cli.savers.mongodb.address import parsed
+from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.faults import explained
 from ckpt_cli.savers.mongodb.images import Images
@@ -29,7 +29,7 @@ def open_saver(url: str) -> "MongoSaver":
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         found, _ = connection.settled()
         with explained(connection.address.location):

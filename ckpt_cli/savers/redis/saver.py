@@ -8,7 +8,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, R
 from ckpt_cli.savers.about import Ability, About, Form, Totals, able
 from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis import records
-from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
 from ckpt_cli.savers.redis.finding import Finder, Found
@@ -29,7 +29,7 @@ def open_saver(url: str) -> "RedisSaver":
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         keys = Keys(connection.address)
         scan = Scan(connection, keys)

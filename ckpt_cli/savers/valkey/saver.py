@@ -8,7 +8,7 @@ from ckpt_cli.model import CheckpointRow, Plan, Ref, Row, RowChange, Thread, Wri
 from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import no_checkpoints
-from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import NOBODY, headed
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, held
@@ -23,7 +23,7 @@ def open_saver(url: str) -> Saver:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         return _recognized(connection)
     except BaseException:

@@ -4,7 +4,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, UsageError
-from ckpt_cli.savers.mongodb.address import parsed
+from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.url import open_saver
 
 
@@ -20,7 +20,7 @@ from ckpt_cli.savers.url import open_saver
 )
 def test_parts(url: str, identity: str, driver: str | None) -> None:
     """Every way to name a database has one identity, and our own parameters don't reach the driver."""
-    address = parsed(url)
+    address = parse_url(url)
     address = address if address.collection else address._replace(collection="checkpoints", writes="checkpoint_writes")
     assert address.identity == identity
     assert driver is None or address.url == driver
