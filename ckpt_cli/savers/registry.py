@@ -54,7 +54,7 @@ SCHEMES = {
 _SPECIAL = {".langgraph_api": "dev", "langgraph.json": "custom"}
 
 
-def open_url(scheme: str, url: str, shown: str) -> Saver:
+def open_registered(scheme: str, url: str, shown: str) -> Saver:
     """Open a server's database; `shown` is the URL without its password.
 
     Raises:

@@ -23,7 +23,7 @@ _PLACE = re.compile(r" \(at [\w ,]+\)$")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
-def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
+def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
     """Open what ``--db`` names; None looks for the one database of the current folder and says which it found.
 
     Raises:
@@ -67,7 +67,7 @@ def _open_url(database: str) -> Saver | None:
         return _open_sqlite(_sqlite_path(database, rest), database)
     if scheme in registry.SCHEMES:
         must_be_clear(database)
-    return registry.open_url(scheme, database, shown(database))
+    return registry.open_registered(scheme, database, shown(database))
 
 
 def _sqlite_path(database: str, rest: str) -> Path:

@@ -22,7 +22,7 @@ _PARTITIONS = 100  # of writes that are asked for before their payloads are
 _PAGE = 25  # checkpoints that are read at once; each is 400 KB at most, and the service gives 16 MB
 
 
-def open_saver(url: str) -> "DynamoSaver":
+def open_url(url: str) -> "DynamoSaver":
     """Open an existing table for reading.
 
     Raises:

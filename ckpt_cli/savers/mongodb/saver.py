@@ -22,7 +22,7 @@ _NAMES = 500  # checkpoints that one statement names
 _FIRST = 4  # checkpoints that are read while nothing is known of their sizes: a document may be of 16 MB
 
 
-def open_saver(url: str) -> "MongoSaver":
+def open_url(url: str) -> "MongoSaver":
     """Open an existing database for reading.
 
     Raises:

@@ -22,7 +22,7 @@ from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
 _FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
 
-def open_saver(url: str) -> "RedisSaver":
+def open_url(url: str) -> "RedisSaver":
     """Open an existing database for reading.
 
     Raises:

@@ -16,7 +16,7 @@ from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of, thread
 from ckpt_cli.savers.valkey.scanned import ScannedSaver
 
 
-def open_saver(url: str) -> Saver:
+def open_url(url: str) -> Saver:
     """Open an existing database for reading.
 
     Raises:

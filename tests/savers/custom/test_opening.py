@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ckpt_cli.app import run
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, NotSupported
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import line, on
 
@@ -145,7 +145,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 
 
 def shown(database: str) -> list[object]:
-    with closing(open_saver(database, str)) as saver:
+    with closing(open_database(database, str)) as saver:
         reader = Reader(saver, Codec())
         return [(thread.thread_id, reader.values(thread.head)) for thread in saver.threads()]
 
