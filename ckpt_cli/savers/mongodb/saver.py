@@ -13,7 +13,7 @@ from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.faults import explained
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.own_fields import OwnFields
-from ckpt_cli.savers.mongodb.schema import Generation, generation
+from ckpt_cli.savers.mongodb.schema import Schema, detect
 from ckpt_cli.savers.paging import pages, weighed
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ def open_url(url: str) -> "MongoSaver":
     try:
         found, _ = connection.settled()
         with explained(connection.address.location):
-            return MongoSaver(connection, generation(connection, found))
+            return MongoSaver(connection, detect(connection, found))
     except BaseException:
         connection.close()
         raise
@@ -46,11 +46,11 @@ class MongoSaver(OwnFields):
     out_of_reach: ClassVar[str] = "free space of the collections (until `compact`), the oplog, replicas and backups"
     page = 25
 
-    def __init__(self, connection: Connection, made: Generation) -> None:
+    def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection
-        self._made = made
+        self._schema = schema
         self._numbers: dict[str, Any] | None = None
-        self._images = Images(connection, self._stored, records.thread_name, task_paths=made.task_paths)
+        self._images = Images(connection, self._stored, records.thread_name, task_paths=schema.task_paths)
         self.form = Form(versions="int", metadata=records.METADATA)
         self.abilities = able(
             {
@@ -59,7 +59,7 @@ class MongoSaver(OwnFields):
                 Ability.MOMENT: connection.has_snapshots,
                 Ability.SKIPS: True,
                 Ability.BRANCHES: True,
-                Ability.TASK_PATHS: made.task_paths,
+                Ability.TASK_PATHS: schema.task_paths,
             }
         )
 
@@ -75,8 +75,8 @@ class MongoSaver(OwnFields):
     def about(self) -> About:
         """The server, the collections, and which saver wrote them."""
         server = "replica set or cluster" if self._connection.is_cluster else "one server"
-        facts = {"server": f"{self._connection.version}, {server}", **self._made.facts}
-        return About("MongoDB", self._connection.address.location, self._made.words, "mongodb", facts)
+        facts = {"server": f"{self._connection.version}, {server}", **self._schema.facts}
+        return About("MongoDB", self._connection.address.location, self._schema.generation, "mongodb", facts)
 
     def totals(self) -> Totals:
         """Read the index once, and count the writes."""
@@ -255,8 +255,8 @@ class MongoSaver(OwnFields):
         found = self._connection.measured(self._writes, pipeline)
         if sort is reading.DOWNWARDS:
             found = reading.ascending(found)
-        made = (records.write(records.thread_of(one), one, read=True) for one in found)
-        for write in reading.by_checkpoint(made):
+        writes = (records.write(records.thread_of(one), one, read=True) for one in found)
+        for write in reading.by_checkpoint(writes):
             yield write if values is None or write.size <= values else write._replace(payload=None)
 
     def _writes_of_all(
