@@ -127,7 +127,7 @@ def test_unknown_kind() -> None:
 def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is one line with the install command, and no password in it."""
     monkeypatch.setitem(sys.modules, "ckpt_cli.savers.postgres", None)
-    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Kind("postgres", "postgres", ("ckpt_cli",)))
+    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Backend("postgres", "postgres", ("ckpt_cli",)))
     error = refusal("postgresql://u:secret@h/db")
     assert isinstance(error, MissingExtra)
     assert "secret" not in error.message

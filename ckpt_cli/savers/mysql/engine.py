@@ -14,7 +14,7 @@ from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.savers.mysql.connection import Connection
 from ckpt_cli.savers.mysql.schema import HASH, Schema
-from ckpt_cli.savers.sql.engine import Engine, Found
+from ckpt_cli.savers.sql.engine import Engine, Values
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES, WRITTEN
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class MySQLEngine(Engine):
         self._probes = [probe.format_map({table: self._own(table) for table in TABLES}) for probe in _PROBES]
         self._exactly = "utf8mb4_nopad_bin" if connection.is_mariadb else "utf8mb4_0900_bin"
 
-    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Found]:  # noqa: ARG002
+    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Values]:  # noqa: ARG002
         """The rows of one statement; every result is streamed."""
         return self._connection.query(*repeated(sql, words))
 

@@ -11,7 +11,7 @@ from ckpt_cli.savers.postgres.connection import Link
 from ckpt_cli.savers.postgres.faults import WANTED
 from ckpt_cli.savers.postgres.schema import Found, quoted
 from ckpt_cli.savers.sql.engine import Engine
-from ckpt_cli.savers.sql.engine import Found as Row
+from ckpt_cli.savers.sql.engine import Values as Row
 from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
 
 T = TypeVar("T")
-Found = tuple[Any, ...]
+Values = tuple[Any, ...]
 
 
 class Engine(ABC):
@@ -24,7 +24,7 @@ class Engine(ABC):
     holds_nul: bool = False
 
     @abstractmethod
-    def query(self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False) -> Iterator[Found]:
+    def query(self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False) -> Iterator[Values]:
         """The rows of one statement; with `stream` in pages from the server, so that memory stays flat.
 
         Raises:

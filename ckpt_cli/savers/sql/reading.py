@@ -10,7 +10,7 @@ from ckpt_cli.savers.about import Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
-from ckpt_cli.savers.sql.engine import Engine, Found
+from ckpt_cli.savers.sql.engine import Engine, Values
 from ckpt_cli.savers.sql.headers import versions_in
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
@@ -212,13 +212,13 @@ class SqlReading(Saver):
         statement = self._sql_writes.some + only + self._sql_writes.end
         yield from (_write(thread_id, *row) for row in self._engine.query(statement, words, stream=stream))
 
-    def _named(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[Found]:
+    def _named(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[Values]:
         """The rows of some checkpoints; in a shallow layout of their namespaces, whichever checkpoint is there."""
         key = self._sql.key
         condition, words = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
         return self._engine.query(statement + condition, words, stream=stream)
 
-    def _blob_names(self, row: Found) -> list[BlobName]:
+    def _blob_names(self, row: Values) -> list[BlobName]:
         thread_id, ns, _, _, header, _ = row
         named = versions_in(header or "")
         return [BlobName(thread_id, ns, c, "" if self._layout.shallow else version) for c, version in named.items()]
@@ -233,7 +233,7 @@ class SqlReading(Saver):
         return self._engine.sought(CHECKPOINTS, "checkpoint_ns", ns)
 
 
-def _checkpoint(row: Found, channels: dict[str, Payload]) -> Checkpoint:
+def _checkpoint(row: Values, channels: dict[str, Payload]) -> Checkpoint:
     thread_id, ns, checkpoint_id, parent_id, header, metadata = row
     skeleton = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
     body = Payload(LOST, b"its column is NULL") if header is None else Payload("json", header.encode())
