@@ -13,7 +13,7 @@ from ckpt_cli.savers.faults import shown
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.faults import explained
-from ckpt_cli.savers.redis.records import canonical, parsed
+from ckpt_cli.savers.redis.records import canonical, parse_json
 from ckpt_cli.savers.redis.spelling import spelled
 
 T = TypeVar("T")
@@ -129,7 +129,7 @@ class Images:
 
 def document(row: Row | None) -> Any:
     """The value of a key that holds JSON."""
-    return None if row is None else parsed(str(row["value"]))
+    return None if row is None else parse_json(str(row["value"]))
 
 
 def image(kind: str, value: str, expires: Any = None) -> Row:
@@ -141,7 +141,7 @@ def _row(kind: str, value: Any, expires: int | None) -> Row | None:
     if value is None:
         return None
     if kind == "ReJSON-RL":
-        return image(kind, canonical(parsed(value)), expires)
+        return image(kind, canonical(parse_json(value)), expires)
     if kind == "zset":
         return image(kind, canonical([[text(member), float(score)] for member, score in _scored(value)]), expires)
     if kind == "list":

@@ -157,7 +157,7 @@ def canonical(value: Any) -> str:
         raise NotSupported(f"Redis can't hold this: {error}") from error
 
 
-def parsed(data: str | bytes) -> Any:
+def parse_json(data: str | bytes) -> Any:
     """A document's values; numbers beyond 64 bits are what RedisJSON makes of them."""
     return json.loads(data, parse_int=_integer)
 

@@ -59,7 +59,7 @@ class Expansion:
             for (ref, record, stands), (_, before) in zip(page, now, strict=True):
                 if (before is None) is stands:
                     raise (faults.gone if stands else faults.stands)(ref)
-                yield RowChange(*address(CHECKPOINTS, ref), before, self._stored(record, before))
+                yield RowChange(*row_key(CHECKPOINTS, ref), before, self._stored(record, before))
 
     def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
         if record is None:
@@ -86,7 +86,7 @@ class Expansion:
                 kept = _merged(_entries(before, ref), gone.get(ref, ()), new.get(ref, ()))
                 expires = before["expires"] if before is not None else self._expires.get(ref)
                 after = image("string", records.text(kept), expires) if kept else None
-                yield RowChange(*address(WRITES, ref), before, after)
+                yield RowChange(*row_key(WRITES, ref), before, after)
 
     def _lists(self) -> Iterator[RowChange]:
         gone = {name for name in self._plan.remove if isinstance(name, Ref)}
@@ -105,7 +105,7 @@ class Expansion:
                 yield RowChange(THREADS, {"key": key}, before, after)
 
 
-def address(relation: str, ref: Ref) -> tuple[str, Row]:
+def row_key(relation: str, ref: Ref) -> tuple[str, Row]:
     """The relation and the key of a checkpoint or of its writes."""
     key = checkpoint_key(ref) if relation == CHECKPOINTS else writes_key(ref)
     return relation, {"key": key, "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
