@@ -38,7 +38,7 @@ from ckpt_cli.savers.dynamodb.items import (
     task_of,
     text,
 )
-from ckpt_cli.savers.faults import gone, must_be_there, stands
+from ckpt_cli.savers.faults import already_exists, must_not_be_lost, no_longer_exists
 from ckpt_cli.savers.paging import pages
 
 _PAGE = 50  # rows, of two items each, in one transaction
@@ -97,7 +97,7 @@ class Images:
             standing = {*self._connection.stored(names), *(seen & {*names})}
             if standing or len({*names}) < len(names):
                 name = next(iter(standing), names[0])
-                raise stands(name)
+                raise already_exists(name)
             seen.update(names)
             for name, record in zip(names, some, strict=True):
                 yield RowChange(*row_key(name), None, image(self._new(name, record)))
@@ -145,7 +145,7 @@ class Images:
         found = self._connection.stored(names)
         for name in names:
             if name not in found:
-                raise gone(name)
+                raise no_longer_exists(name)
             if found[name].in_s3:
                 raise NotSupported(f"the value of {in_words(name)} is in S3; ckpt changes nothing there")
             yield name, found[name]
@@ -219,11 +219,11 @@ def _one(record: Record) -> Payload:
     if isinstance(record, Checkpoint):
         if record.channels is not None:
             raise NotSupported("DynamoDB's saver keeps a checkpoint whole, not channel by channel")
-        must_be_there(record.body, in_words(record.row.ref))
+        must_not_be_lost(record.body, in_words(record.row.ref))
         return joined(record.body, record.metadata)
     if record.payload is None:
         raise ValueError(f"{in_words(name_of(record))} has no payload")
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return record.payload
 
 

@@ -56,7 +56,7 @@ def no_connection(location: str, error: Error) -> DatabaseUnreachable:
     for pattern, cause, hint in _CAUSES:
         if re.search(pattern, said):
             return DatabaseUnreachable(f"{location}: {cause}", hint=hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(said)}")
+    return DatabaseUnreachable(f"{location}: {faults.safe_text(said)}")
 
 
 def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
@@ -70,7 +70,7 @@ def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
     if isinstance(error, errors.InsufficientPrivilege):
         hint = "looking wants USAGE of the schema and SELECT on its tables"
         return faults.may_not_read(location, one_line(error), hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(one_line(error))}")
+    return DatabaseUnreachable(f"{location}: {faults.safe_text(one_line(error))}")
 
 
 def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
@@ -92,8 +92,8 @@ def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
         return faults.read_only(location, said)
     if isinstance(error, DataError):
-        return Refused(f"{location} can't hold that: {faults.shown(said)}; nothing was written")
-    return Failed(f"{location} can't be written: {faults.shown(said)}; nothing was written")
+        return Refused(f"{location} can't hold that: {faults.safe_text(said)}; nothing was written")
+    return Failed(f"{location} can't be written: {faults.safe_text(said)}; nothing was written")
 
 
 def _no_turn(location: str) -> DatabaseUnreachable:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, name_of
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.images import Images, document, image
 from ckpt_cli.savers.redis.keys import Keys
@@ -84,7 +84,7 @@ class Expansion:
         for part in parts:
             before = now[self._key(part.name)]
             if part.name in self._seen or (before is None) is part.stands:
-                raise (gone if part.stands else stands)(part.name)
+                raise (no_longer_exists if part.stands else already_exists)(part.name)
             self._seen.add(part.name)
             yield RowChange(*self._row_key(part.name), before, self._after(part, before))
 

@@ -9,7 +9,7 @@ from redis import exceptions
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Row, RowChange
-from ckpt_cli.savers.faults import shown
+from ckpt_cli.savers.faults import safe_text
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.faults import explained
@@ -108,7 +108,7 @@ class Images:
         failed = [answer for answer in answers if isinstance(answer, exceptions.RedisError)]
         if failed:
             self._take_back()
-            raise Failed(f"{self._connection.address.location}: {shown(str(failed[0]))}; nothing was written")
+            raise Failed(f"{self._connection.address.location}: {safe_text(str(failed[0]))}; nothing was written")
 
     def _take_back_after(self, error: BaseException) -> None:
         """Say so where it can't be done now: of a cluster only that node may be out of reach."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Payload, Write, WriteKey, in_words, name_of
-from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.savers.faults import must_not_be_lost
 from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
 from ckpt_cli.savers.redis.spelling import readable
 
@@ -101,7 +101,7 @@ def checkpoint_document(record: Checkpoint, old: Document | None, *, has_writes:
     Raises:
         NotSupported: a checkpoint whose channels are kept apart, or one that isn't JSON.
     """
-    must_be_there(record.body, in_words(record.row.ref))
+    must_not_be_lost(record.body, in_words(record.row.ref))
     row, told = record.row, _json(record.metadata, ("json", TAG), "metadata")
     whole = _json(record.body, (TAG,), "a checkpoint")
     if record.channels is not None or not isinstance(whole, dict) or not isinstance(told, dict):
@@ -130,7 +130,7 @@ def write_document(record: Write, old: Document | None) -> Document:
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
     tag = record.payload.tag
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return {
         **(old or {}),
         "thread_id": safe_id(record.thread_id),

@@ -58,7 +58,7 @@ class Expansion:
             now = self._images.of(checkpoint_key(ref) for ref, *_ in page)
             for (ref, record, stands), (_, before) in zip(page, now, strict=True):
                 if (before is None) is stands:
-                    raise (faults.gone if stands else faults.stands)(ref)
+                    raise (faults.no_longer_exists if stands else faults.already_exists)(ref)
                 yield RowChange(*row_key(CHECKPOINTS, ref), before, self._stored(record, before))
 
     def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
@@ -129,13 +129,13 @@ def _merged(
         PayloadCorrupt: one that stays or changes is damaged, so that the others can't be put beside it.
     """
     if lost := {*gone} - {name for name, _ in known}:
-        raise faults.gone(min(lost, key=str))
+        raise faults.no_longer_exists(min(lost, key=str))
     kept = [(name, entry) for name, entry in known if name not in gone]
     for record, stands in new:
         name = WriteKey(record.ref, record.task_id, record.idx)
         at = next((at for at, (other, _) in enumerate(kept) if other == name), None)
         if (at is not None) is not stands:
-            raise (faults.gone if stands else faults.stands)(name)
+            raise (faults.no_longer_exists if stands else faults.already_exists)(name)
         document = records.write_document(record)
         if at is None:
             kept.append((name, document))
