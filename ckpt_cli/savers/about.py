@@ -22,7 +22,7 @@ class Ability(StrEnum):
     """Its writes name the task's path, and so the node."""
 
 
-def able(has: Mapping[Ability, bool]) -> frozenset[Ability]:
+def ability_set(has: Mapping[Ability, bool]) -> frozenset[Ability]:
     """Those that a database has."""
     return frozenset(ability for ability, there in has.items() if there)
 

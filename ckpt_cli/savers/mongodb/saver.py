@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, able
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, ability_set
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.mongodb.connection import Connection
@@ -14,7 +14,7 @@ from ckpt_cli.savers.mongodb.faults import explained
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.own_fields import OwnFields
 from ckpt_cli.savers.mongodb.schema import Schema, detect
-from ckpt_cli.savers.paging import pages, weighed
+from ckpt_cli.savers.paging import fetch_by_size, pages
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class MongoSaver(OwnFields):
         self._numbers: dict[str, Any] | None = None
         self._images = Images(connection, self._stored, records.thread_name, task_paths=schema.task_paths)
         self.form = RecordFormat(versions="int", metadata=records.METADATA)
-        self.abilities = able(
+        self.abilities = ability_set(
             {
                 Ability.WRITE: True,
                 Ability.ATOMIC: connection.is_cluster,
@@ -152,7 +152,7 @@ class MongoSaver(OwnFields):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many in a statement as keep it to a few megabytes."""
-        return weighed(refs, self._whole, first=_FIRST)
+        return fetch_by_size(refs, self._whole, first=_FIRST)
 
     def sample(self, limit: int) -> list[Ref]:
         """The first and the last of the index."""

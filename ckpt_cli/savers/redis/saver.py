@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals, able
-from ckpt_cli.savers.paging import weighed
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals, ability_set
+from ckpt_cli.savers.paging import fetch_by_size
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
@@ -17,7 +17,7 @@ from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
 from ckpt_cli.savers.redis.scan import Scan
 from ckpt_cli.savers.redis.schema import Schema, detect
-from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
+from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
 
 _FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
@@ -60,7 +60,7 @@ class RedisSaver(KeySaver):
             indexed=index is not None,
         )
         self.form = RecordFormat(body=records.TAG)
-        self.abilities = able(
+        self.abilities = ability_set(
             {
                 Ability.WRITE: schema.writable,
                 Ability.ATOMIC: not connection.is_cluster,
@@ -134,7 +134,7 @@ class RedisSaver(KeySaver):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many at once as keep it to a few megabytes."""
-        return weighed(refs, self._documents.checkpoints, first=_FIRST)
+        return fetch_by_size(refs, self._documents.checkpoints, first=_FIRST)
 
     def sample(self, limit: int) -> list[Ref]:
         """Those that the index gives first, or the scan."""
@@ -213,7 +213,7 @@ class RedisSaver(KeySaver):
         pointed = self._pointed(wanted)
         lost = {space[0] for space in wanted if space not in pointed} if self._schema.pointers else thread_ids
         found = finder.checkpoints(None) if lost is None else self._found(lost) if lost else []
-        return headed([*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)])
+        return threads_with_heads([*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)])
 
     def _pointed(self, spaces: list[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
         return self._documents.latest(spaces) if self._schema.pointers and spaces else {}

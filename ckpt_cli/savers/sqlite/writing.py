@@ -9,7 +9,7 @@ from typing import TypeVar
 from ckpt_cli import interrupts
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
-from ckpt_cli.savers.own_columns import assigned
+from ckpt_cli.savers.own_columns import assignments
 from ckpt_cli.savers.sqlite.connection import Row, connect, explained
 from ckpt_cli.savers.sqlite.files import survey
 from ckpt_cli.savers.sqlite.images import Images, parameters, place, quoted, where
@@ -123,7 +123,7 @@ class WritableFile:
         if change.after is None:
             return f"DELETE FROM {table} WHERE {where(change.key)}", parameters(change.key)  # noqa: S608 - known names
         self._images.columns(change.relation, change.after)
-        row = change.after if change.before is None else assigned(change.before, change.after)
+        row = change.after if change.before is None else assignments(change.before, change.after)
         names, values = [*map(quoted, row)], parameters(row)
         places = [place(value) for value in row.values()]
         if change.before is None:

@@ -10,7 +10,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.server import NOBODY, headed
+from ckpt_cli.savers.redis.server import NOBODY, threads_with_heads
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, held
 from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of, thread_key
 from ckpt_cli.savers.valkey.scanned import ScannedSaver
@@ -127,7 +127,7 @@ class ValkeySaver(ScannedSaver):
         there = self._present({space: ids[:1] for space, ids in spaces.items()})
         lost = {space: ids[1:] for space, ids in spaces.items() if space not in there and ids[1:]}
         there |= self._present(lost)
-        return headed(there.values())
+        return threads_with_heads(there.values())
 
     def _present(self, spaces: dict[tuple[str, str], list[str]]) -> dict[tuple[str, str], Ref]:
         refs = [Ref(*space, one) for space, ids in spaces.items() for one in reversed(ids)]
