@@ -13,8 +13,8 @@ from ckpt_cli.savers.faults import safe_text
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.faults import explained
+from ckpt_cli.savers.redis.json_numbers import respell_numbers
 from ckpt_cli.savers.redis.records import canonical, parse_json
-from ckpt_cli.savers.redis.spelling import spelled
 
 T = TypeVar("T")
 
@@ -161,7 +161,7 @@ def _commands(key: str, after: Row | None) -> Iterator[Command]:
         return
     kind, value = str(after["type"]), str(after["value"])
     if kind == "ReJSON-RL":
-        yield ("JSON.SET", key, "$", spelled(value))
+        yield ("JSON.SET", key, "$", respell_numbers(value))
     elif kind == "string":
         yield ("SET", key, value)
     else:

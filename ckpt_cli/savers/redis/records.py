@@ -15,8 +15,8 @@ from typing import Any
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Payload, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers.faults import must_not_be_lost
+from ckpt_cli.savers.redis.json_numbers import number_as_read
 from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
-from ckpt_cli.savers.redis.spelling import readable
 
 TAG = "redis-json"
 """The tag of JSON in the dialect of ``jsonplus_redis.py``, which `serde.redisjson` describes."""
@@ -176,7 +176,7 @@ def _json(kept: Payload, tags: tuple[str, ...], what: str) -> Any:
     if kept.tag not in tags:
         raise NotSupported(f"Redis keeps {what} as JSON, not as {kept.tag or 'pickle'}")
     try:
-        return json.loads(kept.data, parse_int=_integer, parse_float=readable)
+        return json.loads(kept.data, parse_int=_integer, parse_float=number_as_read)
     except ValueError as error:
         raise NotSupported(f"Redis keeps {what} as JSON, and this is none: {error}") from error
 

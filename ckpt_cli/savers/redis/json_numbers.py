@@ -12,12 +12,12 @@ _MOST = 308  # the highest power of ten there is
 _NEAR = 40  # other last digits that are tried
 
 
-def spelled(document: str) -> str:
+def respell_numbers(document: str) -> str:
     """A JSON text whose every number the server will read as Python does."""
     return _TOKENS.sub(lambda match: _number(match[0]), document)
 
 
-def readable(token: str) -> float:
+def number_as_read(token: str) -> float:
     """The number that the server will hold where this one is written: itself, or for one of 200 a neighbour."""
     return _as_read(_number(token))
 
