@@ -98,9 +98,9 @@ def _is_pickle(path: Path) -> bool:
 
 def _has_pickles(folder: Path) -> bool:
     """Whether it is a folder with what ``langgraph dev`` leaves."""
-    from ckpt_cli.savers.dev.files import holds
+    from ckpt_cli.savers.dev.files import is_dev_folder
 
-    return folder.is_dir() and holds(folder)
+    return folder.is_dir() and is_dev_folder(folder)
 
 
 def _foreign(scheme: str, shown: str) -> Callable[[str], Saver]:

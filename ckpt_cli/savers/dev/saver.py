@@ -9,7 +9,7 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dev.files import Files, found
+from ckpt_cli.savers.dev.files import Files, find_files
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 from ckpt_cli.serde.codec import Codec
@@ -146,7 +146,7 @@ class DevSaver(ReadOnlySaver):
         from ckpt_cli.savers.whereabouts import original_at
 
         path = Path(seen.address.removeprefix(_SCHEME))
-        return original_at(self._files.storage, path, is_it, lambda other: DevSaver(found(other), str(other)))
+        return original_at(self._files.storage, path, is_it, lambda other: DevSaver(find_files(other), str(other)))
 
     def close(self) -> None:
         """Nothing is open."""
