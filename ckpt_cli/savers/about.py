@@ -22,12 +22,12 @@ class Ability(StrEnum):
     """Its writes name the task's path, and so the node."""
 
 
-def able(has: Mapping[Ability, bool]) -> frozenset[Ability]:
+def ability_set(has: Mapping[Ability, bool]) -> frozenset[Ability]:
     """Those that a database has."""
     return frozenset(ability for ability, there in has.items() if there)
 
 
-class Form(NamedTuple):
+class RecordFormat(NamedTuple):
     """How a database keeps the records that its own LangGraph saver writes now; who adds records follows it.
 
     Attributes:

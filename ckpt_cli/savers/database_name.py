@@ -18,7 +18,7 @@ _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?")
 _ODD = frozenset("@=?#&'\"<>|;,\n\r\t\0")
 
 
-def shown(text: str) -> str:
+def mask_database(text: str) -> str:
     """A path or a name as it is; of a URL its scheme, hosts and path; of anything else next to nothing."""
     match = _URL.fullmatch(text)
     if match is None:

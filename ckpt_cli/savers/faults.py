@@ -1,6 +1,6 @@
 """What goes wrong with a database, in the same words whichever kind it is: one line with the place and a hint.
 
-A location given here holds neither user nor password, and what a server said itself is passed through `shown`.
+A location given here holds neither user nor password, and what a server said itself is passed through `safe_text`.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ class LostWriting(Failed):
     """The server went away in the middle of a write, which may or may not have been made."""
 
 
-def must_be_there(payload: Payload, words: str) -> None:
+def must_not_be_lost(payload: Payload, words: str) -> None:
     """Check that a payload to write was read, and doesn't only say why it couldn't be.
 
     Raises:
@@ -147,25 +147,25 @@ def busy(location: str) -> Refused:
     return Refused(f"{location}: somebody else is writing there; nothing was written", hint="try again")
 
 
-def stands(name: Name) -> Refused:
+def already_exists(name: Name) -> Refused:
     """A record to add is there already."""
     return Refused(f"{in_words(name)} exists already; nothing was written", hint="run the command again")
 
 
-def gone(name: Name) -> Refused:
+def no_longer_exists(name: Name) -> Refused:
     """A record to replace or remove isn't there any more."""
     return Refused(f"{in_words(name)} is gone; nothing was written", hint="run the command again")
 
 
 def one_line(said: str) -> str:
-    """A server's own words without line ends and control characters, to be looked at; `shown` is for people."""
+    """A server's own words without line ends and control characters, to be matched; people see `safe_text`."""
     return " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_LONGEST]
 
 
-def shown(said: str) -> str:
+def safe_text(said: str) -> str:
     """A server's or a driver's own words on one line, without what may be a secret."""
     return one_line(hide(said))
 
 
 def _why(said: str) -> str:
-    return f" ({shown(said)})" if said else ""
+    return f" ({safe_text(said)})" if said else ""

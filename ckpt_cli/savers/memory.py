@@ -19,7 +19,7 @@ from ckpt_cli.model import (
 )
 from ckpt_cli.savers.about import Ability, About, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ class MemorySaver(Saver):
             yield RowChange(*_key(name_of(record)), self._standing(name_of(record)), _row(record))
         for record in plan.add:
             if self.current(*_key(name_of(record))) is not None:
-                raise stands(name_of(record))
+                raise already_exists(name_of(record))
             yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
@@ -147,7 +147,7 @@ class MemorySaver(Saver):
         for change in changes:
             table, name = self._table(change.relation), _from_key(change.relation, change.key)
             if (name in table) is (change.before is None):
-                raise (stands if name in table else gone)(name)
+                raise (already_exists if name in table else no_longer_exists)(name)
             if change.after is None:
                 del table[name]
             else:
@@ -165,7 +165,7 @@ class MemorySaver(Saver):
     def _standing(self, name: Ref | WriteKey) -> Row:
         row = self.current(*_key(name))
         if row is None:
-            raise gone(name)
+            raise no_longer_exists(name)
         return row
 
     def close(self) -> None:

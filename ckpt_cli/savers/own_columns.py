@@ -20,7 +20,7 @@ def restored(image: Row, now: Row | None, written: Collection[str], writable: Co
     return {**now, **{name: value for name, value in kept.items() if name in written}}
 
 
-def assigned(before: Row, after: Row) -> Mapping[str, Scalar]:
+def assignments(before: Row, after: Row) -> Mapping[str, Scalar]:
     """The columns that an UPDATE sets: those that differ, or all where none does.
 
     So a trigger on other columns doesn't fire, and a column that takes no value of ours is left alone.

@@ -20,7 +20,7 @@ def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield page
 
 
-def weighed(
+def fetch_by_size(
     refs: Iterable[Ref], fetch: Callable[[Sequence[Ref]], Mapping[Ref, Checkpoint]], *, first: int
 ) -> Iterator[Checkpoint]:
     """Checkpoints in the order asked, as many at once as keep it to a few megabytes, going by those before.
@@ -35,7 +35,7 @@ def weighed(
         size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
 
 
-class Whole(NamedTuple):
+class ThreadSkeleton(NamedTuple):
     """A thread with the names of all it holds; nothing of what is in them."""
 
     thread_id: str
@@ -43,10 +43,10 @@ class Whole(NamedTuple):
     writes: list[Write]
 
 
-def wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[Whole]:
+def thread_skeletons(saver: Saver, thread_ids: Iterable[str]) -> Iterator[ThreadSkeleton]:
     """Threads in the order given, a page of them at a time."""
     for page in pages(thread_ids, saver.page):
-        found = {thread_id: Whole(thread_id, [], []) for thread_id in page}
+        found = {thread_id: ThreadSkeleton(thread_id, [], []) for thread_id in page}
         for row in saver.rows_of(list(found)):
             found[row.thread_id].rows.append(row)
         for write in saver.writes_of(list(found), values=0):
@@ -54,10 +54,10 @@ def wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[Whole]:
         yield from (found[thread_id] for thread_id in page)
 
 
-def ahead(saver: Saver) -> Saver:
+def with_prefetch(saver: Saver) -> Saver:
     """The saver, read ahead where a read is a round trip."""
     if saver.page == 1:
         return saver
-    from ckpt_cli.savers.prefetch import Ahead
+    from ckpt_cli.savers.prefetch import PrefetchingSaver
 
-    return Ahead(saver)
+    return PrefetchingSaver(saver)

@@ -18,7 +18,7 @@ T = TypeVar("T")
 _FEW = 2  # of less there is nothing to fetch at once
 
 
-class Ahead(Saver):
+class PrefetchingSaver(Saver):
     """What `expect` and `expect_threads` fetched is kept until the next of them, or until something is written."""
 
     def __init__(self, saver: Saver) -> None:

@@ -16,8 +16,8 @@ GROUP = "ckpt_cli.savers"
 """The entry point group."""
 
 
-class Kind(NamedTuple):
-    """A kind of server.
+class Backend(NamedTuple):
+    """A kind of server that ckpt opens.
 
     Attributes:
         module: has ``open_url(url) -> Saver``.
@@ -30,11 +30,11 @@ class Kind(NamedTuple):
     drivers: tuple[str, ...]
 
 
-_POSTGRES = Kind("postgres", "postgres", ("psycopg",))
-_MYSQL = Kind("mysql", "mysql", ("pymysql",))
-_REDIS = Kind("redis", "redis", ("redis",))
-_VALKEY = Kind("valkey", "valkey", ("redis",))
-_MONGODB = Kind("mongodb", "mongodb", ("pymongo", "bson"))
+_POSTGRES = Backend("postgres", "postgres", ("psycopg",))
+_MYSQL = Backend("mysql", "mysql", ("pymysql",))
+_REDIS = Backend("redis", "redis", ("redis",))
+_VALKEY = Backend("valkey", "valkey", ("redis",))
+_MONGODB = Backend("mongodb", "mongodb", ("pymongo", "bson"))
 
 SCHEMES = {
     "postgresql": _POSTGRES,
@@ -47,32 +47,32 @@ SCHEMES = {
     "valkeys": _VALKEY,
     "mongodb": _MONGODB,
     "mongodb+srv": _MONGODB,
-    "dynamodb": Kind("dynamodb", "aws", ("boto3", "botocore")),
+    "dynamodb": Backend("dynamodb", "aws", ("boto3", "botocore")),
 }
 """URL schemes."""
 
 _SPECIAL = {".langgraph_api": "dev", "langgraph.json": "custom"}
 
 
-def open_url(scheme: str, url: str, shown: str) -> Saver:
+def open_registered(scheme: str, url: str, shown: str) -> Saver:
     """Open a server's database; `shown` is the URL without its password.
 
     Raises:
         UsageError: nobody knows the scheme; MissingExtra where its driver isn't installed.
         DatabaseUnreachable: it can't be reached or opened.
     """
-    kind = SCHEMES.get(scheme)
-    if kind is None:
+    backend = SCHEMES.get(scheme)
+    if backend is None:
         return _foreign(scheme, shown)(url)
     try:
-        module = import_module(f"ckpt_cli.savers.{kind.module}")
+        module = import_module(f"ckpt_cli.savers.{backend.module}")
         opener = cast(Callable[[str], Saver], module.open_url)
         return opener(url)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in kind.drivers:
+        if (error.name or "").partition(".")[0] not in backend.drivers:
             raise
         what = f"{shown}: the driver {error.name} isn't installed"
-        raise MissingExtra(what, hint=f"pip install 'langgraph-ckpt[{kind.extra}]'") from error
+        raise MissingExtra(what, hint=f"pip install 'langgraph-ckpt[{backend.extra}]'") from error
 
 
 def open_special(path: Path) -> Saver | None:
@@ -98,9 +98,9 @@ def _is_pickle(path: Path) -> bool:
 
 def _has_pickles(folder: Path) -> bool:
     """Whether it is a folder with what ``langgraph dev`` leaves."""
-    from ckpt_cli.savers.dev.files import holds
+    from ckpt_cli.savers.dev.files import is_dev_folder
 
-    return folder.is_dir() and holds(folder)
+    return folder.is_dir() and is_dev_folder(folder)
 
 
 def _foreign(scheme: str, shown: str) -> Callable[[str], Saver]:

@@ -1,7 +1,7 @@
 """What a person typed after ``--db`` becomes an open saver: a URL, a path, a name, or nothing for this folder's one.
 
 Nothing is ever imported on a database's word, and a password goes to the driver and nowhere else: whatever is printed
-passes `database_name.shown`.
+passes `database_name.mask_database`.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import NoReturn
 from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.database_name import ESCAPES, is_plain, must_be_clear, shown
+from ckpt_cli.savers.database_name import ESCAPES, is_plain, mask_database, must_be_clear
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _DEV = ".langgraph_api"
@@ -23,7 +23,7 @@ _PLACE = re.compile(r" \(at [\w ,]+\)$")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
-def open_saver(database: str | None, say: Callable[[str], None]) -> Saver:
+def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
     """Open what ``--db`` names; None looks for the one database of the current folder and says which it found.
 
     Raises:
@@ -67,7 +67,7 @@ def _open_url(database: str) -> Saver | None:
         return _open_sqlite(_sqlite_path(database, rest), database)
     if scheme in registry.SCHEMES:
         must_be_clear(database)
-    return registry.open_url(scheme, database, shown(database))
+    return registry.open_registered(scheme, database, mask_database(database))
 
 
 def _sqlite_path(database: str, rest: str) -> Path:
@@ -78,14 +78,14 @@ def _sqlite_path(database: str, rest: str) -> Path:
     """
     if not rest.startswith("/") or not rest.strip("/"):
         raise UsageError(
-            f"{shown(database)}: no path in it", hint="sqlite:///relative/path or sqlite:////absolute/path"
+            f"{mask_database(database)}: no path in it", hint="sqlite:///relative/path or sqlite:////absolute/path"
         )
     from urllib.parse import unquote
 
     readings = [reading for name in (rest[1:], unquote(rest[1:])) for reading in (Path(name), Path("/", name))]
     found = next((path for path in readings if _there(path)), readings[0])
     if not _there(found) and not is_plain(rest[1:]):
-        raise DatabaseUnreachable(f"{shown(database)}: no such file", hint="a path has no user and no password")
+        raise DatabaseUnreachable(f"{mask_database(database)}: no such file", hint="a path has no user and no password")
     return found
 
 
@@ -117,7 +117,7 @@ def _open_known(name: str) -> Saver | None:
         raise UsageError(f'{config}: {name} wants a line like {name} = "path or URL"')
     saver = _open_url(url) or _open_path(_at_home(url), url) or _open_attribute(url)
     if saver is None:
-        raise DatabaseUnreachable(f"no such file: {shown(url)}", hint=f"{config} calls it {name}")
+        raise DatabaseUnreachable(f"no such file: {mask_database(url)}", hint=f"{config} calls it {name}")
     return saver
 
 
@@ -148,7 +148,7 @@ def _no_such(name: str) -> NoReturn:
     hint = f"did you mean {near[0]}?" if near else "a path, a URL, or a name under [databases] in " + str(config)
     if not is_plain(name):
         hint += f"; a URL begins with a kind, as postgresql://user:password@host/database; {ESCAPES}"
-    raise DatabaseUnreachable(f"no such file or database name: {shown(name)}", hint=hint, candidates=near)
+    raise DatabaseUnreachable(f"no such file or database name: {mask_database(name)}", hint=hint, candidates=near)
 
 
 def _config() -> tuple[Path, dict[str, object]]:

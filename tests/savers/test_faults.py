@@ -8,7 +8,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from tests.savers.apart import ApartConformance
 from tests.servers.dynamodb import REGION, Dynamo
 from tests.servers.mongodb import Mongo
@@ -116,7 +116,7 @@ def test_sizes_that_are_not_known(
     """Where rows tell no size threads aren't sorted by it, and a plan to delete doesn't count bytes."""
     started: PostgresServer | MySQLServer = request.getfixturevalue(server)
     url = started.url(started.fresh())
-    with closing(open_saver(url, lambda _: None)) as saver:
+    with closing(open_database(url, lambda _: None)) as saver:
         saver.apply(Plan("", (ApartConformance().checkpoint("t", "1"),)))
     assert run(["threads", "--sort", "size", "-d", url]) == 6
     assert "hint: --sort checkpoints" in capsys.readouterr().err

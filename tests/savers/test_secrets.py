@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.masking import hide, keep_secret
-from ckpt_cli.savers.database_name import ESCAPES, shown
+from ckpt_cli.savers.database_name import ESCAPES, mask_database
 from tests.servers import redis
 from tests.servers.mysql import MySQLServer
 from tests.servers.postgres import PostgresServer
@@ -272,4 +272,4 @@ def test_remembered_secrets_are_hidden_in_pieces() -> None:
 )
 def test_what_is_shown(text: str, seen: str) -> None:
     """Of a URL its scheme, hosts and path where these are beyond doubt, of other texts what can hold no password."""
-    assert shown(text) == seen
+    assert mask_database(text) == seen

@@ -17,7 +17,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageE
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.sqlite import create
-from ckpt_cli.savers.url import names, open_saver, sqlite_file
+from ckpt_cli.savers.url import names, open_database, sqlite_file
 from tests.savers.sqlite.writer import folder
 
 
@@ -47,13 +47,13 @@ def made(path: str | Path) -> Path:
 
 def found(database: str | None) -> str:
     """The name of the database that opens."""
-    with closing(open_saver(database, lambda _: None)) as saver:
+    with closing(open_database(database, lambda _: None)) as saver:
         return saver.moment(lambda: next(saver.threads()).thread_id)
 
 
 def refusal(database: str | None) -> CkptError:
     with pytest.raises(CkptError) as raised:
-        open_saver(database, lambda _: None)
+        open_database(database, lambda _: None)
     return raised.value
 
 
@@ -127,7 +127,7 @@ def test_unknown_kind() -> None:
 def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is one line with the install command, and no password in it."""
     monkeypatch.setitem(sys.modules, "ckpt_cli.savers.postgres", None)
-    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Kind("postgres", "postgres", ("ckpt_cli",)))
+    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Backend("postgres", "postgres", ("ckpt_cli",)))
     error = refusal("postgresql://u:secret@h/db")
     assert isinstance(error, MissingExtra)
     assert "secret" not in error.message
@@ -205,7 +205,7 @@ def test_the_one_database_here(name: str, database: str | None) -> None:
     """Without ``--db`` the one checkpoint database of the folder opens, and its name is said."""
     made(name)
     said: list[str] = []
-    open_saver(database, said.append).close()
+    open_database(database, said.append).close()
     assert said == [f"database: {name}"]
 
 

@@ -20,7 +20,7 @@ from ckpt_cli.savers.mysql import driver as mysql_driver
 from ckpt_cli.savers.mysql.address import parse_url
 from ckpt_cli.savers.postgres import connection as postgres_connection
 from ckpt_cli.savers.redis import address as redis_address
-from ckpt_cli.savers.redis import connection as redis_connection
+from ckpt_cli.savers.redis import client as redis_client
 from tests.servers.mongodb import Mongo
 from tests.servers.mysql import MySQLServer
 from tests.servers.postgres import PostgresServer
@@ -109,30 +109,30 @@ class _Requiring:
 
 def test_redis_client_is_looked_at(redis_server: Server) -> None:
     """A client whose connections are plain ones is none for ``rediss``, and before its first command."""
-    secured = redis_address.parsed(redis_server.url.replace("redis://", "rediss://"))
+    secured = redis_address.parse_url(redis_server.url.replace("redis://", "rediss://"))
     with Redis(port=redis_server.port) as plain, Redis(port=redis_server.port, ssl=True) as encrypted:
-        redis_connection.must_be_encrypted(secured, [encrypted])
-        redis_connection.must_be_encrypted(redis_address.parsed(redis_server.url), [plain])
+        redis_client.must_be_encrypted(secured, [encrypted])
+        redis_client.must_be_encrypted(redis_address.parse_url(redis_server.url), [plain])
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-            redis_connection.must_be_encrypted(secured, [encrypted, plain])
+            redis_client.must_be_encrypted(secured, [encrypted, plain])
 
 
 @pytest.mark.parametrize("asked", ["?tls=true", "?ssl=true", "?TLS=True"])
 def test_mongodb_client_is_looked_at(asked: str) -> None:
     """A client without TLS is closed where the URL asks for it by any of its names."""
-    address = mongo_address.parsed(f"mongodb://127.0.0.1:1/x{asked}")
+    address = mongo_address.parse_url(f"mongodb://127.0.0.1:1/x{asked}")
     with MongoClient[Any]("mongodb://127.0.0.1:1/x", connect=False) as client:
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
             mongo_connection.must_be_encrypted(client, address)
-        mongo_connection.must_be_encrypted(client, mongo_address.parsed("mongodb://127.0.0.1:1/x"))
+        mongo_connection.must_be_encrypted(client, mongo_address.parse_url("mongodb://127.0.0.1:1/x"))
 
 
 @pytest.mark.parametrize(("version", "whole"), [("5.2.1", False), ("7.1.9", False), ("7.2.0", True), ("8.0", True)])
 def test_clusters_need_a_driver_that_lists_them_whole(version: str, whole: bool) -> None:
     """An older one is refused by name and with the command that gets a newer."""
     if whole:
-        return redis_connection.must_list_whole_clusters("redis://h:1/0", version)
+        return redis_client.must_list_whole_clusters("redis://h:1/0", version)
     with pytest.raises(MissingExtra) as raised:
-        redis_connection.must_list_whole_clusters("redis://h:1/0", version)
+        redis_client.must_list_whole_clusters("redis://h:1/0", version)
     assert version in raised.value.message and "redis>=7.2" in raised.value.hint
     return None

@@ -11,7 +11,7 @@ def open_path(path: Path) -> Saver:
     Raises:
         DatabaseUnreachable: there are no checkpoints, or they can't be read.
     """
-    from ckpt_cli.savers.dev.files import found
+    from ckpt_cli.savers.dev.files import find_files
     from ckpt_cli.savers.dev.saver import DevSaver
 
-    return DevSaver(found(path), str(path))
+    return DevSaver(find_files(path), str(path))

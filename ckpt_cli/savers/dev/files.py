@@ -43,12 +43,12 @@ class Files(NamedTuple):
             raise DatabaseUnreachable(f"can't read {error.filename}: {error.strerror}") from error
 
 
-def holds(folder: Path) -> bool:
+def is_dev_folder(folder: Path) -> bool:
     """Whether a folder is one of ``langgraph dev``, or has one."""
     return folder.name == FOLDER or (folder / FOLDER).is_dir() or _storage(folder).is_file()
 
 
-def found(path: Path) -> Files:
+def find_files(path: Path) -> Files:
     """The files that a path means.
 
     Raises:

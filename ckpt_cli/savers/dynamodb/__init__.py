@@ -13,6 +13,6 @@ def open_url(url: str) -> Saver:
         UsageError: the URL names no table, or has an option that nobody knows.
         DatabaseUnreachable: no region, no credentials, no such table, or the service can't be reached.
     """
-    from ckpt_cli.savers.dynamodb.saver import open_saver
+    from ckpt_cli.savers.dynamodb import saver
 
-    return open_saver(url)
+    return saver.open_url(url)

@@ -48,7 +48,7 @@ class Address(NamedTuple):
         return f"dynamodb://{place}/{arn or f'{region}/{self.table}'}"
 
 
-def parsed(url: str) -> Address:
+def parse_url(url: str) -> Address:
     """The parts of a URL.
 
     Raises:

@@ -64,7 +64,7 @@ def _service_said(location: str, error: aws.ClientError, writing: bool) -> CkptE
         return DatabaseUnreachable(f"{location}: the table's capacity is used up", hint="try again later")
     if said in _CHANGED:
         return faults.busy(location)
-    return Failed(f"{location}: {faults.shown(str(error.response.get('Error', {}).get('Message', said)))}")
+    return Failed(f"{location}: {faults.safe_text(str(error.response.get('Error', {}).get('Message', said)))}")
 
 
 def _client_said(location: str, error: aws.BotoCoreError, writing: bool) -> CkptError:

@@ -22,6 +22,7 @@ from ckpt_cli.model import (
     in_words,
     name_of,
 )
+from ckpt_cli.savers.dynamodb.connection import Connection
 from ckpt_cli.savers.dynamodb.faults import code
 from ckpt_cli.savers.dynamodb.halves import joined
 from ckpt_cli.savers.dynamodb.items import (
@@ -37,8 +38,7 @@ from ckpt_cli.savers.dynamodb.items import (
     task_of,
     text,
 )
-from ckpt_cli.savers.dynamodb.table import Table
-from ckpt_cli.savers.faults import gone, must_be_there, stands
+from ckpt_cli.savers.faults import already_exists, must_not_be_lost, no_longer_exists
 from ckpt_cli.savers.paging import pages
 
 _PAGE = 50  # rows, of two items each, in one transaction
@@ -61,8 +61,8 @@ class Manner(NamedTuple):
 class Images:
     """Rows of a table."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._born: dict[Name, int] = {}
         self._manners: dict[str, Manner] = {}
 
@@ -72,7 +72,7 @@ class Images:
 
     def currents(self, names: Sequence[Name]) -> list[Row | None]:
         """Items and their payloads as they are now."""
-        found = self._table.stored(names)
+        found = self._connection.stored(names)
         return [image(found[name]) if name in found else None for name in names]
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
@@ -94,10 +94,10 @@ class Images:
         seen: set[Name] = set()
         for some in pages(sorted(plan.add, key=lambda record: isinstance(record, Checkpoint)), _PAGE):
             names = [name_of(record) for record in some]
-            standing = {*self._table.stored(names), *(seen & {*names})}
+            standing = {*self._connection.stored(names), *(seen & {*names})}
             if standing or len({*names}) < len(names):
                 name = next(iter(standing), names[0])
-                raise stands(name)
+                raise already_exists(name)
             seen.update(names)
             for name, record in zip(names, some, strict=True):
                 yield RowChange(*row_key(name), None, image(self._new(name, record)))
@@ -107,7 +107,7 @@ class Images:
         base, chunk = keys(Ref("ckpt: may this user write?", "", "no"))
         there = {"ConditionExpression": "attribute_exists(PK)"}
         try:
-            self._table.write([{"Put": {"Item": base, **there}}, {"Delete": {"Key": chunk, **there}}])
+            self._connection.write([{"Put": {"Item": base, **there}}, {"Delete": {"Key": chunk, **there}}])
         except aws.ClientError as error:
             if not _unmet(error):
                 raise
@@ -132,7 +132,7 @@ class Images:
 
     def _write(self, page: Sequence[RowChange]) -> None:
         try:
-            self._table.write([action for change in page for action in _actions(change)])
+            self._connection.write([action for change in page for action in _actions(change)])
         except aws.ClientError as error:
             if not (failed := _unmet(error)):
                 raise
@@ -142,10 +142,10 @@ class Images:
             raise Refused(told, hint="run the command again") from error
 
     def _standing(self, names: Sequence[Name]) -> Iterator[tuple[Name, Stored]]:
-        found = self._table.stored(names)
+        found = self._connection.stored(names)
         for name in names:
             if name not in found:
-                raise gone(name)
+                raise no_longer_exists(name)
             if found[name].in_s3:
                 raise NotSupported(f"the value of {in_words(name)} is in S3; ckpt changes nothing there")
             yield name, found[name]
@@ -169,7 +169,9 @@ class Images:
         """As the last checkpoints of the thread are stored, or those of the one that was written last."""
         if thread_id not in self._manners:
             columns = ("SK", "ttl", "compression")
-            last = self._table.query(f"{CHECKPOINT}{thread_id}", columns=columns, ScanIndexForward=False, Limit=_LAST)
+            last = self._connection.query(
+                f"{CHECKPOINT}{thread_id}", columns=columns, ScanIndexForward=False, Limit=_LAST
+            )
             self._manners[thread_id] = _manner([*islice(last, _LAST)])
         return self._manners[thread_id]
 
@@ -217,11 +219,11 @@ def _one(record: Record) -> Payload:
     if isinstance(record, Checkpoint):
         if record.channels is not None:
             raise NotSupported("DynamoDB's saver keeps a checkpoint whole, not channel by channel")
-        must_be_there(record.body, in_words(record.row.ref))
+        must_not_be_lost(record.body, in_words(record.row.ref))
         return joined(record.body, record.metadata)
     if record.payload is None:
         raise ValueError(f"{in_words(name_of(record))} has no payload")
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return record.payload
 
 

@@ -5,13 +5,13 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items, own_fields
-from ckpt_cli.savers.dynamodb.address import parsed
+from ckpt_cli.savers.dynamodb.address import parse_url
+from ckpt_cli.savers.dynamodb.connection import Connection, table_number
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
-from ckpt_cli.savers.dynamodb.table import Table, table_number
 from ckpt_cli.savers.faults import unless_sent
 from ckpt_cli.savers.paging import pages
 
@@ -22,14 +22,14 @@ _PARTITIONS = 100  # of writes that are asked for before their payloads are
 _PAGE = 25  # checkpoints that are read at once; each is 400 KB at most, and the service gives 16 MB
 
 
-def open_saver(url: str) -> "DynamoSaver":
+def open_url(url: str) -> "DynamoSaver":
     """Open an existing table for reading.
 
     Raises:
         UsageError: the URL names no table, or has an option that nobody knows.
         DatabaseUnreachable: no region, no credentials, no such table, or the service can't be reached.
     """
-    return DynamoSaver(Table(parsed(url)))
+    return DynamoSaver(Connection(parse_url(url)))
 
 
 class DynamoSaver(Saver):
@@ -37,22 +37,22 @@ class DynamoSaver(Saver):
 
     name: ClassVar[str] = "dynamodb"
     out_of_reach: ClassVar[str] = "the table's stream, point-in-time recovery, replicas and backups"
-    form = Form(versions="int", metadata="msgpack")
+    form = RecordFormat(versions="int", metadata="msgpack")
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
     page = _PAGE
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._images = Images(table)
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._images = Images(connection)
 
     def moment(self, look: Callable[[], T]) -> T:
         """Every read is consistent by itself; an application may write between two."""
-        return self._table.moment(look)
+        return self._connection.moment(look)
 
     def about(self) -> About:
         """The table as the service describes it; its sizes are some hours old."""
-        told, address = self._table.description, self._table.address
-        facts = {"region": self._table.region}
+        told, address = self._connection.description, self._connection.address
+        facts = {"region": self._connection.region}
         if told:
             billing = told.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
             facts |= {"table": f"{str(told.get('TableStatus', '')).lower()}, {billing.replace('_', ' ').lower()}"}
@@ -65,7 +65,7 @@ class DynamoSaver(Saver):
         ids: list[str] = []
         threads: set[str] = set()
         writes = 0
-        for item in self._table.scan(CHECKPOINT, WRITES, columns=("PK", "SK")):
+        for item in self._connection.scan(CHECKPOINT, WRITES, columns=("PK", "SK")):
             if items.text(item, "PK").startswith(WRITES):
                 writes += 1
             elif items.is_named(item):
@@ -76,7 +76,7 @@ class DynamoSaver(Saver):
 
     def threads(self) -> Iterator[Thread]:
         """Scan the keys of all checkpoints: the service has no list of threads."""
-        found = _heads(self._table.scan(CHECKPOINT, columns=("PK", "SK")))
+        found = _heads(self._connection.scan(CHECKPOINT, columns=("PK", "SK")))
         yield from sorted(found, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
@@ -99,12 +99,12 @@ class DynamoSaver(Saver):
         if ns is not None:
             yield from map(items.row, self._items(thread_id, ns))
             return
-        yield from _ordered(self._table.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
+        yield from _ordered(self._connection.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """A request for each thread, several at a time: each is a partition, and a request reads one of these."""
         for page in pages([*thread_ids], _PAGE):
-            for found in self._table.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
+            for found in self._connection.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
                 yield from _ordered(found)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
@@ -114,7 +114,7 @@ class DynamoSaver(Saver):
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
-        found = self._table.item(items.keys(ref)[0], _SKELETON)
+        found = self._connection.item(items.keys(ref)[0], _SKELETON)
         return None if found is None else items.row(found)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
@@ -125,12 +125,12 @@ class DynamoSaver(Saver):
         """Some in a request, each with its payload."""
         asked = iter(refs)
         while page := [*islice(asked, _PAGE)]:
-            found = self._table.stored(page)
+            found = self._connection.stored(page)
             yield from (items.checkpoint(found[ref]) for ref in page if ref in found)
 
     def sample(self, limit: int) -> list[Ref]:
         """The first that a scan comes upon."""
-        found = filter(items.is_named, self._table.scan(CHECKPOINT, columns=("PK", "SK")))
+        found = filter(items.is_named, self._connection.scan(CHECKPOINT, columns=("PK", "SK")))
         return [Ref(*items.place(item)) for item in islice(found, limit)]
 
     def writes(
@@ -150,14 +150,14 @@ class DynamoSaver(Saver):
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
         """As `writes`: a request for each checkpoint, several at a time, and one for a page of their payloads."""
         for some in pages([*dict.fromkeys(refs)], _PARTITIONS):
-            parts = self._table.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
+            parts = self._connection.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
             found = [
                 (ref, item)
                 for ref, part in zip(some, parts, strict=True)
                 for item in sorted(filter(items.is_named, part), key=items.order)
             ]
             for page in pages(found, _PAGE):
-                read = self._table.payloads(item for _, item in page)
+                read = self._connection.payloads(item for _, item in page)
                 yield from (items.write(ref, stored, values) for (ref, _), stored in zip(page, read, strict=True))
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
@@ -167,12 +167,12 @@ class DynamoSaver(Saver):
     @property
     def identity(self) -> str:
         """The table's ARN, or its region and name."""
-        arn = str(self._table.description.get("TableArn", ""))
-        return self._table.address.identity(arn, self._table.region)
+        arn = str(self._connection.description.get("TableArn", ""))
+        return self._connection.address.identity(arn, self._connection.region)
 
     def place(self) -> Place:
         """The table's id, which a table that is made anew or restored doesn't share."""
-        number = table_number(self._table.description)
+        number = table_number(self._connection.description)
         return Place(self.identity, number, number)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
@@ -180,17 +180,17 @@ class DynamoSaver(Saver):
         here = self.place()
         if seen.engine and seen.engine == here.engine:
             return False
-        return self._table.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
+        return self._connection.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
 
     def must_be_writable(self, *, trying: bool) -> None:
         """Ask for the right to write by a transaction that can't come about, as there is no other way to ask."""
         if trying:
-            with unless_sent(self._table.address.location):
-                self._table.moment(self._images.try_nothing, writing=True)
+            with unless_sent(self._connection.address.location):
+                self._connection.moment(self._images.try_nothing, writing=True)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Every change is made only where an item is as it was; as many as one transaction takes, together."""
-        return self._table.moment(work, writing=True)
+        return self._connection.moment(work, writing=True)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """An item with its payload's item is one row."""
@@ -226,14 +226,14 @@ class DynamoSaver(Saver):
 
     def close(self) -> None:
         """Close the sockets."""
-        self._table.close()
+        self._connection.close()
 
     def _keys(self, thread_id: str) -> Iterator[Item]:
-        return filter(items.is_named, self._table.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK")))
+        return filter(items.is_named, self._connection.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK")))
 
     def _items(self, thread_id: str, ns: str, **words: Any) -> Iterator[Item]:
         """The items of one namespace; another whose name goes on with ``#`` begins alike."""
-        found = self._table.query(f"{CHECKPOINT}{thread_id}", f"{ns}#", columns=_SKELETON, **words)
+        found = self._connection.query(f"{CHECKPOINT}{thread_id}", f"{ns}#", columns=_SKELETON, **words)
         return (item for item in found if items.is_named(item) and items.place(item)[1] == ns)
 
     def _bearers(self, thread_id: str, ns: str | None, checkpoint_ids: Collection[str] | None) -> list[Ref]:

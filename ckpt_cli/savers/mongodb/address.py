@@ -55,7 +55,7 @@ class Address(NamedTuple):
         return f"{self.scheme}://{','.join(self.hosts)}/{self.database}{shown}"
 
 
-def parsed(url: str) -> Address:
+def parse_url(url: str) -> Address:
     """The parts of a URL.
 
     Raises:

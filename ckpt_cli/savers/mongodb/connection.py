@@ -212,7 +212,7 @@ def _client(address: Address) -> MongoClient[Document]:
             return MongoClient(address.url, appname="ckpt", tz_aware=False, **cast(Any, ours))
     except UserWarning as warning:
         raise UsageError(
-            f"{address.location}: an option of the URL is wrong", hint=faults.shown(str(warning))
+            f"{address.location}: an option of the URL is wrong", hint=faults.safe_text(str(warning))
         ) from warning
     except errors.InvalidURI as error:
         hint = "special characters in user and password need %-escapes"

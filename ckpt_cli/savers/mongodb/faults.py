@@ -47,7 +47,7 @@ def _told(location: str, error: errors.PyMongoError, writing: bool) -> CkptError
         return faults.too_slow(location, "?socketTimeoutMS=MILLISECONDS waits longer")
     if isinstance(error, errors.ConnectionFailure):
         return faults.lost_writing(location) if writing else faults.lost(location)
-    return Failed(f"{location}: {faults.shown(str(error))}")
+    return Failed(f"{location}: {faults.safe_text(str(error))}")
 
 
 def _server_said(location: str, error: errors.OperationFailure, writing: bool) -> CkptError:
@@ -68,7 +68,7 @@ def _server_said(location: str, error: errors.OperationFailure, writing: bool) -
         return faults.too_slow(location)
     if code in _SNAPSHOT_OLD:
         return Failed(f"{location}: this took longer than the server keeps the past", hint="ask for less at once")
-    what = "the disk of the server is full" if code == _FULL else faults.shown(str(first.get("errmsg", "")))
+    what = "the disk of the server is full" if code == _FULL else faults.safe_text(str(first.get("errmsg", "")))
     return Failed(f"{location}: {what}")
 
 

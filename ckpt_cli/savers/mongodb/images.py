@@ -13,7 +13,7 @@ from pymongo import DeleteOne, InsertOne, ReplaceOne, errors
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Name, Plan, Record, Ref, Row, RowChange, WriteKey
 from ckpt_cli.model import name_of as record_name
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.reading import ids, named
 from ckpt_cli.savers.mongodb.records import fields, filtered, index_of, key_row, name_of, place, ref_of, stored
@@ -78,7 +78,7 @@ class Images:
         for some in pages(added, _PAGE):
             names = [record_name(record) for record in some]
             if standing := self._found(names):
-                raise stands(next(iter(standing)))
+                raise already_exists(next(iter(standing)))
             for name, record in zip(names, some, strict=True):
                 yield RowChange(*self._key(name), None, {"bson": self._new(name, record, dated)})
 
@@ -119,7 +119,7 @@ class Images:
         found = self._found(asked)
         for name in asked:
             if name not in found:
-                raise gone(name)
+                raise no_longer_exists(name)
             yield name, found[name]
 
     def _found(self, names: Iterable[Name]) -> dict[Name, bytes]:

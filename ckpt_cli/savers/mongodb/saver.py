@@ -6,15 +6,15 @@ from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Place, Totals, able
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, ability_set
 from ckpt_cli.savers.mongodb import reading, records
-from ckpt_cli.savers.mongodb.address import parsed
+from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.mongodb.connection import Connection
 from ckpt_cli.savers.mongodb.faults import explained
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.own_fields import OwnFields
-from ckpt_cli.savers.mongodb.schema import Generation, generation
-from ckpt_cli.savers.paging import pages, weighed
+from ckpt_cli.savers.mongodb.schema import Schema, detect
+from ckpt_cli.savers.paging import fetch_by_size, pages
 
 T = TypeVar("T")
 
@@ -22,18 +22,18 @@ _NAMES = 500  # checkpoints that one statement names
 _FIRST = 4  # checkpoints that are read while nothing is known of their sizes: a document may be of 16 MB
 
 
-def open_saver(url: str) -> "MongoSaver":
+def open_url(url: str) -> "MongoSaver":
     """Open an existing database for reading.
 
     Raises:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         found, _ = connection.settled()
         with explained(connection.address.location):
-            return MongoSaver(connection, generation(connection, found))
+            return MongoSaver(connection, detect(connection, found))
     except BaseException:
         connection.close()
         raise
@@ -46,20 +46,20 @@ class MongoSaver(OwnFields):
     out_of_reach: ClassVar[str] = "free space of the collections (until `compact`), the oplog, replicas and backups"
     page = 25
 
-    def __init__(self, connection: Connection, made: Generation) -> None:
+    def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection
-        self._made = made
+        self._schema = schema
         self._numbers: dict[str, Any] | None = None
-        self._images = Images(connection, self._stored, records.thread_name, task_paths=made.task_paths)
-        self.form = Form(versions="int", metadata=records.METADATA)
-        self.abilities = able(
+        self._images = Images(connection, self._stored, records.thread_name, task_paths=schema.task_paths)
+        self.form = RecordFormat(versions="int", metadata=records.METADATA)
+        self.abilities = ability_set(
             {
                 Ability.WRITE: True,
                 Ability.ATOMIC: connection.is_cluster,
                 Ability.MOMENT: connection.has_snapshots,
                 Ability.SKIPS: True,
                 Ability.BRANCHES: True,
-                Ability.TASK_PATHS: made.task_paths,
+                Ability.TASK_PATHS: schema.task_paths,
             }
         )
 
@@ -75,8 +75,8 @@ class MongoSaver(OwnFields):
     def about(self) -> About:
         """The server, the collections, and which saver wrote them."""
         server = "replica set or cluster" if self._connection.is_cluster else "one server"
-        facts = {"server": f"{self._connection.version}, {server}", **self._made.facts}
-        return About("MongoDB", self._connection.address.location, self._made.words, "mongodb", facts)
+        facts = {"server": f"{self._connection.version}, {server}", **self._schema.facts}
+        return About("MongoDB", self._connection.address.location, self._schema.generation, "mongodb", facts)
 
     def totals(self) -> Totals:
         """Read the index once, and count the writes."""
@@ -152,7 +152,7 @@ class MongoSaver(OwnFields):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many in a statement as keep it to a few megabytes."""
-        return weighed(refs, self._whole, first=_FIRST)
+        return fetch_by_size(refs, self._whole, first=_FIRST)
 
     def sample(self, limit: int) -> list[Ref]:
         """The first and the last of the index."""
@@ -255,8 +255,8 @@ class MongoSaver(OwnFields):
         found = self._connection.measured(self._writes, pipeline)
         if sort is reading.DOWNWARDS:
             found = reading.ascending(found)
-        made = (records.write(records.thread_of(one), one, read=True) for one in found)
-        for write in reading.by_checkpoint(made):
+        writes = (records.write(records.thread_of(one), one, read=True) for one in found)
+        for write in reading.by_checkpoint(writes):
             yield write if values is None or write.size <= values else write._replace(payload=None)
 
     def _writes_of_all(

@@ -7,7 +7,7 @@ from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.mongodb.connection import Connection
 
 
-class Generation(NamedTuple):
+class Schema(NamedTuple):
     """What is known of a database from its documents' fields.
 
     Attributes:
@@ -15,12 +15,12 @@ class Generation(NamedTuple):
         facts: more, for people.
     """
 
-    words: str
+    generation: str
     task_paths: bool
     facts: Mapping[str, str]
 
 
-def generation(connection: Connection, found: list[str]) -> Generation:
+def detect(connection: Connection, found: list[str]) -> Schema:
     """Look at the last checkpoint and the last write.
 
     Args:
@@ -46,10 +46,10 @@ def generation(connection: Connection, found: list[str]) -> Generation:
         facts["other collections"] = ", ".join(others)
     if last is not None and "created_at" in last:
         facts["time to live"] = "documents are dated (created_at)"
-    return Generation(_words(last, task_paths), task_paths, facts)
+    return Schema(_generation(last, task_paths), task_paths, facts)
 
 
-def _words(last: Mapping[str, object] | None, task_paths: bool) -> str:
+def _generation(last: Mapping[str, object] | None, task_paths: bool) -> str:
     if last is None:
         return "checkpoint-mongodb, empty"
     metadata = last.get("metadata")

@@ -57,11 +57,11 @@ def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
         return faults.lost(address.location)
     if isinstance(error, RuntimeError):
         return DatabaseUnreachable(
-            f"{address.location}: {faults.shown(words)}", hint="pip install 'PyMySQL[rsa]', or use TLS"
+            f"{address.location}: {faults.safe_text(words)}", hint="pip install 'PyMySQL[rsa]', or use TLS"
         )
     if number in _DENIED:
         return faults.may_not_read(address.location, words, "looking wants SELECT on LangGraph's tables")
-    return DatabaseUnreachable(f"{address.location}: {faults.shown(words)}", hint=_HINTS.get(number, ""))
+    return DatabaseUnreachable(f"{address.location}: {faults.safe_text(words)}", hint=_HINTS.get(number, ""))
 
 
 def _not_connected(address: Address, number: int, error: Exception, words: str) -> DatabaseUnreachable:
@@ -72,9 +72,9 @@ def _not_connected(address: Address, number: int, error: Exception, words: str) 
     if number == _NO_DATABASE:
         return faults.no_database(address.location)
     if number == _NO_TLS:
-        return faults.no_answer(address.location, f"{faults.TLS}: {faults.shown(words)}", hint=_TLS)
+        return faults.no_answer(address.location, f"{faults.TLS}: {faults.safe_text(words)}", hint=_TLS)
     cause = getattr(error, "original_exception", None)
-    known = next((word for kind, word in _SYSTEM if isinstance(cause, kind)), faults.shown(words))
+    known = next((word for kind, word in _SYSTEM if isinstance(cause, kind)), faults.safe_text(words))
     return faults.no_answer(address.location, known)
 
 
@@ -85,7 +85,7 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
     if number == 1062:
         return Refused(f"a row of {relation} exists already; nothing was written", hint=_CLASH)
     if number in _NO_FIT:
-        return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({faults.shown(words)}); nothing was written")
+        return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({faults.safe_text(words)}); nothing was written")
     if number in _DENIED:
         return faults.may_not_write(place, words)
     if number in _READ_ONLY:
@@ -96,7 +96,7 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
         return too_long(address)
     if number in GONE:
         return faults.lost_writing(place)
-    return Failed(f"{place}: {faults.shown(words)}; nothing was written")
+    return Failed(f"{place}: {faults.safe_text(words)}; nothing was written")
 
 
 def too_long(address: Address, length: int = 0, most: int = 0) -> Failed:

@@ -56,7 +56,7 @@ def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
     for pattern, cause, hint in _REASONS:
         if re.search(pattern, text):
             return DatabaseUnreachable(f"{location}: {cause}", hint=hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(text)}")
+    return DatabaseUnreachable(f"{location}: {faults.safe_text(text)}")
 
 
 def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
@@ -70,7 +70,7 @@ def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreach
     if isinstance(error, errors.InsufficientPrivilege):
         hint = "looking wants USAGE of the schema and SELECT on its tables"
         return faults.may_not_read(location, one_line(error), hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(one_line(error))}")
+    return DatabaseUnreachable(f"{location}: {faults.safe_text(one_line(error))}")
 
 
 def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
@@ -92,8 +92,8 @@ def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
         return faults.read_only(location, text)
     if isinstance(error, DataError):
-        return Refused(f"{location} can't hold that: {faults.shown(text)}; nothing was written")
-    return Failed(f"{location} can't be written: {faults.shown(text)}; nothing was written")
+        return Refused(f"{location} can't hold that: {faults.safe_text(text)}; nothing was written")
+    return Failed(f"{location} can't be written: {faults.safe_text(text)}; nothing was written")
 
 
 def _no_turn(location: str) -> DatabaseUnreachable:

@@ -10,6 +10,6 @@ def open_url(url: str) -> Saver:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
     """
-    from ckpt_cli.savers.redis.saver import open_saver
+    from ckpt_cli.savers.redis import saver
 
-    return open_saver(url)
+    return saver.open_url(url)

@@ -67,7 +67,7 @@ class Address(NamedTuple):
         return f"+sentinel://{hosts}/{quote(self.service, safe='')}/{self.database}"
 
 
-def parsed(url: str) -> Address:
+def parse_url(url: str) -> Address:
     """The parts of a URL.
 
     Raises:

@@ -1,19 +1,14 @@
 """The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar, cast
 
-from redis import Redis, exceptions
-from redis import __version__ as driver_version
-from redis.backoff import NoBackoff
-from redis.connection import SSLConnection
-from redis.retry import Retry
+from redis import exceptions
 
-from ckpt_cli.errors import CkptError, MissingExtra
-from ckpt_cli.savers.faults import no_tls_file, not_encrypted
+from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.redis.address import Address
+from ckpt_cli.savers.redis.client import cluster_client, must_be_encrypted, must_list_whole_clusters, server_client
 from ckpt_cli.savers.redis.faults import explained, is_lost, is_moving, is_other_type
 
 T = TypeVar("T")
@@ -21,10 +16,6 @@ Command = tuple[Any, ...]
 
 _PAGE = 1000  # commands in one round trip
 _SCANNED = 2000  # keys that one step of a scan looks at
-_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-_WHOLE = (7, 2)
-"""The first version of the driver whose scans of a cluster are whole."""
-
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds in which a cluster should have moved a few keys
 
 
@@ -40,27 +31,23 @@ class Connection:
         self.address = address
         self._inside = False
         with explained(address.location):
-            self._client: Any = _client(address)
+            self._client: Any = server_client(address)
             must_be_encrypted(address, [self._client])
-            told = self._client.info()
-        self._run_id = str(told.get("run_id", ""))
-        self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
-        self.major = int(str(told.get("redis_version", "0")).partition(".")[0] or 0)
-        self.is_cluster = bool(told.get("cluster_enabled"))
-        self.is_replica = told.get("role") == "slave" and not self.is_cluster  # there a primary node is asked anyway
+            info = self._client.info()
+        self._run_id = str(info.get("run_id", ""))
+        self.version = str(info.get("valkey_version") or info.get("redis_version", ""))
+        self.major = int(str(info.get("redis_version", "0")).partition(".")[0] or 0)
+        self.is_cluster = bool(info.get("cluster_enabled"))
+        # commands to a cluster go to primary nodes anyway
+        self.is_replica = info.get("role") == "slave" and not self.is_cluster
         if self.is_cluster:
             self._join(address)
 
     def _join(self, address: Address) -> None:
-        from redis.cluster import RedisCluster
-
         self._client.close()
         must_list_whole_clusters(address.location)
-        host, port = address.hosts[0]
-        options = {name: value for name, value in _options(address).items() if name != "db"}
         with explained(address.location):
-            self._client = RedisCluster(host=host, port=port, **options, require_full_coverage=True)
-            must_be_encrypted(address, [node.redis_connection for node in self._client.get_nodes()])
+            self._client = cluster_client(address)
 
     def instance(self) -> str:
         """What is the same at every address of this running server: its run id; of a cluster the first node's id."""
@@ -164,74 +151,3 @@ class Connection:
 def text(value: Any) -> str:
     """What the server sent as text; bytes that are none of UTF-8 come back as they were sent."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-
-
-def must_be_encrypted(address: Address, clients: Iterable[Any]) -> None:
-    """Check that clients of a ``rediss`` or ``valkeys`` URL make nothing but TLS connections.
-
-    Raises:
-        DatabaseUnreachable: one doesn't; nothing was sent.
-    """
-    if address.tls is None:
-        return
-    for client in clients:
-        if client is not None and not issubclass(client.connection_pool.connection_class, SSLConnection):
-            raise not_encrypted(address.location)
-
-
-def must_list_whole_clusters(location: str, version: str = driver_version) -> None:
-    """Check that the driver scans every node of a cluster to its end.
-
-    Raises:
-        MissingExtra: it is one below 7.2, which misses keys and says nothing (seen with 5.2 to 7.1).
-    """
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _WHOLE:
-        what = f"{location} is a cluster, of which redis {version} for Python misses keys without a word"
-        raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _WHOLE))}'")
-
-
-class _TlsConnection(SSLConnection):
-    """One whose handshake has the time that connecting has: a server without TLS never answers it."""
-
-    def _wrap_socket_with_ssl(self, sock: Any) -> Any:
-        sock.settimeout(self.socket_connect_timeout)
-        wrapped = super()._wrap_socket_with_ssl(sock)  # type: ignore[no-untyped-call]
-        wrapped.settimeout(self.socket_timeout)
-        return wrapped
-
-
-def _client(address: Address) -> Redis:
-    if not address.service:
-        host, port = address.hosts[0]
-        client = Redis(host=host, port=port, **_options(address))
-        if address.tls is not None:
-            client.connection_pool.connection_class = _TlsConnection
-        return client
-    from ckpt_cli.savers.redis.sentinels import primary
-
-    return primary(address, _options(address))
-
-
-def _options(address: Address) -> dict[str, Any]:
-    if address.tls is not None:
-        _must_be_readable(address.location, [str(address.tls[name]) for name in _FILES if name in address.tls])
-    told: dict[str, Any] = {
-        "db": address.database,
-        "username": address.username,
-        "password": address.password,
-        "socket_connect_timeout": address.connect_timeout,
-        "socket_timeout": address.timeout,
-        "protocol": 2,
-        "retry": Retry(NoBackoff(), 0),
-        "encoding_errors": "surrogateescape",
-    }
-    return told if address.tls is None else {**told, "ssl": True, **address.tls}
-
-
-def _must_be_readable(location: str, files: Iterable[str]) -> None:
-    """Say which of the files is missing, which the driver takes for a connection that was lost."""
-    for file in files:
-        try:
-            Path(file).open("rb").close()
-        except OSError as error:
-            raise no_tls_file(location, file, error.strerror or "") from error

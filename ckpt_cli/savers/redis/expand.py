@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, name_of
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.images import Images, document, image
 from ckpt_cli.savers.redis.keys import Keys
-from ckpt_cli.savers.redis.records import canonical, checkpoint_document, parsed, write_document
+from ckpt_cli.savers.redis.records import canonical, checkpoint_document, parse_json, write_document
 
 Space = tuple[str, str]
 
@@ -84,9 +84,9 @@ class Expansion:
         for part in parts:
             before = now[self._key(part.name)]
             if part.name in self._seen or (before is None) is part.stands:
-                raise (gone if part.stands else stands)(part.name)
+                raise (no_longer_exists if part.stands else already_exists)(part.name)
             self._seen.add(part.name)
-            yield RowChange(*self.address(part.name), before, self._after(part, before))
+            yield RowChange(*self._row_key(part.name), before, self._after(part, before))
 
     def _after(self, part: _Part, before: Row | None) -> Row | None:
         if part.record is None:
@@ -126,7 +126,7 @@ class Expansion:
             told = document(before)
             if before is not None and isinstance(told, dict) and told.get("has_writes") is not True:
                 yield RowChange(
-                    *self.address(ref), before, {**before, "value": canonical({**told, "has_writes": True})}
+                    *self._row_key(ref), before, {**before, "value": canonical({**told, "has_writes": True})}
                 )
 
     def _registries(self) -> Iterator[RowChange]:
@@ -144,7 +144,7 @@ class Expansion:
                 new.setdefault(record.ref, {})[self._key(name_of(record))] = float(at)
         refs = sorted({*removed, *new})
         for ref, (key, before) in zip(refs, self._images.of(map(self._keys.registry, refs)), strict=True):
-            held = dict(parsed(str(before["value"]))) if before is not None and before["type"] == "zset" else {}
+            held = dict(parse_json(str(before["value"]))) if before is not None and before["type"] == "zset" else {}
             kept = {name: place for name, place in held.items() if name not in removed.get(ref, ())} | new.get(ref, {})
             members = [
                 [name, kept[name]]
@@ -185,7 +185,7 @@ class Expansion:
         expires = self._expires.get(last, before["expires"] if before is not None else None)
         return image("string", self._keys.checkpoint(last), expires)
 
-    def address(self, name: Name) -> tuple[str, Row]:
+    def _row_key(self, name: Name) -> tuple[str, Row]:
         """The relation and the key of a record's document."""
         ref = name if isinstance(name, Ref) else name.ref
         place = {"key": self._key(name), "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}

@@ -81,7 +81,7 @@ def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptErr
         return faults.no_database(location)
     if writing and (text.startswith(_READONLY) or isinstance(error, exceptions.ReadOnlyError)):
         return faults.read_only(location, text)
-    return Failed(f"{location}: {faults.shown(text)}")
+    return Failed(f"{location}: {faults.safe_text(text)}")
 
 
 def _no_server(location: str, error: Exception, *, writing: bool = False) -> CkptError:
@@ -106,7 +106,7 @@ def _behind(error: BaseException | None) -> exceptions.RedisError | None:
 
 def _no_cluster(location: str, text: str, *, writing: bool) -> CkptError:
     """Some keys are out of reach, so no list of what there is would be whole."""
-    message = f"{location}: the cluster doesn't serve all keys ({faults.shown(text)})"
+    message = f"{location}: the cluster doesn't serve all keys ({faults.safe_text(text)})"
     if writing:
         return Failed(message, hint="`ckpt operations --settle` finds out what was written")
     return DatabaseUnreachable(message, hint="is each of its nodes running?")

@@ -9,12 +9,12 @@ from redis import exceptions
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Row, RowChange
-from ckpt_cli.savers.faults import shown
+from ckpt_cli.savers.faults import safe_text
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
 from ckpt_cli.savers.redis.faults import explained
-from ckpt_cli.savers.redis.records import canonical, parsed
-from ckpt_cli.savers.redis.spelling import spelled
+from ckpt_cli.savers.redis.json_numbers import respell_numbers
+from ckpt_cli.savers.redis.records import canonical, parse_json
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ class Images:
         failed = [answer for answer in answers if isinstance(answer, exceptions.RedisError)]
         if failed:
             self._take_back()
-            raise Failed(f"{self._connection.address.location}: {shown(str(failed[0]))}; nothing was written")
+            raise Failed(f"{self._connection.address.location}: {safe_text(str(failed[0]))}; nothing was written")
 
     def _take_back_after(self, error: BaseException) -> None:
         """Say so where it can't be done now: of a cluster only that node may be out of reach."""
@@ -129,7 +129,7 @@ class Images:
 
 def document(row: Row | None) -> Any:
     """The value of a key that holds JSON."""
-    return None if row is None else parsed(str(row["value"]))
+    return None if row is None else parse_json(str(row["value"]))
 
 
 def image(kind: str, value: str, expires: Any = None) -> Row:
@@ -141,7 +141,7 @@ def _row(kind: str, value: Any, expires: int | None) -> Row | None:
     if value is None:
         return None
     if kind == "ReJSON-RL":
-        return image(kind, canonical(parsed(value)), expires)
+        return image(kind, canonical(parse_json(value)), expires)
     if kind == "zset":
         return image(kind, canonical([[text(member), float(score)] for member, score in _scored(value)]), expires)
     if kind == "list":
@@ -161,7 +161,7 @@ def _commands(key: str, after: Row | None) -> Iterator[Command]:
         return
     kind, value = str(after["type"]), str(after["value"])
     if kind == "ReJSON-RL":
-        yield ("JSON.SET", key, "$", spelled(value))
+        yield ("JSON.SET", key, "$", respell_numbers(value))
     elif kind == "string":
         yield ("SET", key, value)
     else:

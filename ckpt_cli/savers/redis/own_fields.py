@@ -1,7 +1,7 @@
 """What of a key ckpt writes, beside when it expires and the fields that an application added to its document."""
 
 from ckpt_cli.model import Row
-from ckpt_cli.savers.redis.records import canonical, parsed
+from ckpt_cli.savers.redis.records import canonical, parse_json
 
 _FIELDS = (
     *("thread_id", "run_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "checkpoint_ts", "checkpoint"),
@@ -35,5 +35,5 @@ def restored(image: Row, now: Row | None) -> Row:
 
 
 def _document(row: Row) -> dict[str, object] | None:
-    found = parsed(str(row["value"])) if row["type"] == "ReJSON-RL" else None
+    found = parse_json(str(row["value"])) if row["type"] == "ReJSON-RL" else None
     return found if isinstance(found, dict) else None

@@ -14,9 +14,9 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Payload, Write, WriteKey, in_words, name_of
-from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.savers.faults import must_not_be_lost
+from ckpt_cli.savers.redis.json_numbers import number_as_read
 from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
-from ckpt_cli.savers.redis.spelling import readable
 
 TAG = "redis-json"
 """The tag of JSON in the dialect of ``jsonplus_redis.py``, which `serde.redisjson` describes."""
@@ -101,7 +101,7 @@ def checkpoint_document(record: Checkpoint, old: Document | None, *, has_writes:
     Raises:
         NotSupported: a checkpoint whose channels are kept apart, or one that isn't JSON.
     """
-    must_be_there(record.body, in_words(record.row.ref))
+    must_not_be_lost(record.body, in_words(record.row.ref))
     row, told = record.row, _json(record.metadata, ("json", TAG), "metadata")
     whole = _json(record.body, (TAG,), "a checkpoint")
     if record.channels is not None or not isinstance(whole, dict) or not isinstance(told, dict):
@@ -130,7 +130,7 @@ def write_document(record: Write, old: Document | None) -> Document:
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
     tag = record.payload.tag
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return {
         **(old or {}),
         "thread_id": safe_id(record.thread_id),
@@ -157,7 +157,7 @@ def canonical(value: Any) -> str:
         raise NotSupported(f"Redis can't hold this: {error}") from error
 
 
-def parsed(data: str | bytes) -> Any:
+def parse_json(data: str | bytes) -> Any:
     """A document's values; numbers beyond 64 bits are what RedisJSON makes of them."""
     return json.loads(data, parse_int=_integer)
 
@@ -176,7 +176,7 @@ def _json(kept: Payload, tags: tuple[str, ...], what: str) -> Any:
     if kept.tag not in tags:
         raise NotSupported(f"Redis keeps {what} as JSON, not as {kept.tag or 'pickle'}")
     try:
-        return json.loads(kept.data, parse_int=_integer, parse_float=readable)
+        return json.loads(kept.data, parse_int=_integer, parse_float=number_as_read)
     except ValueError as error:
         raise NotSupported(f"Redis keeps {what} as JSON, and this is none: {error}") from error
 

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Totals, able
-from ckpt_cli.savers.paging import weighed
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals, ability_set
+from ckpt_cli.savers.paging import fetch_by_size
 from ckpt_cli.savers.redis import records
-from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
 from ckpt_cli.savers.redis.finding import Finder, Found
@@ -16,26 +16,26 @@ from ckpt_cli.savers.redis.index import Index, indexes, plain
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
 from ckpt_cli.savers.redis.scan import Scan
-from ckpt_cli.savers.redis.schema import Generation, generation
-from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
+from ckpt_cli.savers.redis.schema import Schema, detect
+from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
 
 _FIRST = 25  # checkpoints that are read while nothing is known of their sizes
 
 
-def open_saver(url: str) -> "RedisSaver":
+def open_url(url: str) -> "RedisSaver":
     """Open an existing database for reading.
 
     Raises:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         keys = Keys(connection.address)
         scan = Scan(connection, keys)
         usable = not connection.is_cluster and indexes(connection, keys)
         index = Index(connection, keys, scan) if usable else None
-        return RedisSaver(connection, keys, scan, index, generation(connection, keys, index))
+        return RedisSaver(connection, keys, scan, index, detect(connection, keys, index))
     except BaseException:
         connection.close()
         raise
@@ -47,25 +47,25 @@ class RedisSaver(KeySaver):
     name: ClassVar[str] = "redis"
     _trials = ("JSON.DEL", "DEL")
 
-    def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, made: Generation) -> None:
+    def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, schema: Schema) -> None:
         super().__init__(connection, keys.checkpoint(NOBODY))
-        self._keys, self._scan, self._index, self._made = keys, scan, index, made
+        self._keys, self._scan, self._index, self._schema = keys, scan, index, schema
         self._documents = Documents(
             connection,
             keys,
             self._found,
             lambda thread_ids: self._finder(thread_ids).writes(thread_ids, None),
-            misnamed=made.misnamed,
-            old=made.old,
+            misnamed=schema.misnamed,
+            old=schema.old,
             indexed=index is not None,
         )
-        self.form = Form(body=records.TAG)
-        self.abilities = able(
+        self.form = RecordFormat(body=records.TAG)
+        self.abilities = ability_set(
             {
-                Ability.WRITE: made.writable,
+                Ability.WRITE: schema.writable,
                 Ability.ATOMIC: not connection.is_cluster,
                 Ability.SKIPS: index is not None,
-                Ability.BRANCHES: not made.shallow,
+                Ability.BRANCHES: not schema.shallow,
                 Ability.TASK_PATHS: True,
             }
         )
@@ -78,8 +78,8 @@ class RedisSaver(KeySaver):
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         server += ", replica" if self._connection.is_replica else ""
         finds = "RediSearch" if self._index is not None else "none that is whole: all keys are scanned"
-        facts = {"server": server, "index": finds, **self._made.facts}
-        return About("Redis", self._connection.address.location, self._made.words, self._made.layout, facts)
+        facts = {"server": server, "index": finds, **self._schema.facts}
+        return About("Redis", self._connection.address.location, self._schema.generation, self._schema.layout, facts)
 
     def totals(self) -> Totals:
         """Read the names of all checkpoints, and count the writes."""
@@ -134,7 +134,7 @@ class RedisSaver(KeySaver):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many at once as keep it to a few megabytes."""
-        return weighed(refs, self._documents.checkpoints, first=_FIRST)
+        return fetch_by_size(refs, self._documents.checkpoints, first=_FIRST)
 
     def sample(self, limit: int) -> list[Ref]:
         """Those that the index gives first, or the scan."""
@@ -173,13 +173,13 @@ class RedisSaver(KeySaver):
     def must_be_writable(self, *, trying: bool) -> None:
         """Look at the generation, then ask the server."""
         if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
+            raise NotSupported(f"{self._connection.address.location}: {self._schema.generation} is read, not written")
         super().must_be_writable(trying=trying)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A document a record, and the keys that lead to them."""
         if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
+            raise NotSupported(f"{self._connection.address.location}: {self._schema.generation} is read, not written")
         return Expansion(plan, self._images, self._keys, self._standing, self._documents.keys_of).rows()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
@@ -207,16 +207,16 @@ class RedisSaver(KeySaver):
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
         """Of the root graph what the pointer says, else the highest id; of the highest namespace without a root."""
         finder = self._finder(thread_ids)
-        spaces = [*finder.spaces(thread_ids)] if self._made.pointers else []
+        spaces = [*finder.spaces(thread_ids)] if self._schema.pointers else []
         rooted = {thread_id for thread_id, ns in spaces if ns == ""}
         wanted = [space for space in spaces if space[1] == "" or space[0] not in rooted]
         pointed = self._pointed(wanted)
-        lost = {space[0] for space in wanted if space not in pointed} if self._made.pointers else thread_ids
+        lost = {space[0] for space in wanted if space not in pointed} if self._schema.pointers else thread_ids
         found = finder.checkpoints(None) if lost is None else self._found(lost) if lost else []
-        return headed([*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)])
+        return threads_with_heads([*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)])
 
     def _pointed(self, spaces: list[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
-        return self._documents.latest(spaces) if self._made.pointers and spaces else {}
+        return self._documents.latest(spaces) if self._schema.pointers and spaces else {}
 
 
 def _canonical(write: Write) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ _SAMPLE = 20  # keys that are looked at
 _PATHS = ("$.checkpoint_id", "$.checkpoint.id", "$.parent_checkpoint_id", "$.checkpoint_ts")
 
 
-class Generation(NamedTuple):
+class Schema(NamedTuple):
     """What is known of a database from its documents' fields.
 
     Attributes:
@@ -47,7 +47,7 @@ class Generation(NamedTuple):
         return "redis shallow" if self.shallow else "redis"
 
     @property
-    def words(self) -> str:
+    def generation(self) -> str:
         """For people."""
         if self.shallow:
             return "checkpoint-redis, shallow (the last checkpoint only)"
@@ -56,7 +56,7 @@ class Generation(NamedTuple):
         return "checkpoint-redis 0.1" if self.old else "checkpoint-redis 0.2 or newer"
 
 
-def generation(connection: Connection, keys: Keys, index: Index | None) -> Generation:
+def detect(connection: Connection, keys: Keys, index: Index | None) -> Schema:
     """Look at some checkpoints and some writes.
 
     Raises:
@@ -70,7 +70,7 @@ def generation(connection: Connection, keys: Keys, index: Index | None) -> Gener
     shallow = bool(documents) and not any(told["$.parent_checkpoint_id"] for told in documents)
     misnamed = any(not told["$.checkpoint_ts"] and _is_misnamed(told) for told in documents)
     facts = {} if (connection.is_cluster or index is not None) else {"note": "each command scans the database's keys"}
-    return Generation(shallow, misnamed, _is_old(connection, keys, index), facts)
+    return Schema(shallow, misnamed, _is_old(connection, keys, index), facts)
 
 
 def _documents(connection: Connection, keys: list[str]) -> list[dict[str, Any]]:

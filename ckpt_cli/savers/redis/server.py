@@ -123,7 +123,7 @@ class KeySaver(Saver):
         self._connection.close()
 
 
-def headed(refs: Iterable[Ref]) -> Collection[Thread]:
+def threads_with_heads(refs: Iterable[Ref]) -> Collection[Thread]:
     """Threads with the highest checkpoint of their root graphs; of their namespaces, where they have no root."""
     best: dict[str, Ref] = {}
     for ref in refs:

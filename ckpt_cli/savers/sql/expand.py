@@ -10,7 +10,7 @@ from itertools import groupby
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, WriteKey, name_of
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
@@ -59,7 +59,7 @@ class Expansion:
             yield RowChange(relation, key, before, {**(before or {}), **row})
         for _, row, (name, relation, key, before) in self._recorded(self._plan.add):
             if before is not None:
-                raise stands(name)
+                raise already_exists(name)
             yield RowChange(relation, key, None, row)
         yield from self._new_blobs()
         for spaces in pages(self._freed, _SPACES):
@@ -95,7 +95,7 @@ class Expansion:
 
     def _standing(self, name: Ref | WriteKey, before: Row | None) -> None:
         if before is None:
-            raise gone(name)
+            raise no_longer_exists(name)
         if isinstance(name, Ref):
             space = (name.thread_id, name.ns)
             self._freed.setdefault(space, set()).update(versions_in(str(before["checkpoint"])).items())

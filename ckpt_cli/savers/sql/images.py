@@ -7,7 +7,7 @@ from itertools import groupby
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
-from ckpt_cli.savers.own_columns import assigned
+from ckpt_cli.savers.own_columns import assignments
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
@@ -75,7 +75,7 @@ class Images:
         key = [engine.sought(relation, name, value) for name, value in change.key.items()]
         if change.after is None:
             return relation, f"DELETE FROM {table} WHERE {where}", key
-        row = change.after if change.before is None else assigned(change.before, change.after)
+        row = change.after if change.before is None else assignments(change.before, change.after)
         names, places = [*map(engine.quoted, row)], [engine.place(relation, name) for name in row]
         if change.before is None:
             how = engine.overriding(relation, [*row])

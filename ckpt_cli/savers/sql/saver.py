@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
-from ckpt_cli.savers.about import Ability, SideEffect, able
+from ckpt_cli.savers.about import Ability, SideEffect, ability_set
 from ckpt_cli.savers.own_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
@@ -29,7 +29,7 @@ class SqlSaver(SqlReading):
         super().__init__(engine, layout)
         self._images = Images(engine, layout)
         self._unwritable = unwritable or ("a shallow saver's database keeps no history" if layout.shallow else "")
-        self.abilities = able(
+        self.abilities = ability_set(
             {
                 Ability.WRITE: not self._unwritable,
                 Ability.ATOMIC: True,

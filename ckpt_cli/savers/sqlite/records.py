@@ -19,7 +19,7 @@ from ckpt_cli.model import (
     in_words,
     name_of,
 )
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.spelling import index_of, text_of
 from ckpt_cli.savers.sqlite.columns import stored
 from ckpt_cli.savers.sqlite.schema import Schema
@@ -46,7 +46,7 @@ def expand(plan: Plan, schema: Schema, stored: Callable[[str], Scalar], current:
     for record in plan.add:
         relation, key = rows.key(name_of(record))
         if current(relation, key) is not None:
-            raise stands(name_of(record))
+            raise already_exists(name_of(record))
         yield RowChange(relation, key, None, rows.row(record))
 
 
@@ -137,5 +137,5 @@ def _parent(row: CheckpointRow) -> Scalar:
 
 def _existing(row: Row | None, name: Name) -> Row:
     if row is None:
-        raise gone(name)
+        raise no_longer_exists(name)
     return row

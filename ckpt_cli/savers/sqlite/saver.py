@@ -16,7 +16,7 @@ from ckpt_cli.model import (
     Thread,
     Write,
 )
-from ckpt_cli.savers.about import Ability, About, Place, Totals, able
+from ckpt_cli.savers.about import Ability, About, Place, Totals, ability_set
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.spelling import text_of
 from ckpt_cli.savers.sqlite import columns
@@ -68,7 +68,7 @@ class SqliteSaver(WriteMethods):
         self._location = location
         self._odd_ids: OddIds | None = None
         self._images = self._fresh_images()
-        self.abilities = able(
+        self.abilities = ability_set(
             {
                 Ability.WRITE: schema.parents,
                 Ability.ATOMIC: schema.parents,

@@ -9,7 +9,7 @@ from typing import TypeVar
 from ckpt_cli import interrupts
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
-from ckpt_cli.savers.own_columns import assigned
+from ckpt_cli.savers.own_columns import assignments
 from ckpt_cli.savers.sqlite.driver import ResultRow, connect
 from ckpt_cli.savers.sqlite.faults import constraint_fault, permission_fault, reading_fault, writing_fault
 from ckpt_cli.savers.sqlite.files import read_file_state
@@ -124,7 +124,7 @@ class WritableConnection:
         if change.after is None:
             return f"DELETE FROM {table} WHERE {where(change.key)}", bound_values(change.key)  # noqa: S608 - known names
         self._images.columns(change.relation, change.after)
-        row = change.after if change.before is None else assigned(change.before, change.after)
+        row = change.after if change.before is None else assignments(change.before, change.after)
         names, values = [*map(quoted, row)], bound_values(row)
         placeholders = [placeholder(value) for value in row.values()]
         if change.before is None:

@@ -5,11 +5,11 @@ from itertools import chain, islice
 from typing import ClassVar
 
 from ckpt_cli.model import CheckpointRow, Ref, Thread
-from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.server import headed
+from ckpt_cli.savers.redis.server import threads_with_heads
 from ckpt_cli.savers.valkey.agentcore_keys import Keys
 from ckpt_cli.savers.valkey.scanned import ScannedSaver
 
@@ -18,7 +18,7 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
     """A database of sessions, each of one actor."""
 
     name: ClassVar[str] = "valkey"
-    form = Form(metadata="msgpack")
+    form = RecordFormat(metadata="msgpack")
     abilities = frozenset({Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its writes have no places of their own, so that none could be replaced or taken back"
 
@@ -73,4 +73,4 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
     def _heads(self, thread_ids: Iterable[str]) -> Collection[Thread]:
         known = self._keys.threads
         spaces = ((thread_id, *item) for thread_id in thread_ids for item in known.get(thread_id, {}).items())
-        return headed(Ref(thread_id, ns, space.ids[-1]) for thread_id, ns, space in spaces)
+        return threads_with_heads(Ref(thread_id, ns, space.ids[-1]) for thread_id, ns, space in spaces)

@@ -58,8 +58,8 @@ class Expansion:
             now = self._images.of(checkpoint_key(ref) for ref, *_ in page)
             for (ref, record, stands), (_, before) in zip(page, now, strict=True):
                 if (before is None) is stands:
-                    raise (faults.gone if stands else faults.stands)(ref)
-                yield RowChange(*address(CHECKPOINTS, ref), before, self._stored(record, before))
+                    raise (faults.no_longer_exists if stands else faults.already_exists)(ref)
+                yield RowChange(*row_key(CHECKPOINTS, ref), before, self._stored(record, before))
 
     def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
         if record is None:
@@ -86,7 +86,7 @@ class Expansion:
                 kept = _merged(_entries(before, ref), gone.get(ref, ()), new.get(ref, ()))
                 expires = before["expires"] if before is not None else self._expires.get(ref)
                 after = image("string", records.text(kept), expires) if kept else None
-                yield RowChange(*address(WRITES, ref), before, after)
+                yield RowChange(*row_key(WRITES, ref), before, after)
 
     def _lists(self) -> Iterator[RowChange]:
         gone = {name for name in self._plan.remove if isinstance(name, Ref)}
@@ -105,7 +105,7 @@ class Expansion:
                 yield RowChange(THREADS, {"key": key}, before, after)
 
 
-def address(relation: str, ref: Ref) -> tuple[str, Row]:
+def row_key(relation: str, ref: Ref) -> tuple[str, Row]:
     """The relation and the key of a checkpoint or of its writes."""
     key = checkpoint_key(ref) if relation == CHECKPOINTS else writes_key(ref)
     return relation, {"key": key, "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
@@ -129,13 +129,13 @@ def _merged(
         PayloadCorrupt: one that stays or changes is damaged, so that the others can't be put beside it.
     """
     if lost := {*gone} - {name for name, _ in known}:
-        raise faults.gone(min(lost, key=str))
+        raise faults.no_longer_exists(min(lost, key=str))
     kept = [(name, entry) for name, entry in known if name not in gone]
     for record, stands in new:
         name = WriteKey(record.ref, record.task_id, record.idx)
         at = next((at for at, (other, _) in enumerate(kept) if other == name), None)
         if (at is not None) is not stands:
-            raise (faults.gone if stands else faults.stands)(name)
+            raise (faults.no_longer_exists if stands else faults.already_exists)(name)
         document = records.write_document(record)
         if at is None:
             kept.append((name, document))

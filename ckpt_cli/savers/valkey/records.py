@@ -11,7 +11,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey, in_words, name_of
-from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.savers.faults import must_not_be_lost
 from ckpt_cli.savers.redis.keys import from_text
 from ckpt_cli.savers.redis.records import lost, named_kind
 from ckpt_cli.savers.spelling import index_of
@@ -102,7 +102,7 @@ def checkpoint_document(record: Checkpoint, old: Document | None) -> Document:
     if record.metadata.tag != "json":
         raise NotSupported(f"Valkey keeps metadata as JSON, not as {record.metadata.tag or 'pickle'}")
     row = record.row
-    must_be_there(record.body, in_words(row.ref))
+    must_not_be_lost(record.body, in_words(row.ref))
     return {
         **(old or {"thread_id": row.thread_id, "checkpoint_id": row.checkpoint_id}),
         "parent_checkpoint_id": row.parent_id,
@@ -116,7 +116,7 @@ def write_document(record: Write) -> Document:
     """A write as the saver stores it; it has no place for the task's path."""
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return {
         "task_id": record.task_id,
         "idx": record.idx,

@@ -5,25 +5,25 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from ckpt_cli.model import CheckpointRow, Plan, Ref, Row, RowChange, Thread, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import no_checkpoints
-from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.server import NOBODY, headed
+from ckpt_cli.savers.redis.server import NOBODY, threads_with_heads
 from ckpt_cli.savers.valkey.expand import CHECKPOINTS, THREADS, Expansion, held
 from ckpt_cli.savers.valkey.reading import Keys, checkpoint_key, refs_of, thread_key
 from ckpt_cli.savers.valkey.scanned import ScannedSaver
 
 
-def open_saver(url: str) -> Saver:
+def open_url(url: str) -> Saver:
     """Open an existing database for reading.
 
     Raises:
         UsageError: the URL has an option that nobody knows.
         DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         return _recognized(connection)
     except BaseException:
@@ -49,7 +49,7 @@ class ValkeySaver(ScannedSaver):
     """A database of the official saver."""
 
     name: ClassVar[str] = "valkey"
-    form = Form()
+    form = RecordFormat()
 
     def __init__(self, connection: Connection) -> None:
         self._keys = Keys(connection)
@@ -127,7 +127,7 @@ class ValkeySaver(ScannedSaver):
         there = self._present({space: ids[:1] for space, ids in spaces.items()})
         lost = {space: ids[1:] for space, ids in spaces.items() if space not in there and ids[1:]}
         there |= self._present(lost)
-        return headed(there.values())
+        return threads_with_heads(there.values())
 
     def _present(self, spaces: dict[tuple[str, str], list[str]]) -> dict[tuple[str, str], Ref]:
         refs = [Ref(*space, one) for space, ids in spaces.items() for one in reversed(ids)]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
-from ckpt_cli.savers.paging import weighed
+from ckpt_cli.savers.paging import fetch_by_size
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.server import KeySaver
 
@@ -63,7 +63,7 @@ class ScannedSaver(KeySaver):
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """As many at once as keep it to a few megabytes."""
-        return weighed(refs, self._keyed.checkpoints, first=_FIRST)
+        return fetch_by_size(refs, self._keyed.checkpoints, first=_FIRST)
 
     def writes(
         self,

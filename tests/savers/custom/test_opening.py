@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ckpt_cli.app import run
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, NotSupported
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import line, on
 
@@ -145,7 +145,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 
 
 def shown(database: str) -> list[object]:
-    with closing(open_saver(database, str)) as saver:
+    with closing(open_database(database, str)) as saver:
         reader = Reader(saver, Codec())
         return [(thread.thread_id, reader.values(thread.head)) for thread in saver.threads()]
 
@@ -172,12 +172,12 @@ def test_ways(project: Path, attribute: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 MISTAKES = {
-    "wants": "wants to be called with url",
+    "wants": "needs the arguments url",
     "raises": "ZeroDivisionError: division by zero (memory.py, line",
     "leaves": "SystemExit: no configuration (memory.py",
-    "gives": "int, where a BaseCheckpointSaver should be",
-    "endless": "function, where a BaseCheckpointSaver should be",
-    "PATH": "str, where a BaseCheckpointSaver should be",
+    "gives": "is int, not a BaseCheckpointSaver",
+    "endless": "is function, not a BaseCheckpointSaver",
+    "PATH": "is str, not a BaseCheckpointSaver",
     "nothing": "has no nothing",
     "graph.nothing": "has no graph.nothing",
     "Failing": "ConnectionError: gone away for good (memory.py",
@@ -268,7 +268,7 @@ def test_langgraph_json_without(project: Path) -> None:
         ("{}", "names no checkpointer"),
         ('{"checkpointer": "x"}', "names no checkpointer"),
         ("[", "not valid JSON"),
-        ("[]", "holds no object"),
+        ("[]", "holds no JSON object"),
         ('{"checkpointer": {"path": "memory"}}', "neither module:attribute"),
     ):
         config.write_text(text)

@@ -15,7 +15,7 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable, UsageError
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.dev import open_path
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import line, on
 from tests.graphs.lines import asking, chat_graph
@@ -36,7 +36,7 @@ def served(tmp_path: Path) -> Path:
 
 
 def threads(place: str | Path) -> list[str]:
-    saver = open_saver(str(place), lambda _: None)
+    saver = open_database(str(place), lambda _: None)
     return [thread.thread_id for thread in saver.threads()]
 
 
@@ -46,10 +46,10 @@ def test_names_of_the_same(served: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(expected) == 3
     for place in (served, f"{served}/", served.parent, served / NAME.format(1)):
         assert threads(place) == expected
-    identities = {open_saver(str(place), str).identity for place in (served, served.parent)}
+    identities = {open_database(str(place), str).identity for place in (served, served.parent)}
     said: list[str] = []
     monkeypatch.chdir(served.parent)
-    assert {open_saver(None, said.append).identity} == identities
+    assert {open_database(None, said.append).identity} == identities
     assert said == ["database: .langgraph_api"]
 
 
@@ -58,7 +58,7 @@ def test_one_among_others_is_not_chosen(served: Path, monkeypatch: pytest.Monkey
     database("legacy/py-0.6.11").rename(served.parent / "agent.sqlite")
     monkeypatch.chdir(served.parent)
     with pytest.raises(UsageError) as caught:
-        open_saver(None, str)
+        open_database(None, str)
     assert caught.value.candidates == ("agent.sqlite", ".langgraph_api")
 
 

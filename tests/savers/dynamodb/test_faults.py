@@ -13,7 +13,7 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.dynamodb import open_url
-from ckpt_cli.savers.dynamodb.address import parsed
+from ckpt_cli.savers.dynamodb.address import parse_url
 from ckpt_cli.savers.dynamodb.items import restored
 from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.small import opened, two_steps
@@ -25,11 +25,11 @@ NOWHERE = "dynamodb://t?region=us-east-1&endpoint_url=http://127.0.0.1:1&connect
 
 def test_parts() -> None:
     """A table has one identity, by its ARN where that may be asked; credentials in an endpoint aren't shown."""
-    address = parsed("dynamodb://t?region=eu-west-1&endpoint_url=http://me:s3cr3t@H:8000&profile=p&s3_bucket=b")
+    address = parse_url("dynamodb://t?region=eu-west-1&endpoint_url=http://me:s3cr3t@H:8000&profile=p&s3_bucket=b")
     assert address.location == "dynamodb://t?region=eu-west-1&endpoint=h:8000&profile=p&s3_bucket=b"
     assert address.identity("", "eu-west-1") == "dynamodb://h:8000/eu-west-1/t"
     arn = "arn:aws:dynamodb:eu-west-1:1:table/t"
-    assert parsed("dynamodb://t").identity(arn, "eu-west-1") == f"dynamodb://aws/{arn}"
+    assert parse_url("dynamodb://t").identity(arn, "eu-west-1") == f"dynamodb://aws/{arn}"
 
 
 @pytest.mark.parametrize(

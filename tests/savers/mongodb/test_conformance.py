@@ -14,7 +14,7 @@ from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.mongodb import open_url
-from ckpt_cli.savers.prefetch import Ahead
+from ckpt_cli.savers.prefetch import PrefetchingSaver
 from tests.savers.mongodb.records import MongoSamples
 from tests.servers.mongodb import Mongo, stand_in
 
@@ -72,6 +72,6 @@ class TestAhead(TestOneServer):
     """The same with everything read ahead, as commands do."""
 
     def opened(self, saver: Saver) -> Saver:
-        ahead = Ahead(saver)
+        ahead = PrefetchingSaver(saver)
         ahead.expect_whole([thread.thread_id for thread in saver.threads()])
         return ahead

@@ -9,7 +9,7 @@ from ckpt_cli.conformance import Conformance, Make, everything
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write, WriteKey
 from ckpt_cli.savers import redis, valkey
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.prefetch import Ahead
+from ckpt_cli.savers.prefetch import PrefetchingSaver
 from tests.savers.redis.kinds import PathlessSamples
 from tests.savers.redis.records import RedisSamples
 
@@ -45,7 +45,7 @@ class ReadAhead(OnKeys):
 
     def opened(self, saver: Saver) -> Saver:
         """Told of all threads."""
-        ahead = Ahead(saver)
+        ahead = PrefetchingSaver(saver)
         ahead.expect_whole([thread.thread_id for thread in saver.threads()])
         return ahead
 

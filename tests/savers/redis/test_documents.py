@@ -13,7 +13,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis import open_url
 from ckpt_cli.savers.redis.expand import LATEST
 from ckpt_cli.savers.redis.images import image
-from ckpt_cli.savers.redis.spelling import spelled
+from ckpt_cli.savers.redis.json_numbers import respell_numbers
 from tests.savers.redis.kinds import on_redis
 from tests.savers.redis.records import TAG, RedisSamples
 from tests.servers.redis import Server
@@ -65,7 +65,7 @@ def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
     with redis_server.client() as client:
         client.execute_command("JSON.SET", "numbers", "$", json.dumps(numbers))
         assert json.loads(client.execute_command("JSON.GET", "numbers")) != numbers
-        client.execute_command("JSON.SET", "numbers", "$", spelled(json.dumps(numbers)))
+        client.execute_command("JSON.SET", "numbers", "$", respell_numbers(json.dumps(numbers)))
         assert json.loads(client.execute_command("JSON.GET", "numbers")) == numbers
         client.delete("numbers")
     body = Payload(TAG, json.dumps({"v": 4, "channel_values": {"n": numbers}}, separators=(",", ":")).encode())

@@ -19,7 +19,7 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.model import Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.savers.valkey.agentcore_keys import called
 from ckpt_cli.serde.codec import Codec
 from tests import hostile
@@ -184,7 +184,7 @@ def test_nothing_is_run(
     monkeypatch.syspath_prepend(tmp_path)
     mark, url = tmp_path / "mark", valkey_server.empty()
     count = hostile.write(tmp_path / "other.sqlite", mark)
-    with closing(open_saver(str(tmp_path / "other.sqlite"), str)) as other:
+    with closing(open_database(str(tmp_path / "other.sqlite"), str)) as other:
         threads, checkpoints, writes = everything(other)
     fill(valkey_server, [*checkpoints, *writes])
     assert ckpt(["threads", "-n", "0", "--json", "-d", url]) == 0

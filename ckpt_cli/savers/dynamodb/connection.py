@@ -20,7 +20,7 @@ _AT_ONCE = 100  # keys in one BatchGetItem
 _WORKERS = 8
 
 
-class Table:
+class Connection:
     """One table, and the bucket beside it."""
 
     def __init__(self, address: Address) -> None:

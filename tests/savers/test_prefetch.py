@@ -15,7 +15,7 @@ from ckpt_cli.operations.apply import verify
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
-from ckpt_cli.savers.prefetch import Ahead
+from ckpt_cli.savers.prefetch import PrefetchingSaver
 from ckpt_cli.serde.codec import Codec
 
 
@@ -55,7 +55,7 @@ for _name in ("thread", "namespaces", "count", "rows", "newest", "row", "metadat
 
 def _expecting(*expect: str) -> Callable[[Iterable[Checkpoint | Write]], Saver]:
     def make(records: Iterable[Checkpoint | Write]) -> Saver:
-        saver = Ahead(Far(records))
+        saver = PrefetchingSaver(Far(records))
         found = list(saver.threads())
         for name in expect:
             given = found if name == "expect_threads" else [thread.thread_id for thread in found]
@@ -124,4 +124,4 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
 def test_every_question_is_passed_on() -> None:
     """Whatever the contract asks is asked of the saver behind, also what has a default answer."""
     asked = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
-    assert asked - vars(Ahead).keys() == {"apply", "take_back"}
+    assert asked - vars(PrefetchingSaver).keys() == {"apply", "take_back"}
