@@ -56,12 +56,12 @@ class Connection:
         """The server's version without its make: MariaDB puts 5.5.5 before its own, for replicas of old."""
         return self.version.removeprefix("5.5.5-").partition("-")[0]
 
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[ResultRow]:
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement, streamed."""
-        self._stream = Stream(self._execute(sql, words), self._explained)
+        self._stream = Stream(self._execute(sql, parameters), self._explained)
         return iter(self._stream)
 
-    def run_many(self, sql: str, words: Sequence[Sequence[object]]) -> int:
+    def run_many(self, sql: str, parameters: Sequence[Sequence[object]]) -> int:
         """Run one writing statement for many rows and give how many it touched; rows to delete go in one statement.
 
         Raises:
@@ -70,11 +70,13 @@ class Connection:
         """
         self._sent = True
         if sql.startswith("DELETE"):
-            return sum(self._run(*_together(sql, words[at : at + _DELETED])) for at in range(0, len(words), _DELETED))
-        self._must_be_taken(max(map(_length, words), default=0))
+            return sum(
+                self._run(*_together(sql, parameters[at : at + _DELETED])) for at in range(0, len(parameters), _DELETED)
+            )
+        self._must_be_taken(max(map(_length, parameters), default=0))
         try:
             with self.driver().cursor() as cursor:
-                touched: int = cursor.executemany(sql, words)
+                touched: int = cursor.executemany(sql, parameters)
         except pymysql.err.MySQLError as error:
             raise self._explained(error) from error
         return touched
@@ -195,18 +197,18 @@ class Connection:
                 self._driver._force_close()
         self._driver = self._stream = None
 
-    def _run(self, sql: str, words: Sequence[object] = ()) -> int:
+    def _run(self, sql: str, parameters: Sequence[object] = ()) -> int:
         try:
             with self.driver().cursor() as cursor:
-                touched: int = cursor.execute(sql, words)
+                touched: int = cursor.execute(sql, parameters)
         except pymysql.err.MySQLError as error:
             raise self._explained(error) from error
         return touched
 
-    def _execute(self, sql: str, words: Sequence[object]) -> SSCursor:
+    def _execute(self, sql: str, parameters: Sequence[object]) -> SSCursor:
         cursor: SSCursor = self.driver().cursor(SSCursor)
         try:
-            cursor.execute(sql, words)
+            cursor.execute(sql, parameters)
         except pymysql.err.MySQLError as error:
             raise self._explained(error) from error
         return cursor

@@ -18,7 +18,7 @@ from ckpt_cli.savers.sql.engine import Engine, ResultRow
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, TABLES, WRITTEN
 
 T = TypeVar("T")
-Words = Sequence[Scalar | list[Scalar]]
+Parameters = Sequence[Scalar | list[Scalar]]
 
 _PROBES = (
     "DELETE a, b, c FROM checkpoints a, checkpoint_blobs b, checkpoint_writes c WHERE FALSE",
@@ -51,9 +51,9 @@ class MySQLEngine(Engine):
         self._probes = [probe.format_map({table: self._own(table) for table in TABLES}) for probe in _PROBES]
         self._exactly = "utf8mb4_nopad_bin" if connection.is_mariadb else "utf8mb4_0900_bin"
 
-    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[ResultRow]:  # noqa: ARG002
+    def query(self, sql: str, parameters: Parameters = (), *, stream: bool = False) -> Iterator[ResultRow]:  # noqa: ARG002
         """The rows of one statement; every result is streamed."""
-        return self._connection.query(*repeated(sql, words))
+        return self._connection.query(*repeated(sql, parameters))
 
     def moment(self, look: Callable[[], T]) -> T:
         """One consistent snapshot."""
@@ -79,9 +79,9 @@ class MySQLEngine(Engine):
 
         return caveats(self._connection.query)
 
-    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+    def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
         """Run one writing statement for many rows."""
-        rows = [repeated(sql, row) for row in words]
+        rows = [repeated(sql, row) for row in parameters]
         return self._connection.run_many(rows[0][0], [row for _, row in rows])
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class MySQLEngine(Engine):
         """Out of the header."""
         return f"json_unquote(json_extract({self.quoted('checkpoint')}, '$.{path}'))"
 
-    def shown(self, relation: str, column: str, expression: str = "") -> str:
+    def select_expression(self, relation: str, column: str, expression: str = "") -> str:
         """As it is: the connection's character set holds every other, and JSON comes as text.
 
         What the driver makes objects of is read as text or numbers; text of a FLOAT would have six digits.
@@ -108,22 +108,22 @@ class MySQLEngine(Engine):
         kind, own = self._schema.layout.columns[relation][column].kind, expression or self.quoted(column)
         return f"({own} + 0E0)" if kind == "float" else f"cast({own} AS {_CASTS[kind]})" if kind in _CASTS else own
 
-    def versions(self) -> str:
+    def channel_versions(self) -> str:
         """Out of the header."""
         return f"json_extract({self.quoted('checkpoint')}, '$.channel_versions')"
 
-    def member_is(self) -> str:
+    def metadata_equals(self) -> str:
         """By bytes, as a collation may find two texts equal; not the number 5 where the text "5" is asked for."""
         found = f"json_extract({self.quoted('metadata')}, %s)"
         is_text = f"json_type({found}) = 'STRING'"
         return f"{is_text} AND cast(json_unquote({found}) AS binary) = cast(%s AS binary)"
 
-    def member_words(self, key: str, text: str) -> list[Scalar]:
+    def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
         """The path twice; the key in it has quotes of its own."""
         path = f"$.{json.dumps(key, ensure_ascii=False)}"
-        return [path, path, self.sought(CHECKPOINTS, "metadata", text)]
+        return [path, path, self.search_value(CHECKPOINTS, "metadata", text)]
 
-    def octets(self, column: str) -> str:
+    def byte_length(self, column: str) -> str:
         """Bytes, not characters."""
         return f"length({column})"
 
@@ -131,18 +131,18 @@ class MySQLEngine(Engine):
         """The server's own SHA-256."""
         return f"lower(sha2({column}, 256))"
 
-    def ordered(self, expression: str) -> str:
+    def byte_order(self, expression: str) -> str:
         """By code points, which is by bytes, trailing spaces counted."""
         return f"convert({expression} USING utf8mb4) COLLATE {self._exactly}"
 
-    def same(self, relation: str, column: str) -> str:
+    def equals(self, relation: str, column: str) -> str:
         """By the index, and byte for byte; a namespace by its hash."""
         if self._by_hash(column):
             return f"{HASH} = %s"
         name = self.quoted(column)
         if not self.folds(relation, column):
             return f"{name} = %s"
-        return f"({name} = %s AND {self.ordered(name)} = {AGAIN})"
+        return f"({name} = %s AND {self.byte_order(name)} = {AGAIN})"
 
     def among(
         self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
@@ -153,18 +153,18 @@ class MySQLEngine(Engine):
         quadratic time (1,000: 1.1 s). Blobs are found under any spelling of their thread (`equal_ids.SharedBlobs`).
         """
         sought = [
-            [self.sought(relation, name, value) for name, value in zip(columns, row, strict=True)] for row in rows
+            [self.search_value(relation, name, value) for name, value in zip(columns, row, strict=True)] for row in rows
         ]
         if len(columns) > 1 and any(row[:-1] != sought[0][:-1] for row in sought):
             return self._among_rows(relation, columns, sought)
         conditions = [self._alike(relation, name) for name in columns[:-1]]
         last, repeats = self._one_of(relation, columns[-1], len(sought))
-        words: list[Scalar | list[Scalar]] = [*sought[0][:-1], *[row[-1] for row in sought] * repeats]
-        return f"({' AND '.join([*conditions, last])})", words
+        parameters: list[Scalar | list[Scalar]] = [*sought[0][:-1], *[row[-1] for row in sought] * repeats]
+        return f"({' AND '.join([*conditions, last])})", parameters
 
     def _alike(self, relation: str, column: str) -> str:
         exact = self._by_hash(column) or self._must_be_exact(relation, column)
-        return self.same(relation, column) if exact else f"{self.quoted(column)} = %s"
+        return self.equals(relation, column) if exact else f"{self.quoted(column)} = %s"
 
     def _among_rows(
         self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
@@ -172,12 +172,12 @@ class MySQLEngine(Engine):
         hashed = [self._by_hash(name) for name in columns]
         names = [HASH if by_hash else self.quoted(name) for name, by_hash in zip(columns, hashed, strict=True)]
         condition = _in(names, len(rows))
-        words = [value for row in rows for value in row]
+        parameters = [value for row in rows for value in row]
         exact = [at for at, name in enumerate(columns) if not hashed[at] and self._must_be_exact(relation, name)]
         if not exact:
-            return condition, [*words]
-        exactly = _in([self.ordered(names[at]) for at in exact], len(rows))
-        return f"({condition} AND {exactly})", [*words, *(row[at] for row in rows for at in exact)]
+            return condition, [*parameters]
+        exactly = _in([self.byte_order(names[at]) for at in exact], len(rows))
+        return f"({condition} AND {exactly})", [*parameters, *(row[at] for row in rows for at in exact)]
 
     def _must_be_exact(self, relation: str, column: str) -> bool:
         return self.folds(relation, column) and (relation, column) != (BLOBS, "thread_id")
@@ -190,12 +190,12 @@ class MySQLEngine(Engine):
         condition = _in([name], count)
         if not self._must_be_exact(relation, column):
             return condition, 1
-        return f"{condition} AND {_in([self.ordered(name)], count)}", 2
+        return f"{condition} AND {_in([self.byte_order(name)], count)}", 2
 
     def _by_hash(self, column: str) -> bool:
         return column == "checkpoint_ns" and self._schema.hashed
 
-    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
+    def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
         """Half a surrogate pair is in no column, and in one of an older character set not every text.
 
         A namespace is sought by its hash, which is made here: MySQL 9.6 has no MD5 of its own any more.
@@ -211,13 +211,13 @@ class MySQLEngine(Engine):
             return None
         return hashed(value) if self._by_hash(column) else value
 
-    def completed(self, relation: str, row: Row) -> Row:
+    def with_derived_columns(self, relation: str, row: Row) -> Row:
         """With the hash of its namespace, which the official saver looks for."""
         if not self._schema.layout.has(relation, HASH) or HASH in row:
             return row
         return {**row, HASH: hashed(str(row["checkpoint_ns"]))}
 
-    def canonical(self, texts: Sequence[str]) -> list[str]:
+    def canonical_json(self, texts: Sequence[str]) -> list[str]:
         """MariaDB keeps JSON as it was written; MySQL is asked how it spells it."""
         if self._schema.layout.columns[CHECKPOINTS]["checkpoint"].kind in _TEXT:
             return list(texts)
@@ -247,13 +247,13 @@ def _in(names: Sequence[str], count: int) -> str:
     return f"({', '.join(names)}) IN ({', '.join([row] * count)})"
 
 
-def repeated(sql: str, words: Words) -> tuple[str, list[Scalar | list[Scalar]]]:
+def repeated(sql: str, parameters: Parameters) -> tuple[str, list[Scalar | list[Scalar]]]:
     """A statement and its values as the driver takes them, where some values are wanted twice."""
     places = _places(sql)
     if not any(places):
-        return sql, list(words)
+        return sql, list(parameters)
     values: list[Scalar | list[Scalar]] = []
-    rest = iter(words)
+    rest = iter(parameters)
     for again in places:
         values.append(values[-1] if again else next(rest))
     if left := [*rest]:

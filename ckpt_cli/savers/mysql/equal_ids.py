@@ -45,11 +45,11 @@ def must_be_alone(engine: MySQLEngine, plan: Plan) -> None:
     if not engine.folds(CHECKPOINTS, "thread_id"):
         return
     named = {_thread_of(one) for one in (*plan.add, *plan.replace, *plan.remove)}
-    name, exact = engine.quoted("thread_id"), engine.ordered("thread_id")
+    name, exact = engine.quoted("thread_id"), engine.byte_order("thread_id")
     for page in pages(sorted(named), _PAGE):
         ids = ", ".join(["%s"] * len(page))
         others = f"SELECT {name} FROM checkpoints WHERE {name} IN ({ids}) AND {exact} NOT IN ({ids})"  # noqa: S608
-        words = [engine.sought(BLOBS, "thread_id", thread_id) for thread_id in page]
+        words = [engine.search_value(BLOBS, "thread_id", thread_id) for thread_id in page]
         for (other,) in engine.query(others, words * 2):
             if other not in named:
                 what = f"thread {other!r} is the same to this database as one that is to be changed"

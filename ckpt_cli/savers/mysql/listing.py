@@ -29,7 +29,7 @@ class Listing:
         layout = schema.layout
         self._root = f"{HASH} = x'{hashed('').hex()}'" if schema.hashed else "checkpoint_ns = ''"
         self._own = engine.json_text("id") if layout.shallow else "checkpoint_id"
-        self._exact = engine.ordered("thread_id")
+        self._exact = engine.byte_order("thread_id")
 
     def heads(self, but: Sequence[str] = ()) -> Iterator[Head]:
         """Threads without a root first, then those with the highest head, but for the groups of some ids."""
@@ -38,7 +38,7 @@ class Listing:
         statement = (
             f"SELECT thread_id, head FROM (SELECT thread_id, ({inner} ORDER BY {self._own} DESC LIMIT 1) AS head"
             f" FROM (SELECT thread_id FROM checkpoints GROUP BY thread_id) AS ids{only}) AS heads"
-            f" ORDER BY head IS NOT NULL, {self._engine.ordered('head')} DESC, {self._exact} LIMIT %s OFFSET %s"
+            f" ORDER BY head IS NOT NULL, {self._engine.byte_order('head')} DESC, {self._exact} LIMIT %s OFFSET %s"
         )
         size, at = _FIRST, 0
         while found := list(self._engine.query(statement, [*but, size, at])):
@@ -60,7 +60,7 @@ class Listing:
         """The threads of mixed groups, each by its own bytes."""
         if not mixed:
             return
-        top = f"max(CASE WHEN {self._root} THEN {self._engine.ordered(self._own)} END)"
+        top = f"max(CASE WHEN {self._root} THEN {self._engine.byte_order(self._own)} END)"
         where = f"thread_id IN ({', '.join(['%s'] * len(mixed))})"
         statement = f"SELECT {self._exact} AS id, {top} FROM checkpoints WHERE {where} GROUP BY id ORDER BY id"
         yield from ((thread_id, head) for thread_id, head in self._engine.query(statement, list(mixed)))
@@ -74,9 +74,9 @@ class Listing:
 
     def namespaces(self, thread_id: Scalar) -> Iterator[str]:
         """The namespaces of a thread, in any order."""
-        here = self._engine.same(CHECKPOINTS, "thread_id")
+        here = self._engine.equals(CHECKPOINTS, "thread_id")
         if not self._schema.hashed:
-            names = f"SELECT DISTINCT {self._engine.ordered('checkpoint_ns')} FROM checkpoints WHERE {here}"
+            names = f"SELECT DISTINCT {self._engine.byte_order('checkpoint_ns')} FROM checkpoints WHERE {here}"
             yield from (ns for (ns,) in self._engine.query(names, [thread_id]))
             return
         one = f"SELECT checkpoint_ns FROM checkpoints AS one WHERE {here} AND one.{HASH} = hashes.{HASH} LIMIT 1"

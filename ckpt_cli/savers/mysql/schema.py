@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from ckpt_cli.savers.faults import no_checkpoints, no_table
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing_parts
 
 NEWEST, NEWEST_SHALLOW = 21, 10
 """The last migrations that are known here."""
@@ -37,7 +37,7 @@ _SIZE = """
 class Query(Protocol):
     """Runs one statement."""
 
-    def __call__(self, sql: str, words: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+    def __call__(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
         """Its rows."""
 
 
@@ -72,10 +72,10 @@ class Schema(NamedTuple):
 
     @property
     def generation(self) -> str:
-        """The generation in words."""
+        """The generation, as a text for people."""
         version = "unknown" if self.layout.version is None else str(self.layout.version)
         kind = "ShallowMySQLSaver, one checkpoint a thread" if self.layout.shallow else "checkpoint-mysql"
-        since = next(words for least, words in _SINCE if (self.layout.version or 0) >= least)
+        since = next(text for least, text in _SINCE if (self.layout.version or 0) >= least)
         return f"{kind}, schema {version}" + ("" if self.layout.shallow else f" ({since})")
 
 
@@ -111,7 +111,7 @@ def detect(location: str, query: Query) -> Schema:
         collations[str(table), str(column)] = _text(collation)
         computed = computed or (column == HASH and generated)
     names = list(kinds)
-    if missing(columns):
+    if missing_parts(columns):
         seen = f"its tables: {', '.join(names)}" if names else "it has no tables that this user may see"
         raise no_checkpoints(location, seen)
     version = _version(query) if MIGRATIONS in names else None

@@ -21,7 +21,7 @@ from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, wri
 
 T = TypeVar("T")
 ResultRow = tuple[Any, ...]
-Words = Sequence[Scalar | list[Scalar]]
+Parameters = Sequence[Scalar | list[Scalar]]
 
 _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
@@ -63,14 +63,14 @@ class Connection:
             must_be_encrypted(self._driver, self.address.location)
         return self._driver
 
-    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[ResultRow]:
+    def query(self, sql: str, parameters: Parameters = (), *, stream: bool = False) -> Iterator[ResultRow]:
         """The rows of one statement; see `sql.engine.Engine.query`."""
         if not self._inside:
-            yield from self.moment(lambda: list(self.query(sql, words)))
+            yield from self.moment(lambda: list(self.query(sql, parameters)))
         elif stream:
-            yield from self._stream(sql, words)
+            yield from self._stream(sql, parameters)
         else:
-            yield from self._rows(sql, words)
+            yield from self._rows(sql, parameters)
 
     def moment(self, read: Callable[[], T]) -> T:
         """One snapshot, read-only; the same once more on a new connection if this one was lost."""
@@ -99,11 +99,11 @@ class Connection:
         finally:
             self._writing = False
 
-    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+    def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
         """One writing statement for many rows, in one round trip; how many it touched."""
         self._sent = True
         with self._own_errors(), self.driver.cursor() as cursor:
-            cursor.executemany(sql, words)
+            cursor.executemany(sql, parameters)
             return cursor.rowcount
 
     def close(self) -> None:
@@ -143,16 +143,16 @@ class Connection:
         if not _idle(driver):
             self.close()
 
-    def _rows(self, sql: str, words: Words) -> list[ResultRow]:
+    def _rows(self, sql: str, parameters: Parameters) -> list[ResultRow]:
         with self._own_errors():
-            return self.driver.execute(sql, words, binary=True).fetchall()
+            return self.driver.execute(sql, parameters, binary=True).fetchall()
 
-    def _stream(self, sql: str, words: Words) -> Iterator[ResultRow]:
+    def _stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
         """By a cursor on the server; pages grow as long as they stay short in bytes."""
         self._cursors += 1
         name, moment = f"ckpt_{self._cursors}", self._moments
         size = _FIRST_PAGE
-        rows = self._open_cursor(name, sql, words)
+        rows = self._open_cursor(name, sql, parameters)
         try:
             while rows:
                 yield from rows
@@ -165,13 +165,13 @@ class Connection:
             if moment == self._moments:  # a later one knows no cursor of this
                 self._read_cursors.append(name)
 
-    def _open_cursor(self, name: str, sql: str, words: Words) -> list[ResultRow]:
+    def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
         """Its first page, in one round trip that also closes the cursors that are done with."""
         cursors, self._read_cursors = self._read_cursors, []
         with self._own_errors(), self.driver.pipeline():
             for one in cursors:
                 self.driver.execute(f"CLOSE {one}")
-            self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", words)
+            self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
             page = self.driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
         return page.fetchall()
 
@@ -179,7 +179,7 @@ class Connection:
         return _OwnErrors(self)
 
     def explained(self, error: Exception) -> Exception:
-        """A driver's error in words."""
+        """The error of ckpt for an error of the driver."""
         if isinstance(error, UnicodeDecodeError):
             return DatabaseDamaged(f"{self.address.location} holds text that isn't UTF-8")
         if isinstance(error, UnicodeEncodeError):

@@ -32,10 +32,10 @@ class PostgresEngine(Engine):
         self._schema = schema
 
     def query(
-        self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
+        self, sql: str, parameters: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
     ) -> Iterator[ResultRow]:
         """See `Connection.query`."""
-        return self._connection.query(sql, words, stream=stream)
+        return self._connection.query(sql, parameters, stream=stream)
 
     def moment(self, look: Callable[[], T]) -> T:
         """See `Connection.moment`."""
@@ -70,9 +70,9 @@ class PostgresEngine(Engine):
 
         return hidden_rows(self, self._schema.names())
 
-    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
+    def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
         """See `Connection.run_many`."""
-        return self._connection.run_many(sql, words)
+        return self._connection.run_many(sql, parameters)
 
     def close(self) -> None:
         """Close the connection."""
@@ -90,24 +90,24 @@ class PostgresEngine(Engine):
         """A member of the header."""
         return f"(checkpoint ->> '{path}')"
 
-    def shown(self, relation: str, column: str, expression: str = "") -> str:
+    def select_expression(self, relation: str, column: str, expression: str = "") -> str:
         """Cast to text, but for bytes, whole numbers and text itself."""
         raw = self._kind(relation, column) in _RAW
         return expression or quoted(column) if raw else f"({expression or quoted(column)})::text"
 
-    def versions(self) -> str:
+    def channel_versions(self) -> str:
         """A member of the header."""
         return "(checkpoint -> 'channel_versions')::text"
 
-    def member_is(self) -> str:
+    def metadata_equals(self) -> str:
         """As JSON, so that the number 5 isn't the text "5"."""
         return "metadata::jsonb -> %s::text = to_jsonb(%s::text)"
 
-    def member_words(self, key: str, text: str) -> list[Scalar]:
-        """No JSONB holds what `sought` gives None for."""
-        return [self.sought(CHECKPOINTS, "metadata", key), self.sought(CHECKPOINTS, "metadata", text)]
+    def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
+        """No JSONB holds what `search_value` gives None for."""
+        return [self.search_value(CHECKPOINTS, "metadata", key), self.search_value(CHECKPOINTS, "metadata", text)]
 
-    def octets(self, column: str) -> str:
+    def byte_length(self, column: str) -> str:
         """Read from the head of a value that is stored apart (TOAST), without fetching the value."""
         return f"octet_length({column})"
 
@@ -115,20 +115,20 @@ class PostgresEngine(Engine):
         """Built in since Postgres 11."""
         return f"encode(sha256({column}), 'hex')"
 
-    def ordered(self, expression: str) -> str:
+    def byte_order(self, expression: str) -> str:
         """As it is where the database sorts by bytes anyway, so that its index serves."""
         return expression if self._schema.by_bytes else f'({expression}) COLLATE "C"'
 
-    def once(self) -> str:
+    def subquery_end(self) -> str:
         """A subquery with an offset isn't pulled up (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
         return " OFFSET 0"
 
-    def overriding(self, relation: str, columns: Sequence[str]) -> str:
+    def insert_override(self, relation: str, columns: Sequence[str]) -> str:
         """Needed by columns that are GENERATED ALWAYS AS IDENTITY (Postgres 15, "INSERT")."""
         always = any(self._schema.layout.columns[relation][name].always for name in columns)
         return "OVERRIDING SYSTEM VALUE " if always else ""
 
-    def same(self, relation: str, column: str) -> str:  # noqa: ARG002 - other engines must
+    def equals(self, relation: str, column: str) -> str:  # noqa: ARG002 - other engines must
         """Text is equal by its bytes whatever the collation (Postgres 15, 24.2.2.4: deterministic ones)."""
         return f"{quoted(column)} = %s"
 
@@ -138,13 +138,13 @@ class PostgresEngine(Engine):
         """Arrays as parameters, so that the statement is the same for any number."""
         names = [quoted(column) for column in columns]
         arrays = [f"%s::{self._kind(relation, column)}[]" for column in columns]
-        sought = [[self.sought(relation, column, row[n]) for row in rows] for n, column in enumerate(columns)]
+        sought = [[self.search_value(relation, column, row[n]) for row in rows] for n, column in enumerate(columns)]
         if len(columns) == 1:
             return f"{names[0]} = ANY({arrays[0]})", [*sought]
         asked = f"SELECT * FROM unnest({', '.join(arrays)})"  # noqa: S608 - types, and places for values
         return f"({', '.join(names)}) IN ({asked})", [*sought]
 
-    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
+    def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
         """No text holds U+0000 or half a surrogate pair, and no uuid column what isn't spelled as one."""
         if not isinstance(value, str):
             return value
@@ -152,7 +152,7 @@ class PostgresEngine(Engine):
             return None
         return value if self._kind(relation, column) != "uuid" or _is_uuid(value) else None
 
-    def canonical(self, texts: Sequence[str]) -> list[str]:
+    def canonical_json(self, texts: Sequence[str]) -> list[str]:
         """Spelled by the server: JSONB keeps neither order nor spaces."""
         kind = self._kind(CHECKPOINTS, "checkpoint")
         given = "unnest(%s::text[]) WITH ORDINALITY AS given(text, n)"

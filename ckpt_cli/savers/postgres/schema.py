@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.faults import no_checkpoints, no_table
 from ckpt_cli.savers.postgres.connection import Connection
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing_parts
 
 NEWEST = 9
 """The last migration known: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
@@ -107,7 +107,7 @@ def detect(connection: Connection) -> Schema:
         schema_names[table] = schema_name
         if may_read:
             readable.add(table)
-    if lost := missing(columns):
+    if lost := missing_parts(columns):
         raise _no_checkpoints(connection, lost)
     version = None
     if MIGRATIONS in readable:

@@ -1,4 +1,4 @@
-"""`SqlSaver`: the writing half of a saver on LangGraph's SQL tables."""
+"""`SqlSaver`: a saver on LangGraph's SQL tables; the methods that write."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class SqlSaver(SqlReading):
-    """A database of LangGraph's three tables; subclasses open it and say what it is.
+    """The saver of a database with LangGraph's three tables; a subclass for each engine opens and describes it.
 
     Args:
         engine: the open database.
         layout: its tables.
-        unwritable: why it can't be written, in words; "" where it can.
+        unwritable: the reason, as a phrase for people, why it can't be written; "" if it can.
     """
 
     def __init__(self, engine: Engine, layout: Layout, unwritable: str = "") -> None:
@@ -41,7 +41,7 @@ class SqlSaver(SqlReading):
         )
 
     def moment(self, look: Callable[[], T]) -> T:
-        """One snapshot; what was fetched in an earlier one is forgotten."""
+        """Run `look` on one snapshot, without what was fetched in an earlier one."""
         if self._inside:
             return look()
 
@@ -55,16 +55,16 @@ class SqlSaver(SqlReading):
         finally:
             self._inside = False
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server tells it without
-        """Look at the layout, then ask the server for this user's rights."""
-        self._must_have_places()
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server answers without
+        """Check the layout, then ask the server for this user's rights."""
+        self._must_be_writable_layout()
         self._engine.must_be_writable()
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """One transaction of the engine, alone with those that write through ckpt."""
+        """Run `work` in one transaction of the engine; other ckpts wait until it ends."""
         if self._writing:
             return work()
-        self._must_have_places()
+        self._must_be_writable_layout()
         self._forget()
         self._inside = self._writing = True
         try:
@@ -74,44 +74,44 @@ class SqlSaver(SqlReading):
             self._forget()
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """Rows of the three tables."""
-        self._must_have_places()
+        """Give the changes of a plan to rows of the three tables."""
+        self._must_be_writable_layout()
         from ckpt_cli.savers.sql.expand import Expansion
 
         yield from Expansion(self._engine, self._layout, plan).changes()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """A blob belongs to all checkpoints that name it, and is no record."""
+        """The record of a row; None for a blob, which belongs to all checkpoints that name it."""
         from ckpt_cli.savers.sql.records import record_of
 
         return record_of(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of a row."""
+        """All columns of the row of a key."""
         return self._images.current(relation, key)
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """All columns of rows, those of one table that follow each other in one statement."""
-        found: list[Row | None] = []
+        """All columns of the rows of some keys; one statement reads consecutive keys of one table."""
+        rows: list[Row | None] = []
         for relation, group in groupby(names, key=lambda name: name[0]):
-            found += [row for _, row in self._images.all(relation, [key for _, key in group])]
-        return found
+            rows += [row for _, row in self._images.lookup(relation, [key for _, key in group])]
+        return rows
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
-        """LangGraph's own."""
+        """The columns of LangGraph's own."""
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """With an application's own columns, and those that follow from others."""
+        """A row with the columns that an application has added, and those that are computed from others."""
         row = restored(image, now, WRITTEN[relation], self._layout.writable(relation))
-        return self._engine.completed(relation, row)
+        return self._engine.with_derived_columns(relation, row)
 
     def side_effects(self) -> Sequence[SideEffect]:
-        """As the engine's catalog says."""
+        """Triggers and the like, as the engine's catalogue lists them."""
         return self._engine.side_effects()
 
     def caveats(self) -> Sequence[str]:
-        """As the engine's catalog says."""
+        """What the engine's catalogue can't show, or what it says is hidden."""
         return self._engine.caveats()
 
     def change(self, changes: Iterable[RowChange]) -> None:
@@ -125,6 +125,6 @@ class SqlSaver(SqlReading):
         """Close the connection."""
         self._engine.close()
 
-    def _must_have_places(self) -> None:
+    def _must_be_writable_layout(self) -> None:
         if self._unwritable:
             raise NotSupported(f"{self._unwritable}, so it can't be changed")

@@ -12,7 +12,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
-from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
+from ckpt_cli.savers.sql.statements import BlobStatements, CheckpointStatements, WriteStatements
 from tests.savers.postgres.large import fill
 from tests.servers.postgres import PostgresServer
 
@@ -97,8 +97,11 @@ def test_checkpoints_cost_by_the_page(
 
 def listings(saver: PostgresSaver) -> dict[str, str]:
     """The statements that list, each about one thread where it is about any."""
-    checkpoints, blobs = OfCheckpoints(saver._engine, saver._layout), OfBlobs(saver._engine, saver._layout)
-    writes = OfWrites(saver._engine, saver._layout)
+    checkpoints, blobs = (
+        CheckpointStatements(saver._engine, saver._layout),
+        BlobStatements(saver._engine, saver._layout),
+    )
+    writes = WriteStatements(saver._engine, saver._layout)
     return {
         "threads": checkpoints.threads,
         "count threads": checkpoints.count_threads,
@@ -159,7 +162,9 @@ def test_long_values_are_not_sent(saver: PostgresSaver, postgres: PostgresServer
         connection.execute("UPDATE checkpoint_writes SET blob = decode(repeat('41', 2000000), 'hex')")
     with closing(open_url(url)) as opened:
         rows = opened.moment(
-            lambda: list(opened._engine.query(OfWrites(opened._engine, opened._layout).some, [100, "thread-000001"]))
+            lambda: list(
+                opened._engine.query(WriteStatements(opened._engine, opened._layout).some, [100, "thread-000001"])
+            )
         )
         assert [max(len(value) for value in row if isinstance(value, str | bytes)) < 200 for row in rows] == [
             True,
