@@ -1,7 +1,7 @@
-"""The connection: moments of one snapshot, transactions alone with other ckpts, and results in bounded pages.
+"""The connection: moments on one snapshot, transactions for which other ckpts wait, and results in bounded pages.
 
-Nothing outlives a transaction (settings are LOCAL, cursors close with it, no statement is prepared), so that poolers
-which hand out a connection per transaction do as well.
+Nothing outlives a transaction: settings are LOCAL, cursors close with it, no statement is prepared. So a pooler that
+gives out connections for one transaction works too.
 """
 
 import logging
@@ -29,14 +29,14 @@ _ENCRYPTED = ("require", "verify-ca", "verify-full")
 _FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows of a page
 _PAGE_BYTES = 4_000_000
 
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings go to stderr, connections in them
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings, which name hosts, go to stderr
 
 _MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TRANSACTION = f"BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'"
 
 
 class Connection:
-    """A connection that is made anew where it was lost between two moments, or during one."""
+    """A connection that is made again if it was lost between two moments, or during one."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -49,10 +49,10 @@ class Connection:
 
     @property
     def driver(self) -> psycopg.Connection[ResultRow]:
-        """The open connection.
+        """The driver's open connection.
 
         Raises:
-            DatabaseUnreachable: there is none to be had.
+            DatabaseUnreachable: the server can't be reached.
         """
         if self._driver is None or self._driver.closed:
             try:
@@ -73,7 +73,7 @@ class Connection:
             yield from self._rows(sql, parameters)
 
     def moment(self, read: Callable[[], T]) -> T:
-        """One snapshot, read-only; the same once more on a new connection if this one was lost."""
+        """Run `read` on one read-only snapshot; run it again on a new connection if this one is lost."""
         if self._inside:
             return read()
         try:
@@ -83,11 +83,11 @@ class Connection:
         return self._within(self._begin(_MOMENT), read)
 
     def transaction(self, tables: str, work: Callable[[], T]) -> T:
-        """One snapshot that may be written, taken once no other ckpt writes these tables.
+        """Run `work` on one snapshot that may be written, taken when no other ckpt is writing these tables.
 
-        The lock conflicts with itself, VACUUM and changes of the table, never with what applications do, and LOCK
-        takes no snapshot, so the one that follows sees what the other ckpt has done (Postgres 15, "LOCK", 13.3.1).
-        Nobody makes a trigger meanwhile.
+        The lock conflicts with itself, with VACUUM and with changes of the table, never with applications that read or
+        write rows; meanwhile nobody can make a trigger. LOCK takes no snapshot, so the snapshot that follows it sees
+        what the other ckpt has written (Postgres 15, "LOCK", 13.3.1).
         """
         if self._inside:
             raise RuntimeError("a transaction doesn't begin inside a moment")
@@ -100,7 +100,7 @@ class Connection:
             self._writing = False
 
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
-        """One writing statement for many rows, in one round trip; how many it touched."""
+        """Run one writing statement for many rows, in one round trip; gives the number of rows that it changed."""
         self._sent = True
         with self._own_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, parameters)
@@ -113,9 +113,9 @@ class Connection:
             self._driver = None
 
     def _begin(self, statement: str) -> str:
-        """With a timeout, unless the URL sets its own."""
-        own = "statement_timeout" in str(self.address.parameters.get("options", ""))
-        return statement if own else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
+        """A statement that begins a transaction, and sets a timeout unless the URL sets its own."""
+        has_timeout = "statement_timeout" in str(self.address.parameters.get("options", ""))
+        return statement if has_timeout else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
 
     def _within(self, begin: str, work: Callable[[], T]) -> T:
         self._inside = True
@@ -134,7 +134,7 @@ class Connection:
             self._end()
 
     def _end(self) -> None:
-        """Roll back what was not committed, as far as the server is there to hear it."""
+        """Roll back what was not committed; if the server doesn't answer, close the connection."""
         driver = self._driver
         if driver is None or _idle(driver):
             return
@@ -148,7 +148,7 @@ class Connection:
             return self.driver.execute(sql, parameters, binary=True).fetchall()
 
     def _stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
-        """By a cursor on the server; pages grow as long as they stay short in bytes."""
+        """Read through a cursor on the server; pages grow while they stay short in bytes."""
         self._cursors += 1
         name, moment = f"ckpt_{self._cursors}", self._moments
         size = _FIRST_PAGE
@@ -162,15 +162,15 @@ class Connection:
                 size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // length))
                 rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
         finally:
-            if moment == self._moments:  # a later one knows no cursor of this
+            if moment == self._moments:  # in a later moment, the cursor of this one is closed already
                 self._read_cursors.append(name)
 
     def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
-        """Its first page, in one round trip that also closes the cursors that are done with."""
+        """Open a cursor and give its first page, in one round trip that also closes the cursors that were read."""
         cursors, self._read_cursors = self._read_cursors, []
         with self._own_errors(), self.driver.pipeline():
-            for one in cursors:
-                self.driver.execute(f"CLOSE {one}")
+            for cursor in cursors:
+                self.driver.execute(f"CLOSE {cursor}")
             self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
             page = self.driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
         return page.fetchall()
@@ -178,12 +178,12 @@ class Connection:
     def _own_errors(self) -> "_OwnErrors":
         return _OwnErrors(self)
 
-    def explained(self, error: Exception) -> Exception:
-        """The error of ckpt for an error of the driver."""
+    def fault(self, error: Exception) -> Exception:
+        """Ckpt's own error for an error of the driver."""
         if isinstance(error, UnicodeDecodeError):
             return DatabaseDamaged(f"{self.address.location} holds text that isn't UTF-8")
         if isinstance(error, UnicodeEncodeError):
-            return Refused(f"{self.address.location} holds no text that isn't UTF-8; nothing was written")
+            return Refused(f"{self.address.location} can't hold text that isn't UTF-8; nothing was written")
         if not isinstance(error, Error):
             return error
         lost = self._driver is None or bool(self._driver.closed)
@@ -191,20 +191,22 @@ class Connection:
         return (writing_fault if writing else reading_fault)(self.address.location, error, lost=lost)
 
 
-def must_be_encrypted(connection: psycopg.Connection[ResultRow], location: str) -> None:
-    """Check what libpq was asked for, by the URL, the environment or a service file; sockets stay on the machine.
+def must_be_encrypted(driver: psycopg.Connection[ResultRow], location: str) -> None:
+    """Check that the connection is encrypted, if the URL, the environment or a service file requires it.
+
+    A socket never leaves the machine, so it needs no encryption.
 
     Raises:
-        DatabaseUnreachable: it isn't encrypted and should be; it is closed then.
+        DatabaseUnreachable: it isn't encrypted; the connection is closed.
     """
-    mode = connection.info.get_parameters().get("sslmode", "")
-    if mode in _ENCRYPTED and not connection.pgconn.ssl_in_use and not connection.info.host.startswith(("/", "@")):
-        connection.close()
+    mode = driver.info.get_parameters().get("sslmode", "")
+    if mode in _ENCRYPTED and not driver.pgconn.ssl_in_use and not driver.info.host.startswith(("/", "@")):
+        driver.close()
         raise not_encrypted(location)
 
 
 class _OwnErrors:
-    """Errors of the driver leave as ckpt's own."""
+    """A context that turns the driver's errors into ckpt's own."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -214,8 +216,8 @@ class _OwnErrors:
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, Error | UnicodeError):
-            raise self._connection.explained(error) from error
+            raise self._connection.fault(error) from error
 
 
-def _idle(connection: psycopg.Connection[ResultRow]) -> bool:
-    return connection.info.transaction_status is TransactionStatus.IDLE
+def _idle(driver: psycopg.Connection[ResultRow]) -> bool:
+    return driver.info.transaction_status is TransactionStatus.IDLE

@@ -1,4 +1,4 @@
-"""What Postgres says when it says no, in a line for the person in front of it."""
+"""ckpt's own errors for those of Postgres and libpq: one line each, with a hint."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.savers import faults
 
 _SOCKET = "name a host: postgresql://host/database"
-_TLS = "?sslmode= and ?sslrootcert= say what is asked of the server"
+_TLS = "?sslmode= and ?sslrootcert= say how the server must prove itself"
 _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
     (r"no password supplied", lambda place: faults.no_password(place, "or $PGPASSWORD, or ~/.pgpass")),
     (r"(password|SASL) authentication failed|role \"?[^\"]*\"? does not exist", faults.not_let_in),
@@ -33,19 +33,19 @@ _REASONS = (
     (r"no pg_hba.conf entry", "the server doesn't let this machine in", "its pg_hba.conf says who may connect"),
     (
         r"unsupported startup parameter",
-        "the pooler in between takes no such ?options=",
-        "?schema=NAME does without for search_path; for other settings name the server itself",
+        "the pooler in front of the server doesn't take these ?options=",
+        "for search_path use ?schema=NAME; for other settings connect to the server itself",
     ),
     (r"starting up|shutting down", "the server isn't ready", "try again"),
 )
 
 
 _TLS_FILE = re.compile(r"(?:certificate|private key) file \"([^\"]+)\"")
-"""A file that the URL names, in libpq's words (Postgres 17, ``fe-secure-openssl.c: initialize_SSL``)."""
+"""A message of libpq's about a file that the URL names (Postgres 17, ``fe-secure-openssl.c: initialize_SSL``)."""
 
 
 def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
-    """Why nobody answers, or won't."""
+    """The error for a connection that can't be made."""
     text = one_line(error)
     if file := _TLS_FILE.search(text):
         return faults.no_tls_file(location, file[1], text[file.end() :].partition(" Either")[0].strip(" :,"))
@@ -60,7 +60,7 @@ def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
 
 
 def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
-    """Why a statement that reads gave nothing."""
+    """The error for a statement that can't be read from."""
     if _NO_TURN in str(error):
         return _no_turn(location)
     if lost:
@@ -68,14 +68,14 @@ def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreach
     if isinstance(error, errors.QueryCanceled):
         return faults.too_slow(location, "?options=-cstatement_timeout%3DMILLISECONDS waits longer")
     if isinstance(error, errors.InsufficientPrivilege):
-        hint = "looking wants USAGE of the schema and SELECT on its tables"
+        hint = "to read, this user needs USAGE of the schema and SELECT on its tables"
         return faults.may_not_read(location, one_line(error), hint)
     return DatabaseUnreachable(f"{location}: {faults.safe_text(one_line(error))}")
 
 
 def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
-    """Why a transaction wasn't, with nothing written."""
-    if _NO_TURN in str(error):  # at its beginning: it keeps the connection it gets
+    """The error for a transaction that failed; nothing was written."""
+    if _NO_TURN in str(error):  # only at its beginning: later it has a connection
         return _no_turn(location)
     if lost:
         return faults.lost_writing(location)
@@ -85,10 +85,10 @@ def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
         return faults.busy(location)
     if isinstance(error, errors.LockNotAvailable):
-        what = f"{location} is locked by another ckpt, by VACUUM or a change of its tables"
+        what = f"{location} is locked by another ckpt, by VACUUM or by a change of its tables"
         return Refused(f"{what}; nothing was written", hint="try again")
     if isinstance(error, errors.InsufficientPrivilege):
-        return faults.may_not_write(location, text, WANTED)
+        return faults.may_not_write(location, text, NEEDED_RIGHTS)
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
         return faults.read_only(location, text)
     if isinstance(error, DataError):
@@ -97,12 +97,12 @@ def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
 
 
 def _no_turn(location: str) -> DatabaseUnreachable:
-    return faults.too_slow(location, "the pooler had no connection free; try again")
+    return faults.too_slow(location, "the pooler had no free connection; try again")
 
 
-WANTED = "changing wants SELECT, INSERT, UPDATE and DELETE on LangGraph's tables"
+NEEDED_RIGHTS = "to change rows, this user needs SELECT, INSERT, UPDATE and DELETE on LangGraph's tables"
 
 
 def one_line(error: Error) -> str:
-    """What the server said, without where in the statement."""
+    """The server's message, without the place in the statement."""
     return faults.one_line(error.diag.message_primary or str(error))

@@ -1,4 +1,4 @@
-"""`PostgresSaver`: LangGraph's tables in Postgres behind the contract."""
+"""`PostgresSaver`: LangGraph's tables in Postgres, behind the contract of savers."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -10,7 +10,7 @@ from ckpt_cli.savers.postgres.address import parse_url
 from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.postgres.engine import PostgresEngine
 from ckpt_cli.savers.postgres.schema import NEWEST, NEWEST_SHALLOW, OTHERS, SIZE, Schema, detect
-from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_there, whereabouts
+from ckpt_cli.savers.postgres.whereabouts import STANDBY, still_exists, whereabouts
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES
 from ckpt_cli.savers.sql.saver import SqlSaver
 
@@ -20,7 +20,7 @@ def open_url(url: str) -> "PostgresSaver":
 
     Raises:
         UsageError: the URL can't be read.
-        DatabaseUnreachable: it can't be reached, may not be read, or holds no checkpoints.
+        DatabaseUnreachable: the server can't be reached, or the database can't be read or holds no checkpoints.
     """
     connection = Connection(parse_url(url))
     try:
@@ -31,7 +31,7 @@ def open_url(url: str) -> "PostgresSaver":
 
 
 class PostgresSaver(SqlSaver):
-    """An open database."""
+    """The saver of an open database."""
 
     name: ClassVar[str] = "postgres"
     out_of_reach: ClassVar[str] = (
@@ -51,7 +51,7 @@ class PostgresSaver(SqlSaver):
         self._schema = schema
 
     def about(self) -> About:
-        """The server, where the tables are, how large they are with their indexes."""
+        """The server, the tables' Postgres schema, and their size in bytes with their indexes."""
         schema, name = self._schema, self._schema.schema_names[CHECKPOINTS]
         ((size,),) = self._engine.query(SIZE, [[*schema.names()]])
         others = [table for (table,) in self._engine.query(OTHERS, [name, [*TABLES, MIGRATIONS]])]
@@ -67,22 +67,22 @@ class PostgresSaver(SqlSaver):
 
     @property
     def identity(self) -> str:
-        """Host, port, database and schema, whoever asks."""
-        place = self._connection.address._replace(schema="")
-        return f"{place.location}/{self._schema.schema_names[CHECKPOINTS]}"
+        """Host, port, database and Postgres schema; the same for every user."""
+        address = self._connection.address._replace(schema="")
+        return f"{address.location}/{self._schema.schema_names[CHECKPOINTS]}"
 
     def place(self) -> Place:
-        """The numbers of cluster, database and schema, which a renamed one keeps; and when the server was started."""
+        """The numbers of cluster, database and schema, which renaming doesn't change, and the server's start time."""
         here = whereabouts(self._connection, self._schema.schema_names[CHECKPOINTS])
         return Place(self.identity, here.engine, here.instance)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
-        """Another database of this running server is there or not; what another server has isn't known.
+        """Whether an original on this running server still exists; None for one on another server.
 
-        A standby has what its primary has, and takes no changes.
+        For a standby the answer is False: it has what its primary has, and takes no changes.
         """
         here = whereabouts(self._connection, self._schema.schema_names[CHECKPOINTS])
         follows = here.started == STANDBY and here.engine == seen.engine != ""
         return (
-            False if follows or here.instance == seen.instance else still_there(self._connection, here, seen.instance)
+            False if follows or here.instance == seen.instance else still_exists(self._connection, here, seen.instance)
         )

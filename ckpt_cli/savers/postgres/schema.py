@@ -1,6 +1,6 @@
-"""What is in a Postgres database, asked of its catalog in one statement.
+"""The tables of a Postgres database, read from its catalogue in one statement.
 
-Tables are looked up along the search path, or in one schema, and named with their schema ever after.
+They are looked up along the search path, or in one Postgres schema; from then on they are named with that schema.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from ckpt_cli.savers.postgres.connection import Connection
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing_parts
 
 NEWEST = 9
-"""The last migration known: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
+"""The number of the last known migration: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
 NEWEST_SHALLOW = 7
-"""The same of the shallow saver, which counts for itself (``shallow.py: MIGRATIONS``)."""
+"""The same for the shallow saver, which has its own numbers (``shallow.py: MIGRATIONS``)."""
 
 _CATALOGUE = """
 SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, NULL), NOT a.attnotnull,
@@ -50,9 +50,9 @@ SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%
 
 _TABLES = ("r", "p")
 _KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
-"""Of pg_class.relkind (Postgres 15, 53.11)."""
+"""Phrases for values of pg_class.relkind (Postgres 15, 53.11)."""
 
-_NAMED = 5
+_HINTED_SCHEMAS = 5
 _BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
 
 
@@ -61,9 +61,9 @@ class Schema(NamedTuple):
 
     Attributes:
         schema_names: the name of the Postgres schema that holds each table.
-        by_bytes: whether text sorts by its bytes as it is, so that an index gives LangGraph's order.
-        collation: how text sorts, in the server's words.
-        server: what the server calls itself.
+        by_bytes: whether text sorts by its bytes by default, so that an index gives LangGraph's order.
+        collation: the server's name for the order of text.
+        server: the server's name and version.
     """
 
     layout: Layout
@@ -73,12 +73,12 @@ class Schema(NamedTuple):
     server: str
 
     def names(self) -> list[str]:
-        """The tables with their schema, for the server to look up."""
+        """The names of the tables with their Postgres schema, for the server to look up."""
         return [f"{bare(self.schema_names[name])}.{name}" for name in TABLES]
 
     @property
     def generation(self) -> str:
-        """The generation in words (LEGACY: F, and G the shallow one)."""
+        """The generation, as a text for people (its letter is F, that of the shallow one G)."""
         if self.layout.shallow:
             return "ShallowPostgresSaver: one checkpoint a namespace, no history"
         if self.layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
@@ -89,10 +89,10 @@ class Schema(NamedTuple):
 
 
 def detect(connection: Connection) -> Schema:
-    """What an open database holds.
+    """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: not LangGraph's tables, or views in their place; the hint says where others are.
+        DatabaseUnreachable: there are no tables of LangGraph's, or views in their place; the hint names what there is.
     """
     own_schema = connection.address.schema
     prefix = f"{bare(own_schema)}." if own_schema else ""
@@ -125,22 +125,22 @@ def _no_checkpoints(connection: Connection, lost: list[str]) -> DatabaseUnreacha
 
 
 def _what_else(connection: Connection) -> str:
-    """Where there are checkpoints, or else what tables there are."""
+    """A hint: the other Postgres schemas that have checkpoints, or else the tables that there are."""
     schemas = [name for (name,) in connection.query(_ELSEWHERE) if name != connection.address.schema]
     if schemas:
         from urllib.parse import quote
 
-        named = ", ".join(f"?schema={quote(name, safe='')}" for name in schemas[:_NAMED])
-        return f"in another schema there are some: {named}"
+        named = ", ".join(f"?schema={quote(name, safe='')}" for name in schemas[:_HINTED_SCHEMAS])
+        return f"another schema has some: {named}"
     tables = [name for (name,) in connection.query(_VISIBLE, [connection.address.schema, connection.address.schema])]
     return f"its tables: {', '.join(tables)}" if tables else "it has no tables"
 
 
 def quoted(name: str) -> str:
-    """A name in a statement that takes parameters: its ``%`` are doubled."""
+    """A quoted name for a statement that takes parameters: each ``%`` is doubled."""
     return bare(name).replace("%", "%%")
 
 
 def bare(name: str) -> str:
-    """A name in a statement without parameters, or in text that the server takes for one."""
+    """A quoted name for a statement without parameters, or for a parameter that the server reads as a name."""
     return '"' + name.replace('"', '""') + '"'

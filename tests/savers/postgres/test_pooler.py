@@ -128,7 +128,11 @@ def _pid(saver: PostgresSaver) -> int:
 def test_options_are_told_apart(pooled: str, say: Say) -> None:
     """A pooler refuses ``?options=``, which is told with what to write instead; and that works."""
     code, said = say("threads", "-d", f"{pooled}?options=-csearch_path%3Dpublic")
-    assert (code, "the pooler in between takes no such ?options=" in said, "?schema=NAME" in said) == (3, True, True)
+    assert (code, "the pooler in front of the server doesn't take these ?options=" in said, "?schema=NAME" in said) == (
+        3,
+        True,
+        True,
+    )
     assert say("threads", "-d", f"{pooled}?schema=public")[0] == 0
 
 
@@ -152,4 +156,4 @@ def test_words_of_a_pooler(pooler: Pooler, name: str, say: Say) -> None:
         holding.execute("SELECT 1")
         with pytest.raises(DatabaseUnreachable, match="no answer in time") as caught:
             saver.count(THREAD)
-        assert "the pooler had no connection free" in caught.value.hint
+        assert "the pooler had no free connection" in caught.value.hint
