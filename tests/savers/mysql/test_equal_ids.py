@@ -85,7 +85,7 @@ def _head(saver: MySQLSaver, thread_id: str) -> Ref:
 def test_one_of_them_is_not_changed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Changing one spelling would change the other, and is refused; both together can be deleted and brought back."""
     assert run(["delete", "Bob", "-d", url, "--yes"]) == 7
-    assert "'bób' is the same to this database" in capsys.readouterr().err
+    assert "this database takes thread 'bób' for the same" in capsys.readouterr().err
     assert run(["fork", "other", "@", "--to", "OTHER", "-d", url, "--yes"]) == 7
     with closing(open_url(url)) as saver:
         before = saver.totals()
