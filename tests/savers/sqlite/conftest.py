@@ -17,14 +17,14 @@ def path(tmp_path: Path) -> Path:
     place = tmp_path / "folder" / "x.sqlite"
     place.parent.mkdir()
     saver = create(place)
-    saver.apply(Plan("given", (checkpoint("t", "1"), write("t", "1"))))
+    saver.apply(Plan("records", (checkpoint("t", "1"), write("t", "1"))))
     saver.close()
     return place
 
 
 @pytest.fixture
 def writer(path: Path) -> Iterator[Writer]:
-    """A process that has the database open and saved checkpoint 2, which stands in the log."""
+    """A process that has the database open and has saved checkpoint 2, which is in the log."""
     with Writer(path) as process:
         process.add("2")
         yield process
