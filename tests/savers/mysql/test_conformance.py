@@ -28,7 +28,7 @@ class TestExactIds(ApartConformance):
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
             saver = open_url(mysql.url(mysql.fresh(self.collation)))
             opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
+            saver.apply(Plan("records", tuple(records)))
             return saver
 
         yield make
