@@ -1,4 +1,4 @@
-"""What goes wrong with a server is one line with a cause and a hint, and loses nothing."""
+"""Every error of a server is one line with its cause and a hint, and loses no data."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -28,17 +28,17 @@ StderrOf = Callable[..., str]
 
 @pytest.fixture
 def stderr_of(capsys: pytest.CaptureFixture[str]) -> StderrOf:
-    """Runs a command line that must end with a code, and gives what it stderr_of on one line of stderr."""
+    """Runs a command line (`threads` if none is given), checks its exit code, and gives its stderr."""
 
-    def give(url: str, code: int, *words: str) -> str:
+    def run_command(url: str, code: int, *command: str) -> str:
         capsys.readouterr()
-        assert run([*(words or ["threads"]), "-d", url]) == code
+        assert run([*(command or ["threads"]), "-d", url]) == code
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err
         assert "s3cret" not in captured.err + captured.out
         return captured.err
 
-    return give
+    return run_command
 
 
 def filled(server: MySQLServer) -> str:
@@ -50,30 +50,30 @@ def filled(server: MySQLServer) -> str:
 
 
 def url_of(server: MySQLServer, name: str, *grants: str) -> str:
-    """A database as a user with some rights sees it."""
+    """The URL of a database for a new user with some rights."""
     return server.url(name, user=server.new_user("s3cret", *grants), password="s3cret")
 
 
 def test_nobody_listens(stderr_of: StderrOf) -> None:
-    """The place is told, the system's reason and what to look at."""
+    """The error names the place and the system's reason."""
     error = stderr_of(f"mysql://me:s3cret@127.0.0.1:{free_port()}/db", 3)
     assert "mysql://127.0.0.1" in error and "no server answers (connection refused)" in error
 
 
 def test_a_wrong_password(mysql: MySQLServer, stderr_of: StderrOf) -> None:
-    """It is told as such, and the password never."""
+    """The error says so, and doesn't show the password."""
     error = stderr_of(mysql.url(mysql.fresh(), user="nobody", password="s3cret"), 3)
     assert "wrong user or password" in error
 
 
 def test_no_such_database(mysql: MySQLServer, stderr_of: StderrOf) -> None:
-    """Its name is told, and none is made."""
+    """The error names the database, and none is made."""
     assert "nowhere: no such database" in stderr_of(mysql.url("nowhere"), 3)
     assert mysql.run("SHOW DATABASES LIKE 'nowhere'") == []
 
 
 def test_a_database_without_checkpoints(mysql: MySQLServer, stderr_of: StderrOf) -> None:
-    """What is there instead is told, and nothing is created."""
+    """The hint names the tables that exist, and nothing is made."""
     name = mysql.new()
     assert "no tables that this user may see" in stderr_of(mysql.url(name), 3)
     mysql.run("CREATE TABLE orders (id INT)", on=name)
@@ -82,13 +82,13 @@ def test_a_database_without_checkpoints(mysql: MySQLServer, stderr_of: StderrOf)
 
 
 def test_who_may_not_read(mysql: MySQLServer, stderr_of: StderrOf) -> None:
-    """A user without SELECT is told so."""
+    """For a user without SELECT, the error says so."""
     name = filled(mysql)
     assert "may not read it (Access denied" in stderr_of(url_of(mysql, name, "USAGE ON *.*"), 3)
 
 
 def test_who_may_only_read(mysql: MySQLServer, stderr_of: StderrOf, capsys: pytest.CaptureFixture[str]) -> None:
-    """A reader reads; what it would change is refused before anything is planned or logged."""
+    """A user who may only read can read; a change is refused before anything is planned or logged."""
     name = filled(mysql)
     url = url_of(mysql, name, f"SELECT ON {name}.*")
     refused_before_planning(url, "t", "this user may not write it", capsys)
@@ -98,7 +98,7 @@ def test_who_may_only_read(mysql: MySQLServer, stderr_of: StderrOf, capsys: pyte
 
 
 def test_a_replica(mysql: MySQLServer, stderr_of: StderrOf, capsys: pytest.CaptureFixture[str]) -> None:
-    """A read-only server is read, and what would change it is refused."""
+    """A read-only server is read, and a change is refused."""
     name = filled(mysql)
     url = url_of(mysql, name, f"ALL ON {name}.*")
     mysql.run("SET GLOBAL read_only = 1")
@@ -111,7 +111,7 @@ def test_a_replica(mysql: MySQLServer, stderr_of: StderrOf, capsys: pytest.Captu
 
 
 def test_a_newer_schema(mysql: MySQLServer, stderr_of: StderrOf) -> None:
-    """Tables of a version that isn't known are read with a warning, and not changed."""
+    """Tables of an unknown newer version are read with a warning, and not changed."""
     name = filled(mysql)
     mysql.run("INSERT INTO checkpoint_migrations VALUES (99)", on=name)
     with closing(open_url(mysql.url(name))) as saver:
@@ -121,7 +121,7 @@ def test_a_newer_schema(mysql: MySQLServer, stderr_of: StderrOf) -> None:
 
 
 def test_a_server_without_tls(own: OwnServer, stderr_of: StderrOf) -> None:
-    """TLS that is asked for is had or the server isn't used; a file that isn't there is told."""
+    """If TLS is required, a server without it is not used; a file that doesn't exist is an error."""
     name = filled(own)
     for mode in ("preferred", "disabled"):
         stderr_of(own.url(name, more=f"?ssl_mode={mode}"), 0)
@@ -131,7 +131,7 @@ def test_a_server_without_tls(own: OwnServer, stderr_of: StderrOf) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "words"),
+    ("rest", "message"),
     [
         ("", "no database in it"),
         ("/db?no_such=1", "an option that isn't known"),
@@ -140,13 +140,13 @@ def test_a_server_without_tls(own: OwnServer, stderr_of: StderrOf) -> None:
         (":s3cret/db", "no valid port"),
     ],
 )
-def test_a_bad_url(rest: str, words: str, stderr_of: StderrOf) -> None:
-    """What is wrong with a URL is told, without its password."""
-    assert words in stderr_of(f"mysql://me:s3cret@127.0.0.1{rest}", 2)
+def test_a_bad_url(rest: str, message: str, stderr_of: StderrOf) -> None:
+    """The error says what is wrong with a URL, without its password."""
+    assert message in stderr_of(f"mysql://me:s3cret@127.0.0.1{rest}", 2)
 
 
 def test_a_connection_that_was_cut_is_made_again_to_read(mysql: MySQLServer) -> None:
-    """A look that loses its connection is done again on a new one; the second time it is told."""
+    """A moment that loses its connection runs again on a new one."""
     with closing(open_url(mysql.url(filled(mysql)))) as saver:
         calls: list[int] = []
 
@@ -166,7 +166,7 @@ def cut_connection(server: MySQLServer, saver: MySQLSaver) -> None:
 
 
 def test_a_connection_that_was_cut_is_not_made_again_to_write(mysql: MySQLServer) -> None:
-    """What was half written is gone with the connection, and the command fails."""
+    """If the connection is lost during a transaction, it is rolled back, and the command fails."""
     sample = ApartConformance()
     url = mysql.url(mysql.fresh())
     with closing(open_url(url)) as saver:
@@ -185,7 +185,7 @@ def test_a_connection_that_was_cut_is_not_made_again_to_write(mysql: MySQLServer
 
 
 def test_two_ids_of_one_key(mysql: MySQLServer) -> None:
-    """An id that the collation takes for one that is there is refused, and the hint says why."""
+    """An id that the collation takes for an existing one is refused, and the hint says why."""
     sample = ApartConformance()
     with closing(open_url(mysql.url(mysql.fresh()))) as saver:
         saver.apply(Plan("", (sample.checkpoint("a", "1"),)))
@@ -196,7 +196,7 @@ def test_two_ids_of_one_key(mysql: MySQLServer) -> None:
 
 
 def test_text_that_is_too_long(mysql: MySQLServer) -> None:
-    """A value that doesn't fit its column is refused, where the official saver cuts it short."""
+    """A value that is too long for its column is refused; the official saver would truncate it."""
     sample = ApartConformance()
     with closing(open_url(mysql.url(mysql.fresh()))) as saver:
         with pytest.raises(Refused, match="longer than its column"):
@@ -205,7 +205,7 @@ def test_text_that_is_too_long(mysql: MySQLServer) -> None:
 
 
 def test_a_value_that_is_too_long_for_the_server(mysql: MySQLServer) -> None:
-    """One that the server would not take is refused before it is sent, and how long it may be is told."""
+    """A value that the server would not take is refused before it is sent, and the error names the limit."""
     sample = ApartConformance()
     ((limit,),) = mysql.run("SELECT @@max_allowed_packet")
     with closing(open_url(mysql.url(mysql.fresh()))) as saver:
@@ -221,14 +221,14 @@ def test_a_value_that_is_too_long_for_the_server(mysql: MySQLServer) -> None:
 
 @pytest.fixture(scope="module")
 def own(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
-    """A server that others don't use."""
+    """A server that no other test uses."""
     server = own_server(request.config, tmp_path_factory.mktemp("own"))
     yield server
     server.stop()
 
 
 def test_a_server_that_is_killed(own: OwnServer, stderr_of: StderrOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed in the middle of a read or a write it is told; back again, all is as before, and so says the log."""
+    """If the server is killed during a read or a write, there is an error; no data is lost, and the log is settled."""
     name = filled(own)
     url = own.url(name)
     with closing(open_url(url)) as saver:
@@ -260,7 +260,7 @@ def test_a_server_that_is_killed(own: OwnServer, stderr_of: StderrOf, monkeypatc
 
 
 def test_a_server_that_hangs(own: OwnServer, stderr_of: StderrOf) -> None:
-    """One that takes connections and says nothing is given up after the time of the URL."""
+    """A server that accepts connections but never answers is given up after the time that the URL gives."""
     url = own.url(filled(own), more="?connect_timeout=1")
     own.process._process.send_signal(signal.SIGSTOP)
     assert "no answer in time" in stderr_of(url, 3)

@@ -76,7 +76,7 @@ def test_no_such_host_and_no_answer(ckpt: Ckpt) -> None:
 
 @pytest.mark.parametrize("bad", ["postgresql://u:s3cr3t%zz@h/x", "postgresql://u:s3cr3t@h/x?nonsense=1"])
 def test_a_url_that_cannot_be_read(bad: str, ckpt: Ckpt) -> None:
-    """The error for a URL that libpq can't read quotes neither libpq's message, with a password in it, nor its options."""
+    """The error for a URL that libpq can't read quotes neither libpq's message, with the password, nor the options."""
     code, output = ckpt("threads", "-d", bad)
     assert (code, "s3cr3t" in output) == (2, False)
     assert ("an option that isn't known" in output) is ("nonsense" in bad)
