@@ -43,8 +43,9 @@ class Connection:
         self.version = ""
         self._driver: Any = None
         self._stream: Stream | None = None
-        self._inside = False
-        self._writing = self._sent = False
+        self._in_moment = False
+        self._writing = False  # whether the moment is a transaction that may write
+        self._sent = False  # whether a change was sent in it
 
     @property
     def is_mariadb(self) -> bool:
@@ -94,13 +95,13 @@ class Connection:
         Raises:
             DatabaseUnreachable: the connection is lost again.
         """
-        if self._inside:
+        if self._in_moment:
             return read()
         try:
-            return self._within(_SNAPSHOT, read)
+            return self._run_within(_SNAPSHOT, read)
         except ConnectionLost:
             self.close()
-        return self._within(_SNAPSHOT, read)
+        return self._run_within(_SNAPSHOT, read)
 
     def transaction(self, work: Callable[[], T], probes: Sequence[str]) -> T:
         """Run `work` in a serializable transaction: until it ends, nobody else can change rows that it has read.
@@ -116,7 +117,7 @@ class Connection:
         self._ensure_connected()
         self._writing, self._sent = True, False
         try:
-            return self._within([*_WRITING, *probes], work)
+            return self._run_within([*_WRITING, *probes], work)
         finally:
             self._writing = False
 
@@ -144,8 +145,8 @@ class Connection:
             self.close()
             self._run("DO 0")
 
-    def _within(self, start: Sequence[str], work: Callable[[], T]) -> T:
-        self._inside = True
+    def _run_within(self, start: Sequence[str], work: Callable[[], T]) -> T:
+        self._in_moment = True
         try:
             for statement in start:
                 self._run(statement)
@@ -155,7 +156,7 @@ class Connection:
             self._roll_back()
             raise
         finally:
-            self._inside = False
+            self._in_moment = False
         return value
 
     def _roll_back(self) -> None:

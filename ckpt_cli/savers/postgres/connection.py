@@ -41,11 +41,12 @@ class Connection:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._driver: psycopg.Connection[ResultRow] | None = None
-        self._inside = False
-        self._cursors = 0
-        self._read_cursors: list[str] = []
-        self._moments = 0
-        self._writing = self._sent = False
+        self._in_moment = False
+        self._cursors = 0  # cursors opened so far, for their names
+        self._read_cursors: list[str] = []  # cursors to close with the next round trip
+        self._moments = 0  # changes when a moment begins or ends
+        self._writing = False  # whether the moment is a transaction that may write
+        self._sent = False  # whether a change was sent in it
 
     @property
     def driver(self) -> psycopg.Connection[ResultRow]:
@@ -65,7 +66,7 @@ class Connection:
 
     def query(self, sql: str, parameters: Parameters = (), *, stream: bool = False) -> Iterator[ResultRow]:
         """The rows of one statement; see `sql.engine.Engine.query`."""
-        if not self._inside:
+        if not self._in_moment:
             yield from self.moment(lambda: list(self.query(sql, parameters)))
         elif stream:
             yield from self._stream(sql, parameters)
@@ -74,13 +75,13 @@ class Connection:
 
     def moment(self, read: Callable[[], T]) -> T:
         """Run `read` on one read-only snapshot; run it again on a new connection if this one is lost."""
-        if self._inside:
+        if self._in_moment:
             return read()
         try:
-            return self._within(self._begin(_MOMENT), read)
+            return self._run_within(self._begin(_MOMENT), read)
         except ConnectionLost:
             self.close()
-        return self._within(self._begin(_MOMENT), read)
+        return self._run_within(self._begin(_MOMENT), read)
 
     def transaction(self, tables: str, work: Callable[[], T]) -> T:
         """Run `work` on one snapshot that may be written, taken when no other ckpt is writing these tables.
@@ -89,11 +90,11 @@ class Connection:
         write rows; meanwhile nobody can make a trigger. LOCK takes no snapshot, so the snapshot that follows it sees
         what the other ckpt has written (Postgres 15, "LOCK", 13.3.1).
         """
-        if self._inside:
+        if self._in_moment:
             raise RuntimeError("a transaction doesn't begin inside a moment")
         self._writing, self._sent = True, False
         try:
-            return self._within(
+            return self._run_within(
                 f"{self._begin(_TRANSACTION)}; LOCK TABLE {tables} IN SHARE UPDATE EXCLUSIVE MODE", work
             )
         finally:
@@ -117,8 +118,8 @@ class Connection:
         has_timeout = "statement_timeout" in str(self.address.parameters.get("options", ""))
         return statement if has_timeout else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
 
-    def _within(self, begin: str, work: Callable[[], T]) -> T:
-        self._inside = True
+    def _run_within(self, begin: str, work: Callable[[], T]) -> T:
+        self._in_moment = True
         self._moments += 1
         try:
             with self._own_errors():
@@ -128,7 +129,7 @@ class Connection:
                 self.driver.execute("COMMIT")
             return result
         finally:
-            self._inside = False
+            self._in_moment = False
             self._moments += 1
             self._read_cursors.clear()
             self._end()
@@ -179,7 +180,7 @@ class Connection:
         return _OwnErrors(self)
 
     def fault(self, error: Exception) -> Exception:
-        """Ckpt's own error for an error of the driver."""
+        """The error that ckpt raises for an error of the driver."""
         if isinstance(error, UnicodeDecodeError):
             return DatabaseDamaged(f"{self.address.location} holds text that isn't UTF-8")
         if isinstance(error, UnicodeEncodeError):

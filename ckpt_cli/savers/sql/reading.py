@@ -23,7 +23,7 @@ _EVERYTHING = 1 << 62
 _FEW = 20  # checkpoints; what few of them have is fetched at once
 
 
-class SqlReading(Saver):
+class ReadMethods(Saver):
     """Methods that make records of rows; `sql.saver.SqlSaver` adds those that change rows."""
 
     page = 100
@@ -35,7 +35,7 @@ class SqlReading(Saver):
         self._sql_writes = WriteStatements(engine, layout)
         self._sql_blobs = BlobStatements(engine, layout)
         self._blobs = Blobs(engine, self._sql_blobs)
-        self._inside = self._writing = False
+        self._in_moment = self._writing = False
         self._last_newest: tuple[tuple[str, str, int], list[CheckpointRow]] | None = None
 
     def _forget(self) -> None:
@@ -113,7 +113,7 @@ class SqlReading(Saver):
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """Walk the key index backwards. The last answer of a moment is cached, which saves a round trip."""
         question = (thread_id, ns, limit)
-        if self._inside and not self._writing and self._last_newest is not None and self._last_newest[0] == question:
+        if self._in_moment and not self._writing and self._last_newest is not None and self._last_newest[0] == question:
             return list(self._last_newest[1])
         rows = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
         self._last_newest = (question, [CheckpointRow(thread_id, ns, *row) for row in rows])

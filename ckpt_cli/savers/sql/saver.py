@@ -11,12 +11,12 @@ from ckpt_cli.savers.own_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import WRITTEN, Layout
-from ckpt_cli.savers.sql.reading import SqlReading
+from ckpt_cli.savers.sql.reading import ReadMethods
 
 T = TypeVar("T")
 
 
-class SqlSaver(SqlReading):
+class SqlSaver(ReadMethods):
     """The saver of a database with LangGraph's three tables; a subclass for each engine opens and describes it.
 
     Args:
@@ -42,18 +42,18 @@ class SqlSaver(SqlReading):
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look` on one snapshot, without what was fetched in an earlier one."""
-        if self._inside:
+        if self._in_moment:
             return look()
 
         def fresh() -> T:
             self._forget()
             return look()
 
-        self._inside = True
+        self._in_moment = True
         try:
             return self._engine.moment(fresh)
         finally:
-            self._inside = False
+            self._in_moment = False
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server answers without
         """Check the layout, then ask the server for this user's rights."""
@@ -66,11 +66,11 @@ class SqlSaver(SqlReading):
             return work()
         self._must_be_writable_layout()
         self._forget()
-        self._inside = self._writing = True
+        self._in_moment = self._writing = True
         try:
             return self._engine.transaction(work)
         finally:
-            self._inside = self._writing = False
+            self._in_moment = self._writing = False
             self._forget()
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
@@ -98,11 +98,11 @@ class SqlSaver(SqlReading):
         return rows
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
-        """The columns of LangGraph's own."""
+        """LangGraph's own columns of a table; None for any other table."""
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """A row with the columns that an application has added, and those that are computed from others."""
+        """The row that brings an image back, with the columns that are computed from others."""
         row = restored(image, now, WRITTEN[relation], self._layout.writable(relation))
         return self._engine.with_derived_columns(relation, row)
 

@@ -73,7 +73,7 @@ class ReadOnlyConnection:
         self.path = path
         self.file_state = read_file_state(path)
         self._driver: sqlite3.Connection | None = None
-        self._inside = False
+        self._in_moment = False
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement, one at a time."""
@@ -94,9 +94,9 @@ class ReadOnlyConnection:
         Raises:
             Refused: the file was written every time.
         """
-        if self._inside:
+        if self._in_moment:
             return read()
-        self._inside = True
+        self._in_moment = True
         try:
             for _ in range(_ATTEMPTS):
                 try:
@@ -104,7 +104,7 @@ class ReadOnlyConnection:
                 except _Changed:
                     sleep(_PAUSE)
         finally:
-            self._inside = False
+            self._in_moment = False
         raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is less busy")
 
     def renew(self) -> None:

@@ -90,13 +90,13 @@ class SqliteSaver(WriteMethods):
 
     def about(self) -> About:
         """The generation, the file's format, and in which mode it was opened."""
-        seen, schema = self._connection.file_state, self._schema
-        facts = {"journal mode": "WAL" if seen.wal_mode else "rollback journal", "page size": str(seen.page_size)}
-        if seen.wal_mode:
-            facts["opened"] = seen.read_mode.value
+        file, schema = self._connection.file_state, self._schema
+        facts = {"journal mode": "WAL" if file.wal_mode else "rollback journal", "page size": str(file.page_size)}
+        if file.wal_mode:
+            facts["opened"] = file.read_mode.value
         if schema.other_tables:
             facts["other tables"] = ", ".join(schema.other_tables)
-        size = seen.size + seen.log_size
+        size = file.size + file.log_size
         return About("SQLite", self._location, schema.generation, schema.letter, facts, size)
 
     def totals(self) -> Totals:
@@ -217,7 +217,7 @@ class SqliteSaver(WriteMethods):
         return place_of(self.identity, self._connection.path)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """Check the file that is at the other path now."""
+        """Whether the file that is now at the other path is the original."""
         from ckpt_cli.savers.whereabouts import original_at
 
         return original_at(self._connection.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _opened)

@@ -72,11 +72,11 @@ class WriteMethods(Saver):
         return self._images.current(relation, key)
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
-        """The columns of LangGraph's own."""
+        """LangGraph's own columns of a table; None for any other table."""
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """A row with the columns that an application has added; SQLite's table_info shows no generated columns."""
+        """The row that brings an image back; SQLite's table_info, which gives its columns, shows no generated ones."""
         return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
 
     def side_effects(self) -> Sequence[SideEffect]:
