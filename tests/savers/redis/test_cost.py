@@ -23,13 +23,13 @@ STORED = b"dnZ2dnZ2"  # of which it is 500 in base64
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     """What came back in each round trip, but those of scans."""
     trips: list[list[Any]] = []
-    original = Connection._sent
+    original = Connection._send
 
     def counted(self: Connection, page: Any, *, failing: bool) -> Any:
         trips.append(original(self, page, failing=failing))
         return trips[-1]
 
-    monkeypatch.setattr(Connection, "_sent", counted)
+    monkeypatch.setattr(Connection, "_send", counted)
     return trips
 
 
