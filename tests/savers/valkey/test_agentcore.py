@@ -20,7 +20,7 @@ from ckpt_cli.model import Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.url import open_database
-from ckpt_cli.savers.valkey.agentcore_keys import called
+from ckpt_cli.savers.valkey.agentcore_reading import called
 from ckpt_cli.serde.codec import Codec
 from tests import hostile
 from tests.cross.backend import Backend, Fresh
