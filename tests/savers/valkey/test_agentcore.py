@@ -20,7 +20,7 @@ from ckpt_cli.model import Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.url import open_database
-from ckpt_cli.savers.valkey.agentcore_reading import called
+from ckpt_cli.savers.valkey.agentcore_reading import thread_names
 from ckpt_cli.serde.codec import Codec
 from tests import hostile
 from tests.cross.backend import Backend, Fresh
@@ -122,8 +122,8 @@ def test_names_are_unambiguous() -> None:
     parts = ("a", "b", "a/b", "b/a", "a%2Fb", "%", "a/a/b", "")
     pairs = [(actor, thread) for actor in parts for thread in parts]
     for some in (pairs, pairs[::2], pairs[::3], pairs[::7], [("a", "b"), ("b", "a/b")], [("a", "x"), ("b", "y")]):
-        assert len({*called(some).values()}) == len(some)
-    assert called([("a", "x"), ("b", "y/z")]) == {("a", "x"): "x", ("b", "y/z"): "y/z"}
+        assert len({*thread_names(some).values()}) == len(some)
+    assert thread_names([("a", "x"), ("b", "y/z")]) == {("a", "x"): "x", ("b", "y/z"): "y/z"}
 
 
 def kept(server: Server) -> dict[bytes, Any]:
