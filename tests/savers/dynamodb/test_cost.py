@@ -9,7 +9,7 @@ from botocore.client import BaseClient
 
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dynamodb.items import restored
+from ckpt_cli.savers.dynamodb.items import items_of
 from tests.savers import paged
 from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.small import opened
@@ -29,7 +29,7 @@ def sizes(dynamo: Dynamo, table: Callable[[], str]) -> list[str]:
             for record in (SAMPLES.checkpoint(f"t-{thread}", f"{step:03}"), SAMPLES.write(f"t-{thread}", f"{step:03}"))
         ]
         with opened(dynamo.url(name)) as saver:
-            stored = [restored(change.after) for change in saver.expand(Plan("", tuple(records))) if change.after]
+            stored = [items_of(change.after) for change in saver.expand(Plan("", tuple(records))) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         urls.append(dynamo.url(name))
     return urls
@@ -88,7 +88,7 @@ def doubled(dynamo: Dynamo, table: Callable[[], str]) -> list[str]:
         name = table()
         with opened(dynamo.url(name)) as saver:
             plan = Plan("", tuple(paged.records(SAMPLES, threads)))
-            stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+            stored = [items_of(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         urls.append(dynamo.url(name))
     return urls

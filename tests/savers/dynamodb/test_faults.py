@@ -14,7 +14,7 @@ from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.dynamodb import open_url
 from ckpt_cli.savers.dynamodb.address import parse_url
-from ckpt_cli.savers.dynamodb.items import restored
+from ckpt_cli.savers.dynamodb.items import items_of
 from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.small import opened, two_steps
 from tests.savers.unwritable import refused_before_planning
@@ -179,7 +179,7 @@ def test_cut_off_between_two_transactions(
     url = dynamo.url(name)
     with opened(url) as saver:
         plan = Plan("", tuple(SAMPLES.checkpoint("t", f"{n:03}") for n in range(101)))
-        stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+        stored = [items_of(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         saver.apply(Plan("", tuple(two_steps(SAMPLES, "other"))))
 

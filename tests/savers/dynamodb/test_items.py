@@ -17,8 +17,8 @@ from ckpt_cli.errors import NotSupported, PayloadCorrupt
 from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
-from ckpt_cli.savers.dynamodb.halves import halves, joined
-from ckpt_cli.savers.dynamodb.items import unpacked
+from ckpt_cli.savers.dynamodb.halves import join, split
+from ckpt_cli.savers.dynamodb.items import unpack
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph
 from tests.savers.dynamodb.conftest import SAMPLES
@@ -129,7 +129,7 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
         assert reader.values(head)["topic"] == state.values["topic"]
         assert reader.state(head).step == state.metadata["step"]
         (stored,) = mine.checkpoints([head])
-        assert joined(stored.body, stored.metadata).data == stored.body.data
+        assert join(stored.body, stored.metadata).data == stored.body.data
         mine.apply(Plan("", (stored._replace(row=stored.row._replace(thread_id="copy")),)))
         assert Reader(mine, Codec(KEY)).state(head._replace(thread_id="copy")).values == reader.state(head).values
     with pytest.MonkeyPatch.context() as patch:
@@ -144,9 +144,9 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
 def test_halves(value: Any) -> None:
     """Every kind and length of msgpack is cut at its end."""
     data = JsonPlusSerializer().dumps_typed({"checkpoint": {"v": value, "s": {1, "a"}}, "metadata": {"m": value}})
-    body, metadata = halves(*data)
+    body, metadata = split(*data)
     assert (body.tag, metadata.tag) == ("msgpack", "msgpack")
-    assert joined(body, metadata) == Payload(*data)
+    assert join(body, metadata) == Payload(*data)
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_halves(value: Any) -> None:
 )
 def test_damaged_halves_are_carried_whole(data: bytes) -> None:
     """Bytes that end too early, or are something else, stay together and are told when they are read."""
-    body, metadata = halves("msgpack", data)
+    body, metadata = split("msgpack", data)
     assert (body, metadata) == (Payload("checkpoint@msgpack", data), Payload("metadata@msgpack", data))
-    assert joined(body, metadata) == Payload("msgpack", data)
+    assert join(body, metadata) == Payload("msgpack", data)
 
 
 def test_a_value_that_has_no_room(given: str) -> None:
@@ -184,9 +184,9 @@ def test_a_payload_that_decompresses_to_too_much_stays_compressed() -> None:
     assert len(bomb) < 400_000
     tracemalloc.start()
     try:
-        assert unpacked(bomb, "gzip") == bomb
+        assert unpack(bomb, "gzip") == bomb
         assert tracemalloc.get_traced_memory()[1] < 250 << 20
     finally:
         tracemalloc.stop()
-    assert unpacked(gzip.compress(b"x" * 10_000_000), "gzip") == b"x" * 10_000_000
-    assert unpacked(b"\x1f\x8b cut", "gzip") == b"\x1f\x8b cut"
+    assert unpack(gzip.compress(b"x" * 10_000_000), "gzip") == b"x" * 10_000_000
+    assert unpack(b"\x1f\x8b cut", "gzip") == b"\x1f\x8b cut"

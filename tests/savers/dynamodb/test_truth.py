@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.dynamodb import open_url
-from ckpt_cli.savers.dynamodb.halves import joined
+from ckpt_cli.savers.dynamodb.halves import join
 from ckpt_cli.serde.codec import Codec
 from tests.databases import DATA
 from tests.servers.dynamodb import Dynamo
@@ -135,7 +135,7 @@ def test_a_copied_value_is_the_same_bytes(loaded: Loaded) -> None:
     for checkpoint in loaded.reader.saver.checkpoints(sorted(stored)):
         chunk = loaded.items[stored[checkpoint.row.ref]["ref_key"]["S"], "CHUNK"]
         assert checkpoint.body.tag == checkpoint.metadata.tag == "msgpack"
-        assert joined(checkpoint.body, checkpoint.metadata).data == chunk["payload"]["B"]
+        assert join(checkpoint.body, checkpoint.metadata).data == chunk["payload"]["B"]
 
 
 def _ref(item: Item) -> Ref:
