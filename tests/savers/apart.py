@@ -1,4 +1,4 @@
-"""Records as Postgres and MySQL keep them: a JSON header, and channels that are blobs or stand in the header."""
+"""Records as Postgres and MySQL store them: a JSON header, and channels as blobs or in the header."""
 
 import json
 from base64 import b64encode
@@ -11,7 +11,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 
 
 class ApartConformance(Conformance):
-    """Checkpoints whose value is a blob; that of a record which is to be one row and no more stands in the header."""
+    """Checkpoints whose value is a blob; the value is in the header where a record must be one row."""
 
     metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\\\u0000"}'.encode())
     payloads: ClassVar[list[Payload]] = PAYLOADS
@@ -26,7 +26,7 @@ class ApartConformance(Conformance):
         payload: Payload | None = None,
         metadata: Payload | None = None,
     ) -> Checkpoint:
-        """`payload` tells its version, so that two values never meet under one."""
+        """The version is a hash of `payload`, so that two values never share one."""
         row = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
         place = f"{thread_id}|{ns}|{checkpoint_id}"
         told = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
@@ -40,7 +40,7 @@ class ApartConformance(Conformance):
         return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {"told": payload})
 
     def alike(self, stored: Checkpoint, given: Checkpoint) -> bool:
-        """JSON is compared by its value: the server spells it."""
+        """JSON is compared by its value, as the server changes its spelling."""
         same = stored.row.ref == given.row.ref and stored.row.parent_id == given.row.parent_id
         texts = ((stored.body, given.body), (stored.metadata, given.metadata))
         return same and stored.channels == given.channels and all(_equal(*pair) for pair in texts)

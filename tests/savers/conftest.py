@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def writer(path: Path) -> Iterator[Writer]:
-    """A process that has the database open and saved checkpoint 2, which stands in the log."""
+    """A process that has the database open and saved checkpoint 2, which is in the write-ahead log."""
     with Writer(path) as process:
         process.add("2")
         yield process

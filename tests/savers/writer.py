@@ -1,4 +1,4 @@
-"""`Writer`: another process that has a database open; `read`: what ckpt sees of it; `folder`: what stands there."""
+"""`Writer`: another process that has a database open; `read`: what ckpt reads of it; `folder`: the files around it."""
 
 import hashlib
 import sqlite3
@@ -79,7 +79,7 @@ class Writer:
 
 
 def folder(path: Path) -> dict[str, tuple[int, int, int, str]]:
-    """Everything in a folder: name to identity, size, time of change, and hash."""
+    """Everything in a folder: inode, size, time of change and hash by name."""
     found = {}
     for file in sorted(path.iterdir()):
         status = file.lstat()

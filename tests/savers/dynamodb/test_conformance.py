@@ -1,4 +1,4 @@
-"""DynamoDB is held to what every saver is held to; the server is moto unless a real one is named."""
+"""DynamoDB satisfies the contract of savers; the server is moto unless a real one is named."""
 
 from collections.abc import Callable, Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""DynamoDB's items as they are found (compressed, forgotten in time, encrypted, in S3), and what new ones look like."""
+"""DynamoDB's existing items (compressed, with a time to live, encrypted, in S3), and what new ones look like."""
 
 import gzip
 import time
@@ -74,7 +74,7 @@ def test_new_items_are_like_the_others(words: dict[str, Any], dynamo: Dynamo, ta
 
 
 def test_compressed_values(dynamo: Dynamo, table: Callable[[], str]) -> None:
-    """What the saver compressed is read, and what doesn't decompress is told, not raised."""
+    """Compressed values are read; one that can't be decompressed is reported, not raised."""
     name = table()
     with official(dynamo, name, enable_checkpoint_compression=True) as saver:
         state = talk(saver, "x" * 5000)
@@ -92,7 +92,7 @@ def test_compressed_values(dynamo: Dynamo, table: Callable[[], str]) -> None:
 
 
 def test_values_in_s3(dynamo: Dynamo, table: Callable[[], str]) -> None:
-    """Large values are read out of their bucket; without its name that is told, and nothing of them is changed."""
+    """Large values are read from their bucket; without its name the output says so, and they are never changed."""
     name, bucket = table(), f"bucket-{time.time_ns()}"
     s3 = dynamo.client("s3")
     s3.create_bucket(Bucket=bucket)
@@ -142,7 +142,7 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
     "value", [[1] * 70_000, {str(n): n for n in range(70_000)}, "x" * 70_000, b"y" * 300, 2.5, None, -70_000]
 )
 def test_halves(value: Any) -> None:
-    """Every kind and length of msgpack is cut at its end."""
+    """The end of every kind and length of msgpack is found."""
     data = JsonPlusSerializer().dumps_typed({"checkpoint": {"v": value, "s": {1, "a"}}, "metadata": {"m": value}})
     body, metadata = split(*data)
     assert (body.tag, metadata.tag) == ("msgpack", "msgpack")
@@ -153,7 +153,7 @@ def test_halves(value: Any) -> None:
     "data", [b"", b"\x82", b"\x82\xaacheckpoint", b"\x82\xaacheckpoint\x01\xa8metadata", b"\xc1", b"\x93"]
 )
 def test_damaged_halves_are_carried_whole(data: bytes) -> None:
-    """Bytes that end too early, or are something else, stay together and are told when they are read."""
+    """Bytes that end too early, or aren't msgpack, stay one payload and are reported when they are read."""
     body, metadata = split("msgpack", data)
     assert (body, metadata) == (Payload("checkpoint@msgpack", data), Payload("metadata@msgpack", data))
     assert join(body, metadata) == Payload("msgpack", data)
@@ -173,13 +173,13 @@ def test_a_value_that_has_no_room(given: str) -> None:
 
 
 def test_form(given: str) -> None:
-    """It says how new records are kept, for who adds some."""
+    """The saver declares the format of new records."""
     with opened(given) as saver:
         assert saver.form == RecordFormat(versions="int", metadata="msgpack")
 
 
 def test_a_payload_that_decompresses_to_too_much_stays_compressed() -> None:
-    """400 kB, which an item may have, can be made of as many megabytes: they are not made; what is stored is kept."""
+    """An item's 400 kB can unpack to as many megabytes: they aren't unpacked; the stored bytes are kept."""
     bomb = gzip.compress(bytes(300 << 20), 9)
     assert len(bomb) < 400_000
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""A small database, and what is said to its server."""
+"""A small database, and the commands that are sent to its server."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ class Said(monitoring.CommandListener):
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> Said:
-    """What is sent from now on by clients that ckpt makes."""
+    """The commands that ckpt's clients send from now on."""
     said = Said()
     client: Any = connection.MongoClient
     monkeypatch.setattr(connection, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
@@ -45,7 +45,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Said:
 
 
 def filled(url: str, name: str, *records: Any) -> None:
-    """An existing database gets LangGraph's collections and some records."""
+    """Add LangGraph's collections and some records to a database."""
     with MongoClient(url) as client:
         MongoDBSaver(client, name)
     saver = open_url(f"{url}/{name}")
