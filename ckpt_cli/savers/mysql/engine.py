@@ -6,6 +6,7 @@ id. So every id is looked for twice: as the column compares it, which finds it i
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
@@ -36,6 +37,10 @@ _NARROW = frozenset({"utf8", "utf8mb3"})
 """Character sets without emoji."""
 
 _CASTS = {**dict.fromkeys(("date", "time", "datetime", "timestamp", "decimal"), "char"), "bit": "unsigned"}
+
+_PERCENT = "char(37 USING utf8mb4)"
+_SPELLED = re.compile(r"%md5:([0-9a-f]{32})")
+"""A namespace of which only the hash is known."""
 
 _TEXT = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
 
@@ -107,6 +112,20 @@ class MySQLEngine(Engine):
         """
         kind, own = self._schema.layout.columns[relation][column].kind, expression or self.quoted(column)
         return f"({own} + 0E0)" if kind == "float" else f"cast({own} AS {_CASTS[kind]})" if kind in _CASTS else own
+
+    def namespace(self, relation: str) -> str:
+        """The column's text, but a spelled hash where the hash beside it is another text's: rows are found by that."""
+        name = self.shown(relation, "checkpoint_ns")
+        if not self._schema.hashed or not self._connection.has_md5:
+            return name
+        name = f"convert({name} USING utf8mb4)"
+        fits = f"{HASH} = unhex(md5({name}))"
+        spelled = f"concat({_PERCENT}, 'md5:', lower(hex({HASH})))"
+        return f"CASE WHEN {HASH} = x'{hashed('').hex()}' THEN '' WHEN {fits} THEN {name} ELSE {spelled} END"
+
+    def namespace_columns(self) -> str:
+        """Both columns."""
+        return f"checkpoint_ns, {HASH}" if self._schema.hashed else "checkpoint_ns"
 
     def versions(self) -> str:
         """Out of the header."""
@@ -235,7 +254,12 @@ class MySQLEngine(Engine):
 
 
 def hashed(ns: str) -> bytes:
-    """What the official saver tells namespaces apart by (langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS``)."""
+    """The hash that the official saver finds a namespace by (langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
+
+    A name that `MySQLEngine.namespace` spelled from a hash gives that hash.
+    """
+    if spelled := _SPELLED.fullmatch(ns):
+        return bytes.fromhex(spelled[1])
     return hashlib.md5(ns.encode(), usedforsecurity=False).digest()
 
 

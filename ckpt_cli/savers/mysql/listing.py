@@ -79,7 +79,8 @@ class Listing:
             names = f"SELECT DISTINCT {self._engine.ordered('checkpoint_ns')} FROM checkpoints WHERE {here}"
             yield from (ns for (ns,) in self._engine.query(names, [thread_id]))
             return
-        one = f"SELECT checkpoint_ns FROM checkpoints AS one WHERE {here} AND one.{HASH} = hashes.{HASH} LIMIT 1"
+        name = self._engine.namespace(CHECKPOINTS)
+        one = f"SELECT {name} FROM checkpoints AS one WHERE {here} AND one.{HASH} = hashes.{HASH} LIMIT 1"
         hashes = f"SELECT DISTINCT {HASH} FROM checkpoints WHERE thread_id = %s"
         found = self._engine.query(f"SELECT ({one}) AS ns FROM ({hashes}) AS hashes", [thread_id, thread_id])
         yield from (ns for (ns,) in found if ns is not None)

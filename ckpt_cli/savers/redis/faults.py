@@ -56,6 +56,11 @@ def is_unknown(error: Exception) -> bool:
     return may_not(error) or "unknown command" in str(error).lower()
 
 
+def is_unsortable(error: Exception) -> bool:
+    """Whether the index can't sort by a field that holds texts and other values (RediSearch 2.10)."""
+    return "error converting string" in str(error).lower()
+
+
 def _translated(location: str, error: exceptions.RedisError, writing: bool) -> CkptError:
     text = faults.one_line(str(error))
     if text.startswith("NOAUTH") or text == "Authentication required.":

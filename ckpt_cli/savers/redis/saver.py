@@ -15,7 +15,7 @@ from ckpt_cli.savers.redis.finding import Finder, Found
 from ckpt_cli.savers.redis.index import Index, indexes, plain
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
-from ckpt_cli.savers.redis.scan import Scan
+from ckpt_cli.savers.redis.scan import Anywhere, Scan
 from ckpt_cli.savers.redis.schema import Schema, detect
 from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
 
@@ -32,8 +32,8 @@ def open_url(url: str) -> "RedisSaver":
     connection = Connection(parse_url(url))
     try:
         keys = Keys(connection.address)
-        scan = Scan(connection, keys)
         usable = not connection.is_cluster and indexes(connection, keys)
+        scan = Scan(connection, keys, by_key=not usable)
         index = Index(connection, keys, scan) if usable else None
         return RedisSaver(connection, keys, scan, index, detect(connection, keys, index))
     except BaseException:
@@ -193,14 +193,15 @@ class RedisSaver(KeySaver):
         yield LATEST, {"key": self._keys.latest(ref.thread_id, ref.ns)}
 
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
-        """The index; the scan for threads whose ids the index's tags can't find."""
-        return self._index if self._index is not None and plain(thread_ids or ()) else self._scan
+        """The index; the index and the scan for threads whose ids the index's tags can't find."""
+        if self._index is None:
+            return self._scan
+        return self._index if plain(thread_ids or ()) else Anywhere(self._scan, self._index)
 
     def _find_documents(self, thread_ids: Collection[str]) -> list[Found]:
-        odd = [one for one in thread_ids if not plain([one])] if self._index is not None else [*thread_ids]
-        rest = [one for one in thread_ids if one not in odd]
-        scanned = self._scan.checkpoints(odd) if odd else []
-        return scanned + (self._finder(rest).checkpoints(rest) if rest else [])
+        odd = [one for one in thread_ids if not plain([one])]
+        groups = (group for group in (odd, [one for one in thread_ids if one not in odd]) if group)
+        return [one for group in groups for one in self._finder(group).checkpoints(group)]
 
     def _find_existing(self, thread_ids: Collection[str]) -> list[Ref]:
         return [document.ref for document in self._find_documents(thread_ids)]

@@ -90,6 +90,14 @@ class Engine(ABC):
     def shown(self, relation: str, column: str, expression: str = "") -> str:
         """A column, or an expression of its type, as it is read: bytes as bytes, JSON and all else as text."""
 
+    def namespace(self, relation: str) -> str:
+        """The name of a row's namespace, by which `same` and `among` find the row."""
+        return self.shown(relation, "checkpoint_ns")
+
+    def namespace_columns(self) -> str:
+        """The columns that `namespace` is made of."""
+        return "checkpoint_ns"
+
     @abstractmethod
     def versions(self) -> str:
         """The header's ``channel_versions`` as JSON text."""

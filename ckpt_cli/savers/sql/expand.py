@@ -114,15 +114,35 @@ class Expansion:
                     raise _other(name)
 
     def _unnamed(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
-        """Which blobs go: of those freed what nobody names now, or all of a namespace where no checkpoint stays."""
+        """Yield the blobs that go: those that no checkpoint names any more.
+
+        Where no checkpoint stays in a namespace, or in a thread, all its blobs go, also those that none ever named.
+        """
         left = {space: self._freed[space] - self._named.get(space, set()) for space in spaces}
         emptied = self._still_named(left)
         for space in spaces:
             if space not in emptied:
                 yield from (BlobName(*space, *named) for named in sorted(left[space]))
-        if emptied:
-            condition, words = self._engine.among(BLOBS, _SPACE, sorted(emptied))
+        threads = self._emptied_threads({thread_id for thread_id, _ in emptied} - {space[0] for space in self._named})
+        yield from self._blobs_of(("thread_id",), [(thread_id,) for thread_id in threads])
+        yield from self._blobs_of(_SPACE, [space for space in emptied if space[0] not in threads])
+
+    def _blobs_of(self, key: Sequence[str], values: Sequence[tuple[str, ...]]) -> Iterator[BlobName]:
+        if values:
+            condition, words = self._engine.among(BLOBS, key, sorted(values))
             yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, words))
+
+    def _emptied_threads(self, thread_ids: set[str]) -> set[str]:
+        """Those of these threads that keep no checkpoint in any namespace."""
+        emptied = set(thread_ids)
+        if emptied:
+            condition, words = self._engine.among(CHECKPOINTS, ("thread_id",), [(name,) for name in sorted(emptied)])
+            for thread_id, ns, checkpoint_id, _ in self._engine.query(
+                self._sql.parents + condition, words, stream=True
+            ):
+                if checkpoint_id not in self._touched.get((thread_id, ns), ()):
+                    emptied.discard(thread_id)
+        return emptied
 
     def _still_named(self, left: dict[Space, set[Named]]) -> set[Space]:
         """Take away what checkpoints name that stay; gives the namespaces where none does."""

@@ -30,19 +30,26 @@ class Images:
     def all(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
         """Each key with its row or None, in the order asked, some at a time."""
         for page in pages(keys, _ROWS):
-            found = {tuple(row[name] for name in page[0]): row for row in self.found(relation, page)}
+            rows = dict(self._found(relation, page))
             for key in page:
-                yield key, found.get(tuple(key.values()))
+                yield key, rows.get(tuple(key.values()))
 
     def found(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
         """The rows that are there, in any order."""
+        yield from (row for _, row in self._found(relation, keys))
+
+    def _found(self, relation: str, keys: Sequence[Row]) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
+        """Each row with the values of its key; a namespace is named there as the engine names it."""
         columns = self.columns(relation, keys[0])
-        shown = ", ".join(self._engine.shown(relation, name) for name in columns)
+        expressions = [self._engine.shown(relation, name) for name in columns]
+        shown = ", ".join([*expressions, self._engine.namespace(relation)])
         condition, words = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
         source, lock = self._engine.table(relation), self._engine.locking()
         statement = f"SELECT {shown} FROM {source} WHERE {condition}{lock}"
         for row in self._engine.query(statement, words, stream=len(keys) > 1):
-            yield dict(zip(columns, row, strict=True))
+            image = dict(zip(columns, row[:-1], strict=True))
+            named = {**image, "checkpoint_ns": row[-1]}
+            yield tuple(named[name] for name in keys[0]), image
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
         """The columns of a table without generated ones; it has all of those named.

@@ -44,7 +44,7 @@ class OfCheckpoints:
         raw_id = engine.json_text("id") if layout.shallow else "checkpoint_id"
         own = raw_id if layout.shallow else shown("checkpoint_id")
         parent = shown("parent_checkpoint_id") if layout.has(CHECKPOINTS, "parent_checkpoint_id") else "NULL"
-        thread, ns = shown("thread_id"), shown("checkpoint_ns")
+        thread, ns = shown("thread_id"), engine.namespace(CHECKPOINTS)
         ids, place = _IDS.format(table=table), f"{thread}, {ns}, {own}"
         heads = _HEADS.format(
             thread=shown("thread_id", "id"),
@@ -59,7 +59,7 @@ class OfCheckpoints:
         self.threads = ids + heads
         self.count_threads = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"
         self.tops = f"SELECT {thread}, {ns}, max({engine.ordered(own)}) FROM {table} WHERE "
-        self.tops_end = " GROUP BY thread_id, checkpoint_ns"
+        self.tops_end = f" GROUP BY thread_id, {engine.namespace_columns()}"
         self.totals = f"SELECT count(*), {edges} FROM {table}"
         self.count = f"SELECT count(*) FROM {table} WHERE {here}"
         self.namespaces = _SPACES.format(table=table, here=here)
@@ -85,7 +85,7 @@ class OfWrites:
         def shown(column: str) -> str:
             return engine.shown(WRITES, column)
 
-        size, ns, own = engine.octets(engine.quoted("blob")), shown("checkpoint_ns"), shown("checkpoint_id")
+        size, ns, own = engine.octets(engine.quoted("blob")), engine.namespace(WRITES), shown("checkpoint_id")
         path = shown("task_path") if layout.task_paths else "''"
         value = f"CASE WHEN {size} <= %s THEN {engine.quoted('blob')} END"
         columns = f"{ns}, {own}, {path}, {shown('task_id')}, idx, {shown('channel')}, {shown('type')}, {size}, {value}"
@@ -109,7 +109,7 @@ class OfBlobs:
 
         blob, table = engine.quoted("blob"), engine.table(BLOBS)
         version = "''" if layout.shallow else shown("version")
-        name = f"{shown('thread_id')}, {shown('checkpoint_ns')}, {shown('channel')}, {version}"
+        name = f"{shown('thread_id')}, {engine.namespace(BLOBS)}, {shown('channel')}, {version}"
         self.key = ("thread_id", "checkpoint_ns", "channel") + (() if layout.shallow else ("version",))
         self.sizes = f"SELECT {name}, {engine.octets(blob)} FROM {table} WHERE "
         self.contents = f"SELECT {name}, {shown('type')}, {blob} FROM {table} WHERE "
