@@ -15,7 +15,7 @@ from redis import Redis
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable, MissingExtra
 from ckpt_cli.savers.mongodb import address as mongo_address
-from ckpt_cli.savers.mongodb import connection as mongo_connection
+from ckpt_cli.savers.mongodb import client as mongo_client
 from ckpt_cli.savers.mysql import dial as mysql_dial
 from ckpt_cli.savers.mysql.address import parse
 from ckpt_cli.savers.postgres import connection as postgres_connect
@@ -123,8 +123,8 @@ def test_mongodb_client_is_checked(asked: str) -> None:
     address = mongo_address.parse_url(f"mongodb://127.0.0.1:1/x{asked}")
     with MongoClient[Any]("mongodb://127.0.0.1:1/x", connect=False) as client:
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-            mongo_connection.must_be_encrypted(client, address)
-        mongo_connection.must_be_encrypted(client, mongo_address.parse_url("mongodb://127.0.0.1:1/x"))
+            mongo_client.must_be_encrypted(client, address)
+        mongo_client.must_be_encrypted(client, mongo_address.parse_url("mongodb://127.0.0.1:1/x"))
 
 
 @pytest.mark.parametrize(("version", "whole"), [("5.2.1", False), ("7.1.9", False), ("7.2.0", True), ("8.0", True)])

@@ -1,25 +1,22 @@
 """The connection to a server: queries and writes, and the sessions that they run in."""
 
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.raw_bson import RawBSONDocument
-from pymongo import MongoClient, errors
+from pymongo import errors
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.mongodb.address import PAIRS, Address
+from ckpt_cli.savers.mongodb.client import make_client, must_be_encrypted
 from ckpt_cli.savers.mongodb.faults import explained, is_lost
 
 T = TypeVar("T")
 Document = dict[str, Any]
 
-_PATIENCE = 120_000  # milliseconds to wait for one answer
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(RawBSONDocument)
 _VALUES: CodecOptions[Document] = CodecOptions(
     unicode_decode_error_handler="replace", datetime_conversion=DatetimeConversion.DATETIME_AUTO
@@ -27,15 +24,13 @@ _VALUES: CodecOptions[Document] = CodecOptions(
 _SNAPSHOTS = 13  # the wire version of MongoDB 5.0, the first with snapshots outside transactions
 _NO_OPERATOR = (168, 31325, 15999, 51276)
 
-logging.getLogger("pymongo").addHandler(logging.NullHandler())  # else failures in its threads go to stderr
-
 
 class Connection:
     """One client; while a session is open, everything runs in it."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._client = _client(address)
+        self._client = make_client(address)
         must_be_encrypted(self._client, address)
         self._session: Any = None
         self._inside = self._sent = False
@@ -65,20 +60,20 @@ class Connection:
         Raises:
             DatabaseUnreachable: none exists, or it is a view, whose pipeline reading would run.
         """
-        wanted = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
-        names = [name for pair in (*wanted, *PAIRS) for name in pair]
+        pairs = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
+        names = [name for pair in (*pairs, *PAIRS) for name in pair]
         with explained(self.address.location):
-            found = self._db.list_collections(filter={"name": {"$in": names}}, nameOnly=True, session=self._session)
-            listed = {str(one["name"]): one.get("type") for one in found}
-        for collection, writes in wanted:
-            if collection in listed:
+            listing = self._db.list_collections(filter={"name": {"$in": names}}, nameOnly=True, session=self._session)
+            types = {str(one["name"]): one.get("type") for one in listing}
+        for collection, writes in pairs:
+            if collection in types:
                 for name in (collection, writes):
-                    if listed.get(name) == "view":
+                    if types.get(name) == "view":
                         raise faults.no_table(self.address.location, name, "a view")
                 self.address = self.address._replace(collection=collection, writes=writes)
-                return sorted(listed), self.address
+                return sorted(types), self.address
         hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"
-        raise faults.no_checkpoints(self.address.location, f"it has no collection {wanted[0][0]!r}: {hint}")
+        raise faults.no_checkpoints(self.address.location, f"it has no collection {pairs[0][0]!r}: {hint}")
 
     def marks(self) -> tuple[str, str]:
         """The collections' UUIDs, and an id of the running server; "" where there is none.
@@ -86,22 +81,22 @@ class Connection:
         A renamed collection keeps its UUID and a clone of the files has the same; a restored dump has another. The id
         is a primary's election id, the same at each address, or a single server's process id (MongoDB 4.4, ``hello``).
         """
-        wanted = [self.address.collection, self.address.writes]
+        names = [self.address.collection, self.address.writes]
         with explained(self.address.location):
-            found = self._db.list_collections(filter={"name": {"$in": wanted}}, session=self._session)
-            ids = {one["name"]: one.get("info", {}).get("uuid") for one in found}
+            listing = self._db.list_collections(filter={"name": {"$in": names}}, session=self._session)
+            ids = {one["name"]: one.get("info", {}).get("uuid") for one in listing}
             hello = self._client.admin.command("hello")
         process = hello.get("topologyVersion", {}).get("processId")
-        known = [str(ids[name]) for name in wanted if ids.get(name) is not None]
+        known = [str(ids[name]) for name in names if ids.get(name) is not None]
         return "/".join(known), str(hello.get("electionId") or process or "")
 
     def find(
         self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
     ) -> Iterator[Document]:
         """Some fields of the documents that match."""
-        shown = {**dict.fromkeys(columns, 1), "_id": 0}
+        projection = {**dict.fromkeys(columns, 1), "_id": 0}
         order = [*sort.items()] or None
-        return iter(self._db[relation].find(where, shown, sort=order, limit=limit, session=self._session))
+        return iter(self._db[relation].find(where, projection, sort=order, limit=limit, session=self._session))
 
     def raw(self, relation: str, where: Document) -> Iterator[RawBSONDocument]:
         """Whole documents that match, byte for byte."""
@@ -194,43 +189,6 @@ class Connection:
         if info.get("authenticatedUsers") and not _may_write(self.address, info.get("authenticatedUserPrivileges", [])):
             user = info["authenticatedUsers"][0].get("user", "")
             raise faults.may_not_write(self.address.location, f"{user!r} lacks the role readWrite")
-
-
-def _client(address: Address) -> MongoClient[Document]:
-    """The driver's client, which connects at its first use.
-
-    Raises:
-        UsageError: the URL has an option that the driver doesn't know.
-        DatabaseUnreachable: the URL isn't valid in another way; the driver's own text could repeat a password.
-    """
-    timeouts = {"connectTimeoutMS": address.timeout * 1000, "serverSelectionTimeoutMS": address.timeout * 1000}
-    timeouts["socketTimeoutMS"] = _PATIENCE
-    defaults = {name: int(value) for name, value in timeouts.items() if name.lower() not in address.options}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            return MongoClient(address.url, appname="ckpt", tz_aware=False, **cast(Any, defaults))
-    except UserWarning as warning:
-        raise UsageError(
-            f"{address.location}: an option of the URL is wrong", hint=faults.safe_text(str(warning))
-        ) from warning
-    except errors.InvalidURI as error:
-        hint = "special characters in user and password need %-escapes"
-        raise DatabaseUnreachable(f"{address.location}: the URL isn't valid", hint=hint) from error
-    except (errors.ConfigurationError, ValueError) as error:
-        hint = "mongodb+srv:// needs a name that DNS knows, and each option a value of its kind"
-        raise DatabaseUnreachable(f"{address.location}: the driver can't use this URL", hint=hint) from error
-
-
-def must_be_encrypted(client: MongoClient[Document], address: Address) -> None:
-    """Check that a client makes nothing but TLS connections if the URL or an SRV record asks for TLS.
-
-    Raises:
-        DatabaseUnreachable: it doesn't; nothing was sent.
-    """
-    if address.tls and client.options.pool_options._ssl_context is None:
-        client.close()
-        raise faults.not_encrypted(address.location)
 
 
 def _may_write(address: Address, privileges: Sequence[Document]) -> bool:

@@ -8,7 +8,8 @@ from langgraph.checkpoint.mongodb import MongoDBSaver
 from pymongo import MongoClient, monitoring
 
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.mongodb import connection, open_url
+from ckpt_cli.savers.mongodb import client as client_module
+from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.records import MongoSamples
 from tests.savers.small import two_steps
 from tests.servers.mongodb import Mongo
@@ -39,8 +40,8 @@ class Said(monitoring.CommandListener):
 def said(monkeypatch: pytest.MonkeyPatch) -> Said:
     """The commands that ckpt's clients send from now on."""
     said = Said()
-    client: Any = connection.MongoClient
-    monkeypatch.setattr(connection, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
+    client: Any = client_module.MongoClient
+    monkeypatch.setattr(client_module, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
     return said
 
 
