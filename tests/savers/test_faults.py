@@ -121,5 +121,5 @@ def test_sizes_that_are_not_known(
     assert run(["threads", "--sort", "size", "-d", url]) == 6
     assert "hint: --sort checkpoints" in capsys.readouterr().err
     assert run(["delete", "t", "--dry-run", "-d", url]) == 0
-    said = capsys.readouterr().out
-    assert "1 checkpoint" in said and "bytes" not in said
+    stdout = capsys.readouterr().out
+    assert "1 checkpoint" in stdout and "bytes" not in stdout

@@ -25,9 +25,9 @@ NONE, WRONG = "asks for a password, and none was given", "wrong user or password
 def looked(url: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What is said of a database that can't be opened."""
     assert run(["threads", "-d", url]) == 3
-    said = capsys.readouterr().err
-    assert "hint: " in said
-    return said
+    stderr = capsys.readouterr().err
+    assert "hint: " in stderr
+    return stderr
 
 
 def test_postgres_says_which(

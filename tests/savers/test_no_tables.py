@@ -59,8 +59,8 @@ def test_what_is_no_table_is_refused(place: Tables, kind: str, which: str, capsy
     for words in (["threads"], ["info"], ["delete", "t", "--yes"], ["operations"]):
         capsys.readouterr()
         assert run([*words, "-d", place.url]) == 3
-        said = capsys.readouterr().err
-        assert f"is {what}, not a table; it was not read" in said and table in said.lower()
+        stderr = capsys.readouterr().err
+        assert f"is {what}, not a table; it was not read" in stderr and table in stderr.lower()
 
 
 def test_a_partitioned_table_is_one(place: Tables, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reading ahead changes nothing but how often a database is asked."""
+"""Prefetch changes nothing but the number of queries."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -20,7 +20,7 @@ from ckpt_cli.serde.codec import Codec
 
 
 class Far(MemorySaver):
-    """Counts how often it is asked."""
+    """A saver that counts the calls of its methods."""
 
     page = 10
 
@@ -65,8 +65,8 @@ def _expecting(*expect: str) -> Callable[[Iterable[Checkpoint | Write]], Saver]:
     return make
 
 
-class TestTold(Conformance):
-    """With every thread announced."""
+class TestHints(Conformance):
+    """The contract holds with hints about all threads, and without."""
 
     @pytest.fixture(params=[(), ("expect_threads",), ("expect_whole",)], ids=["nothing", "heads", "all"])
     def make(self, request: pytest.FixtureRequest) -> Make:
@@ -97,7 +97,7 @@ def _pages(found: list[Any]) -> list[list[Any]]:
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_asked_by_the_page(name: str) -> None:
-    """Twice as many threads are asked for with at most twice as many questions, a few a page and none a thread."""
+    """Twice as many threads take at most twice as many calls: a few for each page, none for each thread."""
     asked = {}
     for count in (40, 80):
         saver = Far(
@@ -122,6 +122,6 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
 
 
 def test_every_question_is_passed_on() -> None:
-    """Whatever the contract asks is asked of the saver behind, also what has a default answer."""
+    """Each method of the contract is passed on to the saver behind, also those with a default."""
     asked = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
     assert asked - vars(PrefetchingSaver).keys() == {"apply", "take_back"}

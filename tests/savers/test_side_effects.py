@@ -25,7 +25,7 @@ DELETE, FORK = ["delete", "t", "--yes"], ["fork", "t", "@~1", "--yes"]
 
 
 class Doing(NamedTuple):
-    """What an application made, and the change that sets it off.
+    """A side effect that an application defined, and the change that sets it off.
 
     Attributes:
         make: engine to statements; ``{writes}`` is the table of writes.
@@ -140,7 +140,7 @@ HARMLESS: dict[str, list[str]] = {
     ],
     "mysql": [_REFERS_MYSQL.replace("DELETE CASCADE", "DELETE RESTRICT")],
 }
-"""What fires for nothing that ckpt does, or only refuses."""
+"""Triggers and keys that don't fire for any change of ckpt, or only refuse."""
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -166,7 +166,7 @@ def filled(place: Tables) -> None:
 
 
 def made(place: Tables, doing: Doing) -> None:
-    """Make what it needs, or skip."""
+    """Create the side effect, or skip the test."""
     if place.engine not in doing.make:
         pytest.skip(f"{place.engine} has none of these")
     place.run(*(one.replace("{writes}", place.writes) for one in doing.make[place.engine]))
@@ -204,7 +204,7 @@ def test_it_is_refused_by_name(place: Tables, name: str, ckpt: Ask) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_what_does_nothing_more_is_not_asked_about(place: Tables, ckpt: Ask) -> None:
-    """A trigger that is switched off, or for other columns, and a key that only refuses, are in nobody's way."""
+    """A disabled trigger, one on other columns, and a key that only refuses don't stop a change."""
     place.run(*HARMLESS[place.engine])
     for words in (DELETE, ["undo", "--yes"], FORK):
         assert ckpt(*words)[0] == 0
@@ -212,7 +212,7 @@ def test_what_does_nothing_more_is_not_asked_about(place: Tables, ckpt: Ask) -> 
 
 @pytest.mark.usefixtures("filled")
 def test_accepted_once_and_for_good(place: Tables, ckpt: Ask) -> None:
-    """--with-triggers is for one change, --remember until the trigger is altered or it is forgotten; undo asks too."""
+    """--with-triggers accepts for one change, --remember until the trigger is altered or forgotten; undo asks too."""
     made(place, DOINGS["a log"])
     assert ckpt(*FORK)[0] == 7
     assert ckpt(*FORK, "--with-triggers")[0] == 0
@@ -260,7 +260,7 @@ def test_one_that_raises_changes_nothing(place: Tables, ckpt: Ask) -> None:
 
 
 def test_an_agent_is_not_concerned(place: Tables) -> None:
-    """What an agent puts through CkptSaver sets off the application's triggers as it always did."""
+    """An agent's writes through CkptSaver set off the application's triggers."""
     made(place, DOINGS["a log"])
     with CkptSaver(place.url) as saver:
         counters(saver).invoke({"log": ["x"], "n": 1}, on("t"))
@@ -271,7 +271,7 @@ def test_an_agent_is_not_concerned(place: Tables) -> None:
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("filled")
 def test_sqlite_itself_refuses_what_was_overlooked(place: Tables, monkeypatch: pytest.MonkeyPatch, ckpt: Ask) -> None:
-    """Where nobody found a trigger beforehand, the connection that writes lets it write nothing."""
+    """A trigger that wasn't found before is stopped by the writing connection."""
     made(place, DOINGS["another thread"])
     monkeypatch.setattr("ckpt_cli.savers.sqlite.write_methods.WriteMethods.side_effects", lambda _: ())
     before = stored(place)
@@ -281,7 +281,7 @@ def test_sqlite_itself_refuses_what_was_overlooked(place: Tables, monkeypatch: p
 
 
 def test_a_trigger_made_while_a_plan_is_confirmed_is_refused(tmp_path: Path) -> None:
-    """What comes between the plan and its transaction is seen inside the transaction, before anything is logged."""
+    """A trigger created between plan and transaction is seen inside the transaction, before anything is logged."""
     from ckpt_cli.conformance.records import checkpoint
     from ckpt_cli.model import Plan
     from ckpt_cli.operations.apply import apply
@@ -305,7 +305,7 @@ def test_a_trigger_made_while_a_plan_is_confirmed_is_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("filled")
 def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) -> None:
-    """SQLite cascades only on connections that ask for it: the plan says that the rows which refer to others stay."""
+    """SQLite cascades only on connections that ask for it: the plan says that referring rows stay."""
     place.run(_REFERS, "INSERT INTO notes SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints")
     notes = place.run("SELECT * FROM notes")
     code, out, _ = ckpt(*DELETE, "--json")
@@ -315,7 +315,7 @@ def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) ->
 
 
 def test_a_user_who_cannot_see_triggers_is_told(request: pytest.FixtureRequest, capsys: Any) -> None:
-    """MySQL and MariaDB hide triggers from who may not make any: then ckpt says that there may be some."""
+    """MySQL and MariaDB hide triggers from users who may not create any: then ckpt says that there may be some."""
     server = request.getfixturevalue("mysql")
     name = server.fresh()
     for grant, told in (("ALL", False), ("SELECT, INSERT, UPDATE, DELETE", True)):
@@ -327,7 +327,7 @@ def test_a_user_who_cannot_see_triggers_is_told(request: pytest.FixtureRequest, 
 
 
 def test_rows_hidden_by_row_level_security_are_told(request: pytest.FixtureRequest, capsys: Any) -> None:
-    """A user from whom rows may be hidden is told so by info and in the plan; the owner isn't."""
+    """If rows may be hidden from a user, info and the plan say so; the owner gets no such warning."""
     server = request.getfixturevalue("postgres")
     name = server.fresh()
     with CkptSaver(server.url(name)) as saver:

@@ -53,6 +53,12 @@ class Connection:
         return is_mariadb(self.version)
 
     @property
+    def has_md5(self) -> bool:
+        """Whether the server has the function MD5, which MySQL 9.6 dropped."""
+        numbers = [int(part) for part in self.number.split(".")[:2] if part.isdigit()]
+        return self.is_mariadb or numbers < [9, 6]
+
+    @property
     def number(self) -> str:
         """The number of the server's version. MariaDB puts 5.5.5- before its own, for old replicas; that is removed."""
         return self.version.removeprefix("5.5.5-").partition("-")[0]

@@ -6,6 +6,7 @@ for one id. So a condition on an id has two parts: the column's own comparison, 
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
@@ -36,6 +37,10 @@ _BMP_ONLY = frozenset({"utf8", "utf8mb3"})
 """Character sets that hold no characters above U+FFFF, such as emoji."""
 
 _CASTS = {**dict.fromkeys(("date", "time", "datetime", "timestamp", "decimal"), "char"), "bit": "unsigned"}
+
+_PERCENT = "char(37 USING utf8mb4)"
+_SPELLED_HASH = re.compile(r"%md5:([0-9a-f]{32})")
+"""The name of a namespace of which only the hash is known."""
 
 _TEXT_TYPES = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
 
@@ -110,6 +115,20 @@ class MySQLEngine(Engine):
         if kind == "float":
             return f"({plain} + 0E0)"
         return f"cast({plain} AS {_CASTS[kind]})" if kind in _CASTS else plain
+
+    def namespace(self, relation: str) -> str:
+        """The column's text; if the hash beside it is that of another text, a name spelled from the hash."""
+        name = self.select_expression(relation, "checkpoint_ns")
+        if not self._schema.hashed or not self._connection.has_md5:
+            return name
+        name = f"convert({name} USING utf8mb4)"
+        matches = f"{HASH} = unhex(md5({name}))"
+        spelled = f"concat({_PERCENT}, 'md5:', lower(hex({HASH})))"
+        return f"CASE WHEN {HASH} = x'{namespace_hash('').hex()}' THEN '' WHEN {matches} THEN {name} ELSE {spelled} END"
+
+    def namespace_columns(self) -> str:
+        """The columns of the namespace and of its hash."""
+        return f"checkpoint_ns, {HASH}" if self._schema.hashed else "checkpoint_ns"
 
     def channel_versions(self) -> str:
         """The member of the header, as JSON text."""
@@ -239,7 +258,12 @@ class MySQLEngine(Engine):
 
 
 def namespace_hash(ns: str) -> bytes:
-    """The hash of a namespace as the official saver stores it (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``)."""
+    """The hash of a namespace as the official saver stores it (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
+
+    A name that `MySQLEngine.namespace` spelled from a hash gives that hash.
+    """
+    if spelled := _SPELLED_HASH.fullmatch(ns):
+        return bytes.fromhex(spelled[1])
     return hashlib.md5(ns.encode(), usedforsecurity=False).digest()
 
 

@@ -78,7 +78,8 @@ class Listing:
             names = f"SELECT DISTINCT {self._engine.byte_order('checkpoint_ns')} FROM checkpoints WHERE {of_thread}"
             yield from (ns for (ns,) in self._engine.query(names, [thread_id]))
             return
-        one = f"SELECT checkpoint_ns FROM checkpoints AS one WHERE {of_thread} AND one.{HASH} = hashes.{HASH} LIMIT 1"
+        name = self._engine.namespace(CHECKPOINTS)
+        one = f"SELECT {name} FROM checkpoints AS one WHERE {of_thread} AND one.{HASH} = hashes.{HASH} LIMIT 1"
         hashes = f"SELECT DISTINCT {HASH} FROM checkpoints WHERE thread_id = %s"
         rows = self._engine.query(f"SELECT ({one}) AS ns FROM ({hashes}) AS hashes", [thread_id, thread_id])
         yield from (ns for (ns,) in rows if ns is not None)

@@ -1,4 +1,4 @@
-"""The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
+"""The connection to a server: sends commands in few round trips, and runs moments."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import sleep
@@ -15,16 +15,16 @@ T = TypeVar("T")
 Command = tuple[Any, ...]
 
 _PAGE = 1000  # commands in one round trip
-_SCANNED = 2000  # keys that one step of a scan looks at
-_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds in which a cluster should have moved a few keys
+_SCANNED = 2000  # keys that one step of a scan visits
+_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between tries, while a cluster moves a few keys
 
 
 class Connection:
     """One client of one server or cluster.
 
     Attributes:
-        is_cluster: keys are spread over servers, so that no transaction spans them.
-        version: the server's, as far as it tells.
+        is_cluster: whether keys are spread over servers, so that no transaction covers them all.
+        version: the server's version; "" if it doesn't say.
     """
 
     def __init__(self, address: Address) -> None:
@@ -50,7 +50,7 @@ class Connection:
             self._client = cluster_client(address)
 
     def instance(self) -> str:
-        """What is the same at every address of this running server: its run id; of a cluster the first node's id."""
+        """An id that is the same at each of the server's addresses: its run id, or a cluster's lowest node id."""
         if not self.is_cluster:
             return self._run_id
         with explained(self.address.location):
@@ -58,18 +58,18 @@ class Connection:
         return min((str(node["node_id"]) for node in nodes.values()), default="")
 
     def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
-        """The answers to some commands, sent together, page by page; `failing` ones give their error."""
+        """The answers to commands, which are sent in pages; with `failing`, a failed one's answer is its error."""
         page: list[Command] = []
         for command in commands:
             page.append(command)
             if len(page) == _PAGE:
-                yield from self._sent(page, failing=failing)
+                yield from self._send(page, failing=failing)
                 page = []
         if page:
-            yield from self._sent(page, failing=failing)
+            yield from self._send(page, failing=failing)
 
     def read(self, commands: Iterable[Command]) -> Iterator[Any]:
-        """The answers to commands that read keys of one type; None where a key is of another."""
+        """The answers to commands that read keys of one type; None for a key of another type."""
         with explained(self.address.location):
             for answer in self.all(commands, failing=True):
                 if isinstance(answer, Exception) and not is_other_type(answer):
@@ -81,26 +81,26 @@ class Connection:
         return next(self.all([command]))
 
     def execute(self, *command: Any) -> Any:
-        """The answer to one command; the driver's own errors."""
+        """The answer to one command; raises the driver's own errors."""
         return self._client.execute_command(*command)
 
-    def _sent(self, page: Sequence[Command], *, failing: bool) -> list[Any]:
+    def _send(self, page: Sequence[Command], *, failing: bool) -> list[Any]:
         with explained(self.address.location):
             if len(page) == 1 and not failing:
                 return [self._client.execute_command(*page[0])]
             pipeline = self._client.pipeline(transaction=False)
             for command in page:
-                pipeline.execute_command(*command, **self._place(command))
+                pipeline.execute_command(*command, **self._target(command))
             return cast(list[Any], pipeline.execute(raise_on_error=not failing))
 
-    def _place(self, command: Command) -> dict[str, Any]:
-        """Where the driver is told a script's node, as it would ask the server for the script's keys each time."""
+    def _target(self, command: Command) -> dict[str, Any]:
+        """The node for a script: without it the driver would ask the server for the script's keys each time."""
         if not self.is_cluster or command[0] != "EVAL_RO":
             return {}
         return {"target_nodes": self._client.get_node_from_key(command[3])}
 
     def keys(self, pattern: str) -> Iterator[str]:
-        """Every key that matches; a scan, which looks at all of the database's keys."""
+        """Every key that matches, by a scan, which visits all keys of the database."""
         seen: set[str] = set()
         with explained(self.address.location):
             for key in self._client.scan_iter(match=pattern, count=_SCANNED):
@@ -110,14 +110,14 @@ class Connection:
                     yield name
 
     def pipeline(self, key: str) -> Any:
-        """A transaction of the server's that has this key: watch, multi, execute."""
+        """A transaction on the server that holds this key: watch, multi, execute."""
         client = self._client
         if self.is_cluster:
             client = client.get_redis_connection(client.get_node_from_key(key))
         return client.pipeline(transaction=True)
 
     def follow(self, write: Callable[[], None]) -> None:
-        """Run `write`, and again where a cluster has moved what it writes to another node, or is about to."""
+        """Run `write`, and again while a cluster moves its keys to another node."""
         for pause in _PAUSES:
             try:
                 return write()
@@ -130,7 +130,7 @@ class Connection:
         return write()
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look`; once more if the connection broke meanwhile."""
+        """Run `look`, and once more if the connection broke meanwhile."""
         if self._inside:
             return look()
         self._inside = True
@@ -149,5 +149,5 @@ class Connection:
 
 
 def text(value: Any) -> str:
-    """What the server sent as text; bytes that are none of UTF-8 come back as they were sent."""
+    """The server's bytes as text; those that aren't UTF-8 become surrogates, which encode to the same bytes."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)

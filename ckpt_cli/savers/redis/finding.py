@@ -1,13 +1,15 @@
 """Which documents there are of which threads, whatever finds them: the index of the server, or a scan of its keys."""
 
+import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import CheckpointRow, Ref, WriteKey
+from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, from_text, safe_ns
-from ckpt_cli.savers.spelling import index_of
+from ckpt_cli.savers.spelling import index_of, text_of
 
 
 class Found(NamedTuple):
@@ -79,20 +81,34 @@ WRITE = {
 """The fields of a write's document but for its value."""
 
 
+def documents(
+    connection: Connection, keys: Iterable[str], fields: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The fields of the documents at these keys, with the types that they have there."""
+    listed = [*keys]
+    answers = connection.read(("JSON.GET", key, *fields.values()) for key in listed)
+    for key, answer in zip(listed, answers, strict=True):
+        document = json.loads(answer) if isinstance(answer, bytes) else {}
+        if document:
+            yield key, {name: (document[path] or [None])[0] for name, path in fields.items()}
+
+
 def found(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> Found | None:
-    """A document by its fields; None for a stub without an id, which ``JSON.MERGE`` leaves on a key that isn't there.
+    """Return a document by its fields; None for a stub without an id, which ``JSON.MERGE`` leaves on a missing key.
 
     checkpoint-redis 0.0.x keeps under ``checkpoint_id`` the id of the parent, and the checkpoint's own only inside.
 
     Args:
         key: where the document is.
-        fields: those of `CHECKPOINT`.
+        fields: those of `CHECKPOINT`, with the types that they have in the document.
         keys: how this database names its keys.
-        by_key: whether a document whose fields contradict its key is named by the key, as a scan finds it; the index
-            finds it by its fields.
+        by_key: whether a document whose fields contradict its key is named by the key. True where keys are scanned;
+            False where the index finds documents by their fields.
     """
     if fields.get("w") is not None and all(fields.get(name) is None for name in ("t", "i", "own")):
         return None
+    if not by_key and fields.get("t") is None:
+        fields = {**fields, "t": text_of(None)}
     stored, own, parent = from_id(fields.get("i")), fields.get("own"), from_id(fields.get("p"))
     ref = Ref(from_id(fields.get("t")), from_ns(fields.get("n")), stored)
     if fields.get("ts") is None and isinstance(own, str) and own != stored:
@@ -100,13 +116,15 @@ def found(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> Foun
     if keys.checkpoint(ref) == key or key in (keys.shallow(*ref[:2]), keys.shallow(ref.thread_id, safe_ns(ref.ns))):
         return Found(key, ref, parent or None)
     if not by_key:
-        return Found(key, ref, parent or None) if fields.get("t") is not None else None
+        return Found(key, ref, parent or None)
     named = keys.ref_of(key, fields)
     return None if named is None else Found(key, named, parent or None)
 
 
 def write_key(fields: Mapping[str, Any], keys: Keys, *, by_key: bool) -> WriteKey:
     """The name of a write by its document's fields; see `found`."""
+    if not by_key and fields.get("t") is None:
+        fields = {**fields, "t": text_of(None)}
     task_id, idx = from_text(fields.get("task")), _index(fields.get("idx"))
     place = (from_id(fields.get("t")), from_ns(fields.get("n")), from_id(fields.get("i")))
     name = WriteKey(Ref(*place), task_id, idx)

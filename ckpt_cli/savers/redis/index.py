@@ -1,21 +1,24 @@
 """Documents found by the index that LangGraph's saver makes: one statement, however many there are.
 
-Its tags fold case, drop spaces at the ends and split at commas, so only plain ids are asked for, and what comes is held
-against the documents' own fields.
+Its tags fold case, drop spaces at the ends and split at commas, so only plain ids are asked for, and the answers are
+compared with the documents' own fields. The index gives each field as text, also a list or a boolean: a document that
+may hold one in an id is read itself.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
-from ckpt_cli.savers.redis.faults import explained
-from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found, write_key
+from ckpt_cli.savers.redis.faults import explained, is_unsortable
+from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, documents, found, write_key
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
 
 _PAGE = 2000  # documents in one answer
 _NAMES = 100  # ids in one statement
+_BITS = ("1", "0")  # what the index gives for true and false
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@/+=#~-]{1,500}")
 
 
@@ -24,8 +27,8 @@ def plain(names: Collection[str]) -> bool:
     return all(_PLAIN.fullmatch(safe_id(name)) for name in names)
 
 
-class _ForgottenError(Exception):
-    """The index names documents whose fields it can't give any more."""
+class _UnansweredError(Exception):
+    """The index can't give the fields of documents that it names, or can't sort by them."""
 
 
 def indexes(connection: Connection, keys: Keys) -> bool:
@@ -47,7 +50,7 @@ def _is_whole(told: list[Any]) -> bool:
 
 
 class Index(Finder):
-    """One connection's indexes; where one has forgotten documents, `instead` finds them."""
+    """One connection's indexes; where one can't answer, `instead` finds the documents."""
 
     def __init__(self, connection: Connection, keys: Keys, instead: Finder) -> None:
         self._connection, self._keys, self._instead = connection, keys, instead
@@ -56,29 +59,39 @@ class Index(Finder):
         """See `Finder.spaces`."""
         try:
             return self._spaces(thread_ids)
-        except _ForgottenError:
+        except _UnansweredError:
             return self._instead.spaces(thread_ids)
 
     def _spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         counted = ("GROUPBY", "3", "@t", "@n", "@w", "REDUCE", "COUNT", "0", "AS", "c")
         fields = {"t": CHECKPOINT["t"], "n": CHECKPOINT["n"], "w": CHECKPOINT["w"]}
-        seen: dict[tuple[str, str], int] = {}
-        for one in self._asked(self._keys.prefix, fields, *counted, thread_ids=thread_ids):
-            if one.get("t") is None and one.get("w") is None:
-                raise _ForgottenError
-            if one.get("t") is not None and (thread_ids is None or from_id(one["t"]) in thread_ids):
-                place = (from_id(one["t"]), from_ns(one.get("n")))
-                seen[place] = seen.get(place, 0) + int(one["c"])
+        groups = [*self._asked(self._keys.prefix, fields, *counted, thread_ids=thread_ids)]
+        if any(all(group.get(name) is None for name in fields) for group in groups):
+            raise _UnansweredError
+        if not all(_is_text(group.get("n")) and (_is_text(group.get("t")) or group["t"] in _BITS) for group in groups):
+            return Counter(one.ref[:2] for one in self.checkpoints(thread_ids))
+        seen = Counter(self._bits(thread_ids) if any(group["t"] in _BITS for group in groups) else ())
+        for group in groups:
+            place = (from_id(group["t"]), from_ns(group["n"]))
+            if place[0] not in _BITS and (thread_ids is None or place[0] in thread_ids):
+                seen[place] += int(group["c"])
         return seen
+
+    def _bits(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, str]]:
+        """The places of documents whose thread is a boolean, or the text ``1`` or ``0``: the index gives them alike."""
+        fields = {"key": "@__key", **CHECKPOINT}
+        listed = self._named(self._asked(self._keys.prefix, fields, thread_ids=[*_BITS, "true", "false"]))
+        named = (one for one in listed if one.ref.thread_id not in ("true", "false"))
+        return (one.ref[:2] for one in named if thread_ids is None or one.ref.thread_id in thread_ids)
 
     def checkpoints(self, thread_ids: Collection[str] | None) -> list[Found]:
         """See `Finder.checkpoints`."""
         fields = {"key": "@__key", **CHECKPOINT}
         try:
-            listed = [self._named(one) for one in self._asked(self._keys.prefix, fields, thread_ids=thread_ids)]
-        except _ForgottenError:
+            listed = self._named(self._asked(self._keys.prefix, fields, thread_ids=thread_ids))
+        except _UnansweredError:
             return self._instead.checkpoints(thread_ids)
-        return [one for one in listed if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids)]
+        return [one for one in listed if thread_ids is None or one.ref.thread_id in thread_ids]
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
         """Sorted by the server, unless another thread or namespace has the same tag."""
@@ -86,11 +99,10 @@ class Index(Finder):
         top = ("SORTBY", "2", "@i", "DESC", "MAX", str(limit), "LIMIT", "0", str(limit))
         try:
             asked = [*self._asked(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)]
-        except _ForgottenError:
+        except _UnansweredError:
             return self._instead.newest(thread_id, ns, limit)
-        listed = [self._named(one) for one in asked]
-        here = [one for one in listed if one is not None and one.ref[:2] == (thread_id, ns)]
-        return here if len(here) == len(listed) else self.checkpoints([thread_id])
+        here = [one for one in self._named(asked) if one.ref[:2] == (thread_id, ns)]
+        return here if len(here) == len(asked) else self.checkpoints([thread_id])
 
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
@@ -99,14 +111,23 @@ class Index(Finder):
         try:
             for page in [None] if ids is None or not plain(ids) else pages(ids, _NAMES):
                 asked += self._asked(self._keys.write_prefix, fields, thread_ids=thread_ids, ids=page)
-        except _ForgottenError:
+        except _UnansweredError:
             yield from self._instead.writes(thread_ids, ids)
             return
-        named = ({**one, "name": write_key(one, self._keys, by_key=False)} for one in asked)
-        yield from (one for one in named if one.get("t") is not None and one["name"].ref.thread_id in thread_ids)
+        for one in self._typed(asked, WRITE):
+            name = write_key(one, self._keys, by_key=False)
+            if name.ref.thread_id in thread_ids:
+                yield {**one, "name": name}
 
-    def _named(self, fields: dict[str, Any]) -> Found | None:
-        return found(fields["key"], fields, self._keys, by_key=False)
+    def _named(self, answers: Iterable[dict[str, Any]]) -> list[Found]:
+        named = (found(one["key"], one, self._keys, by_key=False) for one in self._typed([*answers], CHECKPOINT))
+        return [one for one in named if one is not None]
+
+    def _typed(self, answers: list[dict[str, Any]], fields: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """The answers; where one may hold a list or a boolean in an id, its document's own fields instead."""
+        unsure = [one["key"] for one in answers if not all(_is_text(one.get(name)) for name in ("t", "n", "i"))]
+        typed = dict(documents(self._connection, unsure, fields))
+        return ({"key": one["key"], **typed.get(one["key"], one)} for one in answers)
 
     def count_writes(self) -> int:
         """See `Finder.count_writes`."""
@@ -126,7 +147,7 @@ class Index(Finder):
         ns: str | None = None,
         ids: Collection[str] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        for some in [None] if thread_ids is None else pages(thread_ids, _NAMES):
+        for some in [None] if thread_ids is None or not plain(thread_ids) else pages(thread_ids, _NAMES):
             where, values = _query(some, ns, ids)
             loaded = [word for name, path in fields.items() for word in _load(name, path)]
             asking = ("WITHCURSOR", "COUNT", str(_PAGE), "TIMEOUT", "0", "DIALECT", "2")
@@ -134,12 +155,17 @@ class Index(Finder):
             yield from self._pages(index, words)
 
     def _pages(self, index: str, words: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+        (answer,) = self._connection.all([words], failing=True)
+        if isinstance(answer, Exception) and is_unsortable(answer):
+            raise _UnansweredError
         with explained(self._connection.address.location):
-            rows, cursor = self._connection.one(*words)
+            if isinstance(answer, Exception):
+                raise answer
+        rows, cursor = answer
         while True:
             for row in rows[1:]:
                 if row is None:
-                    raise _ForgottenError
+                    raise _UnansweredError
                 told = {text(name): value for name, value in zip(row[::2], row[1::2], strict=True)}
                 yield {
                     "key" if name == "__key" else name: None if value is None else text(value)
@@ -148,6 +174,11 @@ class Index(Finder):
             if not cursor:
                 return
             rows, cursor = self._connection.one("FT.CURSOR", "READ", index, cursor, "COUNT", str(_PAGE))
+
+
+def _is_text(field: str | None) -> bool:
+    """Whether the document surely holds this text: a list is given as JSON, a boolean as 1 or 0."""
+    return field is not None and field[:1] not in ("[", "{") and field not in _BITS
 
 
 def _load(name: str, path: str) -> tuple[str, ...]:

@@ -1,21 +1,25 @@
 """Documents found by a scan of the keys: for a server without the index, and for ids that its tags can't find."""
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from heapq import nlargest
 from itertools import islice
 from typing import Any
 
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found, write_key
+from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, documents, found, write_key
 from ckpt_cli.savers.redis.keys import Keys, begun
 
 
 class Scan(Finder):
-    """One connection's keys; what a scan found holds until `forget`."""
+    """One connection's keys; what a scan found holds until `forget`.
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
-        self._connection, self._keys = connection, keys
+    Args:
+        by_key: see `finding.found`.
+    """
+
+    def __init__(self, connection: Connection, keys: Keys, *, by_key: bool) -> None:
+        self._connection, self._keys, self._by_key = connection, keys, by_key
         self.forget()
 
     def forget(self) -> None:
@@ -34,8 +38,8 @@ class Scan(Finder):
         return [*self._checkpoints(thread_ids)]
 
     def _checkpoints(self, thread_ids: Collection[str] | None) -> Iterator[Found]:
-        for key, fields in self._fields(self._found(thread_ids, writes=False), CHECKPOINT):
-            one = found(key, fields, self._keys, by_key=True)
+        for key, fields in documents(self._connection, self._found(thread_ids, writes=False), CHECKPOINT):
+            one = found(key, fields, self._keys, by_key=self._by_key)
             if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids):
                 yield one
 
@@ -45,7 +49,10 @@ class Scan(Finder):
 
     def of(self, keys: Iterable[str]) -> Iterator[Found]:
         """The names of the checkpoints at these keys."""
-        listed = (found(key, fields, self._keys, by_key=True) for key, fields in self._fields(iter(keys), CHECKPOINT))
+        listed = (
+            found(key, fields, self._keys, by_key=self._by_key)
+            for key, fields in documents(self._connection, keys, CHECKPOINT)
+        )
         return (one for one in listed if one is not None)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
@@ -55,8 +62,8 @@ class Scan(Finder):
 
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
-        for key, fields in self._fields(self._found(thread_ids, writes=True), WRITE):
-            name = write_key({"key": key, **fields}, self._keys, by_key=True)
+        for key, fields in documents(self._connection, self._found(thread_ids, writes=True), WRITE):
+            name = write_key({"key": key, **fields}, self._keys, by_key=self._by_key)
             if name.ref.thread_id in thread_ids and (ids is None or name.ref.checkpoint_id in ids):
                 yield {"key": key, "name": name, **fields}
 
@@ -80,10 +87,41 @@ class Scan(Finder):
         starts = [self._keys.start(one, writes=writes) for one in thread_ids]
         yield from dict.fromkeys(key for start in starts for key in begun(known[None], start))
 
-    def _fields(self, keys: Iterator[str], fields: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        listed = [*keys]
-        answers = self._connection.read(("JSON.GET", key, *fields.values()) for key in listed)
-        for key, answer in zip(listed, answers, strict=True):
-            told = json.loads(answer) if isinstance(answer, bytes) else {}
-            if told:
-                yield key, {name: (told[path] or [None])[0] for name, path in fields.items()}
+
+class Anywhere(Finder):
+    """Ids that the index's tags can't find: by a scan of the keys, and those that have no keys in all the index lists.
+
+    Damage or another tool may leave a list in the place of an id, or a document under a key that isn't its own.
+    """
+
+    def __init__(self, scan: Scan, index: Finder) -> None:
+        self._scan, self._index = scan, index
+
+    def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
+        """See `Finder.spaces`."""
+        return Counter(one.ref[:2] for one in self.checkpoints(thread_ids))
+
+    def checkpoints(self, thread_ids: Collection[str] | None) -> list[Found]:
+        """See `Finder.checkpoints`."""
+        if thread_ids is None:
+            return self._index.checkpoints(None)
+        scanned = self._scan.checkpoints(thread_ids)
+        lost = {*thread_ids} - {one.ref.thread_id for one in scanned}
+        return scanned + (self._index.checkpoints(lost) if lost else [])
+
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
+        """See `Finder.newest`."""
+        return self._scan.newest(thread_id, ns, limit) or self.checkpoints([thread_id])
+
+    def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
+        """See `Finder.writes`."""
+        scanned = {one.ref.thread_id for one in self._scan.checkpoints(thread_ids)}
+        if scanned:
+            yield from self._scan.writes(scanned, ids)
+        lost = {*thread_ids} - scanned
+        if lost:
+            yield from self._index.writes(lost, ids)
+
+    def count_writes(self) -> int:
+        """See `Finder.count_writes`."""
+        return self._index.count_writes()

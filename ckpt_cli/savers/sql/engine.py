@@ -92,6 +92,14 @@ class Engine(ABC):
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
         """How a column, or an expression of its type, is read: bytes as bytes, JSON and everything else as text."""
 
+    def namespace(self, relation: str) -> str:
+        """The name of a row's namespace, with which `equals` and `among` find the row."""
+        return self.select_expression(relation, "checkpoint_ns")
+
+    def namespace_columns(self) -> str:
+        """The columns of which `namespace` is made."""
+        return "checkpoint_ns"
+
     @abstractmethod
     def channel_versions(self) -> str:
         """The header's ``channel_versions`` as JSON text."""

@@ -119,15 +119,36 @@ class Expansion:
                     raise _conflict(name)
 
     def _unused_blobs(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
-        """The blobs that only removed or replaced checkpoints named; all of a namespace without checkpoints."""
+        """The blobs that only removed or replaced checkpoints named.
+
+        If no checkpoint remains in a namespace or a thread, all its blobs, also those that no checkpoint ever named.
+        """
         unused = {space: self._old_versions[space] - self._new_versions.get(space, set()) for space in spaces}
         emptied = self._drop_used(unused)
         for space in spaces:
             if space not in emptied:
                 yield from (BlobName(*space, *version) for version in sorted(unused[space]))
-        if emptied:
-            condition, parameters = self._engine.among(BLOBS, _SPACE, sorted(emptied))
+        threads_with_new = {thread_id for thread_id, _ in self._new_versions}
+        threads = self._threads_without_checkpoints({thread_id for thread_id, _ in emptied} - threads_with_new)
+        yield from self._all_blobs(("thread_id",), [(thread_id,) for thread_id in threads])
+        yield from self._all_blobs(_SPACE, [space for space in emptied if space[0] not in threads])
+
+    def _all_blobs(self, key: Sequence[str], values: Sequence[tuple[str, ...]]) -> Iterator[BlobName]:
+        if values:
+            condition, parameters = self._engine.among(BLOBS, key, sorted(values))
             yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, parameters))
+
+    def _threads_without_checkpoints(self, thread_ids: set[str]) -> set[str]:
+        """Those of these threads of which no checkpoint remains in any namespace."""
+        emptied = set(thread_ids)
+        if emptied:
+            names = [(thread_id,) for thread_id in sorted(emptied)]
+            condition, parameters = self._engine.among(CHECKPOINTS, ("thread_id",), names)
+            rows = self._engine.query(self._sql.parents + condition, parameters, stream=True)
+            for thread_id, ns, checkpoint_id, _ in rows:
+                if checkpoint_id not in self._changed_ids.get((thread_id, ns), ()):
+                    emptied.discard(thread_id)
+        return emptied
 
     def _drop_used(self, unused: dict[Space, set[ChannelVersion]]) -> set[Space]:
         """Take from `unused` what the remaining checkpoints name, and give the namespaces without checkpoints."""

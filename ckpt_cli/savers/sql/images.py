@@ -30,19 +30,26 @@ class Images:
     def lookup(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
         """Each key with its row or None, in the order of the keys; one statement reads some at a time."""
         for page in pages(keys, _ROWS):
-            rows = {tuple(row[name] for name in page[0]): row for row in self.existing(relation, page)}
+            rows = dict(self._rows(relation, page))
             for key in page:
                 yield key, rows.get(tuple(key.values()))
 
     def existing(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
         """The rows of those keys that exist, in any order."""
+        yield from (row for _, row in self._rows(relation, keys))
+
+    def _rows(self, relation: str, keys: Sequence[Row]) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
+        """The rows of those keys that exist, each with the values of its key, the namespace as the engine names it."""
         columns = self.columns(relation, keys[0])
-        expressions = ", ".join(self._engine.select_expression(relation, name) for name in columns)
+        expressions = [self._engine.select_expression(relation, name) for name in columns]
+        selected = ", ".join([*expressions, self._engine.namespace(relation)])
         condition, parameters = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
         source, lock = self._engine.table(relation), self._engine.lock_clause()
-        statement = f"SELECT {expressions} FROM {source} WHERE {condition}{lock}"
+        statement = f"SELECT {selected} FROM {source} WHERE {condition}{lock}"
         for row in self._engine.query(statement, parameters, stream=len(keys) > 1):
-            yield dict(zip(columns, row, strict=True))
+            image = dict(zip(columns, row[:-1], strict=True))
+            key_source = {**image, "checkpoint_ns": row[-1]}
+            yield tuple(key_source[name] for name in keys[0]), image
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
         """The columns of a table except generated ones, after checking that those named are among them.

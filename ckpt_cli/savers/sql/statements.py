@@ -44,7 +44,7 @@ class CheckpointStatements:
         raw_id = engine.json_text("id") if layout.shallow else "checkpoint_id"
         own = raw_id if layout.shallow else as_read("checkpoint_id")
         parent = as_read("parent_checkpoint_id") if layout.has(CHECKPOINTS, "parent_checkpoint_id") else "NULL"
-        thread, ns = as_read("thread_id"), as_read("checkpoint_ns")
+        thread, ns = as_read("thread_id"), engine.namespace(CHECKPOINTS)
         ids, place = _IDS.format(table=table), f"{thread}, {ns}, {own}"
         heads = _HEADS.format(
             thread=as_read("thread_id", "id"),
@@ -59,7 +59,7 @@ class CheckpointStatements:
         self.threads = ids + heads
         self.count_threads = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"
         self.tops = f"SELECT {thread}, {ns}, max({engine.byte_order(own)}) FROM {table} WHERE "
-        self.tops_end = " GROUP BY thread_id, checkpoint_ns"
+        self.tops_end = f" GROUP BY thread_id, {engine.namespace_columns()}"
         self.totals = f"SELECT count(*), {edges} FROM {table}"
         self.count = f"SELECT count(*) FROM {table} WHERE {here}"
         self.namespaces = _SPACES.format(table=table, here=here)
@@ -87,7 +87,7 @@ class WriteStatements:
 
         size, ns, own = (
             engine.byte_length(engine.quoted("blob")),
-            as_read("checkpoint_ns"),
+            engine.namespace(WRITES),
             as_read("checkpoint_id"),
         )
         path = as_read("task_path") if layout.task_paths else "''"
@@ -116,7 +116,7 @@ class BlobStatements:
 
         blob, table = engine.quoted("blob"), engine.table(BLOBS)
         version = "''" if layout.shallow else as_read("version")
-        name = f"{as_read('thread_id')}, {as_read('checkpoint_ns')}, {as_read('channel')}, {version}"
+        name = f"{as_read('thread_id')}, {engine.namespace(BLOBS)}, {as_read('channel')}, {version}"
         self.key = ("thread_id", "checkpoint_ns", "channel") + (() if layout.shallow else ("version",))
         self.sizes = f"SELECT {name}, {engine.byte_length(blob)} FROM {table} WHERE "
         self.contents = f"SELECT {name}, {as_read('type')}, {blob} FROM {table} WHERE "

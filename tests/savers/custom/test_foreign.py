@@ -1,4 +1,4 @@
-"""A package of somebody else's adds a kind of database: its entry point is found by the URL's scheme."""
+"""Another package adds a kind of database: its entry point is found by the URL's scheme."""
 
 import os
 import shutil
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class TestToy(Conformance):
-    """The contract holds for the package's saver, in one process and read anew."""
+    """The contract holds for the package's saver, in one process and after a fresh read."""
 
     @pytest.fixture
     def make(self, site: Path, tmp_path: Path) -> Make:
@@ -89,7 +89,7 @@ def test_the_documents_show_it() -> None:
 
 
 def test_its_errors_are_its_own(site: Path, tmp_path: Path) -> None:
-    """What the package refuses is told as it says it, and without it the scheme is unknown."""
+    """The package's own errors are shown in its words; without the package its scheme is unknown."""
     with pytest.raises(DatabaseUnreachable, match="no such file"):
         open_database(f"toy://{tmp_path}/none", str)
     with pytest.raises(UsageError, match="unknown kind of database") as caught:

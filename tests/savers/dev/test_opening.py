@@ -1,4 +1,4 @@
-"""What a path may mean, what is said of what it isn't, and that pickles run nothing."""
+"""What a path may name, the errors for other paths, and that pickles run nothing."""
 
 import gzip
 import os
@@ -27,7 +27,7 @@ DATA = Path(__file__).parents[2] / "data" / "langgraph_api"
 
 @pytest.fixture
 def served(tmp_path: Path) -> Path:
-    """What a run of ``langgraph dev`` left."""
+    """The files that a run of ``langgraph dev`` left."""
     folder = tmp_path / "project" / ".langgraph_api"
     folder.mkdir(parents=True)
     for file in DATA.iterdir():
@@ -54,7 +54,7 @@ def test_names_of_the_same(served: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_one_among_others_is_not_chosen(served: Path, monkeypatch: pytest.MonkeyPatch, database: Any) -> None:
-    """Beside another database neither is taken."""
+    """With another database beside it, neither is chosen."""
     database("legacy/py-0.6.11").rename(served.parent / "agent.sqlite")
     monkeypatch.chdir(served.parent)
     with pytest.raises(UsageError) as caught:
@@ -66,7 +66,7 @@ SAID = ("please confirm this", "hello")
 
 
 def test_a_real_server(served: Path) -> None:
-    """What a run of the server left is read to its values, next nodes, questions and metadata."""
+    """A run of the server is read completely: values, next nodes, interrupts and metadata."""
     reader = Reader(open_path(served), Codec())
     heads = [reader.head(thread.thread_id).ref for thread in reader.saver.threads()]
     shots = [reader.snapshot(ref) for ref in heads]
@@ -108,7 +108,7 @@ def test_files_alone(tmp_path: Path) -> None:
 
 
 def test_a_running_server_is_read_anew(tmp_path: Path) -> None:
-    """An open folder shows what its server has written since."""
+    """An open folder shows what its server has written meanwhile."""
     with server(tmp_path / "x") as saver:
         graph = line(saver, "a")
         graph.invoke({"log": []}, on("t"))
@@ -129,7 +129,7 @@ def test_objects(tmp_path: Path) -> None:
 
 
 def test_it_is_read_only(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wish to change it is exit code 6 with the reason, and not a byte of the folder is another."""
+    """A change is refused with exit code 6 and the reason, and no byte of the folder changes."""
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in served.iterdir()}
     thread = threads(served)[0]
     for words in (["fork", thread, "@"], ["delete", thread], ["update", thread, "--values", "{}", "--as-node", "bot"]):
@@ -180,7 +180,7 @@ STORED = (("msgpack", b"\x80"), ("msgpack", b"\x80"), None)
 @pytest.mark.parametrize("at", ["whole", "thread", "parent", "body", "key"])
 @pytest.mark.parametrize("protocol", [2, 4])
 def test_pickles_run_nothing(tmp_path: Path, at: str, protocol: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """A call in a pickle is never made, wherever it stands: the storage is refused in one line."""
+    """A call in a pickle is never made, wherever it is: the storage is refused in one line."""
     mark = tmp_path / "mark"
     attack = Attack(os.system, f"touch {mark}")
     storage: Any = {

@@ -1,4 +1,4 @@
-"""A table with a little in it."""
+"""A table with a few records."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What can go wrong with DynamoDB: each is one line with a hint, nothing is lost, and no secret is told."""
+"""What can go wrong with DynamoDB: each error is one line with a hint, nothing is lost, and no secret is shown."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.dynamodb import open_url
 from ckpt_cli.savers.dynamodb.address import parse_url
-from ckpt_cli.savers.dynamodb.items import restored
+from ckpt_cli.savers.dynamodb.items import items_of
 from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.small import opened, two_steps
 from tests.savers.unwritable import refused_before_planning
@@ -24,7 +24,7 @@ NOWHERE = "dynamodb://t?region=us-east-1&endpoint_url=http://127.0.0.1:1&connect
 
 
 def test_parts() -> None:
-    """A table has one identity, by its ARN where that may be asked; credentials in an endpoint aren't shown."""
+    """A table has one identity, by its ARN where that may be read; credentials in an endpoint aren't shown."""
     address = parse_url("dynamodb://t?region=eu-west-1&endpoint_url=http://me:s3cr3t@H:8000&profile=p&s3_bucket=b")
     assert address.location == "dynamodb://t?region=eu-west-1&endpoint=h:8000&profile=p&s3_bucket=b"
     assert address.identity("", "eu-west-1") == "dynamodb://h:8000/eu-west-1/t"
@@ -52,12 +52,12 @@ def test_urls_that_say_nothing(url: str) -> None:
 def test_nobody_listens(aws_surroundings: None, capsys: pytest.CaptureFixture[str]) -> None:
     """A service that can't be reached is exit 3 with a hint."""
     assert run(["threads", "-d", NOWHERE]) == 3
-    said = capsys.readouterr().err
-    assert "no server answers (connection refused)" in said
+    stderr = capsys.readouterr().err
+    assert "no server answers (connection refused)" in stderr
 
 
 def test_no_such_table(dynamo: Dynamo, table: Callable[[], str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A missing table, and a table that isn't LangGraph's, are exit 3; none is made."""
+    """A missing table, and a table that isn't LangGraph's, are exit 3; no table is created."""
     assert run(["threads", "-d", dynamo.url("none")]) == 3
     assert "no such table" in capsys.readouterr().err
     dynamo.create("other-keys", hashed="name", ranged="at")
@@ -71,7 +71,7 @@ def test_no_such_table(dynamo: Dynamo, table: Callable[[], str], capsys: pytest.
 
 
 def test_no_credentials(dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without credentials, a region or the named profile a person is told where they come from."""
+    """Without credentials, a region or the named profile, the hint says where they come from."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     with pytest.raises(DatabaseUnreachable, match="no AWS credentials") as raised:
@@ -84,7 +84,7 @@ def test_no_credentials(dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Answers:
-    """Makes the service say no; moto knows no permissions and lets every key in."""
+    """Makes the service refuse; moto has no permissions and accepts every key."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.noes: dict[str, str] = {}
@@ -115,7 +115,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
 def test_the_service_says_no(
     said: str, told: str, given: str, answers: Answers, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the service says becomes one line without control characters."""
+    """The service's error becomes one line without control characters."""
     answers.noes = {"DescribeTable": said}
     assert run(["threads", "-d", given]) == (8 if said == "SomethingNew" else 3)
     err = capsys.readouterr().err
@@ -144,7 +144,7 @@ def test_no_permission_to_write(given: str, answers: Answers, capsys: pytest.Cap
 
 
 def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
-    """A change is made only where both items are as they were; else the whole transaction is refused."""
+    """A change is made only if both items equal the before-image; else the whole transaction is refused."""
     with opened(given) as saver:
         plan = Plan("", remove=(Ref("t", "", "2"), Ref("t", "", "1")))
         changes = saver.moment(lambda: list(saver.expand(plan)))
@@ -161,7 +161,7 @@ def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
 
 
 def test_a_plan_that_adds_an_item_twice_is_refused_before_anything_is_written(given: str) -> None:
-    """However far apart the two are: they would be in different transactions."""
+    """The two may be so far apart that they would be in different transactions."""
     again = SAMPLES.checkpoint("new", "000")
     records = [SAMPLES.checkpoint("new", f"{number:03}") for number in range(120)]
     with opened(given) as saver, pytest.raises(Refused, match="checkpoint 000 of thread 'new' exists already"):
@@ -179,7 +179,7 @@ def test_cut_off_between_two_transactions(
     url = dynamo.url(name)
     with opened(url) as saver:
         plan = Plan("", tuple(SAMPLES.checkpoint("t", f"{n:03}") for n in range(101)))
-        stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+        stored = [items_of(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         saver.apply(Plan("", tuple(two_steps(SAMPLES, "other"))))
 

@@ -1,4 +1,4 @@
-"""A small database, and what is said to its server."""
+"""A small database, and the commands that are sent to its server."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,8 @@ from langgraph.checkpoint.mongodb import MongoDBSaver
 from pymongo import MongoClient, monitoring
 
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.mongodb import connection, open_url
+from ckpt_cli.savers.mongodb import client as client_module
+from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.records import MongoSamples
 from tests.savers.small import two_steps
 from tests.servers.mongodb import Mongo
@@ -37,15 +38,15 @@ class Said(monitoring.CommandListener):
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> Said:
-    """What is sent from now on by clients that ckpt makes."""
+    """The commands that ckpt's clients send from now on."""
     said = Said()
-    client: Any = connection.MongoClient
-    monkeypatch.setattr(connection, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
+    client: Any = client_module.MongoClient
+    monkeypatch.setattr(client_module, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
     return said
 
 
 def filled(url: str, name: str, *records: Any) -> None:
-    """An existing database gets LangGraph's collections and some records."""
+    """Add LangGraph's collections and some records to a database."""
     with MongoClient(url) as client:
         MongoDBSaver(client, name)
     saver = open_url(f"{url}/{name}")

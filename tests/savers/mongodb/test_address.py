@@ -1,4 +1,4 @@
-"""MongoDB URLs: what they name, and that nothing secret of them is ever told."""
+"""MongoDB URLs: what they name, and that no secret in them is ever shown."""
 
 import pytest
 
@@ -46,7 +46,7 @@ SECRET = "s3cr3t"
     ],
 )
 def test_passwords_are_never_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever is wrong with a URL or its server, its password is in no message."""
+    """No message contains the password, whatever is wrong with the URL or its server."""
     with pytest.raises(CkptError) as raised:
         open_database(url, lambda _: None)
     assert SECRET not in raised.value.message + raised.value.hint
@@ -55,12 +55,12 @@ def test_passwords_are_never_told(url: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_nobody_listens() -> None:
-    """A server that isn't there is told in one line with a hint."""
+    """An unreachable server is reported in one line with a hint."""
     with pytest.raises(DatabaseUnreachable, match=r"^mongodb://127\.0\.0\.1:1/x: no server answers \(conn.*refused\)$"):
         open_database("mongodb://127.0.0.1:1/x?connect_timeout=0.2", lambda _: None)
 
 
 def test_an_option_nobody_knows() -> None:
-    """A misspelt option is said, not ignored."""
+    """A misspelt option is reported, not ignored."""
     with pytest.raises(UsageError, match="option"):
         open_database("mongodb://127.0.0.1:1/x?retryWrite=1", lambda _: None)

@@ -1,4 +1,4 @@
-"""How many statements MongoDB is asked, and that listings never ask for values."""
+"""The number of MongoDB queries, and that listings never fetch values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +49,7 @@ LOOKS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_statements_do_not_grow(name: str, sizes: list[str], said: Said) -> None:
-    """A listing asks as often in a large database as in a small one, but for the pages of an answer, and no value."""
+    """A listing takes as many queries in a large database as in a small one, except pages of answers, and no values."""
     counts = []
     for url in sizes:
         with opened(url) as saver:
@@ -61,7 +61,7 @@ def test_statements_do_not_grow(name: str, sizes: list[str], said: Said) -> None
 
 
 def shows_values(command: dict[str, Any]) -> bool:
-    """Whether an answer would carry checkpoints or the values of writes; their sizes may be asked for."""
+    """Whether an answer would contain checkpoints or values of writes; their sizes are allowed."""
     if "getMore" in command:
         return False
     if "find" in command:
@@ -73,7 +73,7 @@ def shows_values(command: dict[str, Any]) -> bool:
 
 
 def test_checkpoints_come_in_growing_pages(sizes: list[str], said: Said) -> None:
-    """Forty checkpoints are four, sixteen and twenty; from many threads as from one."""
+    """Forty checkpoints are fetched as four, sixteen and twenty, from many threads as from one."""
     with opened(sizes[1]) as saver:
         refs = [Ref(f"t-{1 + at % 19}", "", f"{at:03}") for at in range(40)]
         said.commands.clear()
@@ -96,7 +96,7 @@ def test_large_checkpoints_come_one_at_a_time(mongo: Mongo, mongo_database: Call
 
 
 def test_long_values_stay_on_the_server(given: str, said: Said) -> None:
-    """A value above the limit isn't sent: the server measures it and leaves it out."""
+    """A value above the limit isn't sent: the server computes its size and leaves it out."""
     with MongoClient(given) as client:
         writes = client.get_default_database()["checkpoint_writes"]
         writes.update_one({"checkpoint_id": "1"}, {"$set": {"value": b"x" * 5000}})
@@ -123,21 +123,21 @@ def doubled(mongo: Mongo, mongo_database: Callable[[], str]) -> list[str]:
 def test_commands_ask_by_the_page(
     name: str, most: int, doubled: list[str], said: Said, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of 50 threads or tips a command asks by pages of 25, and twice as many take at most twice as many pages."""
+    """Commands read 50 threads or tips in pages of 25, and twice as many in at most twice as many pages."""
     few, many = (paged.cost(paged.COMMANDS[name], url, said.names, capsys) for url in doubled)
     assert many <= 2 * few
     assert few <= most
 
 
 def test_undo_asks_by_the_page(doubled: list[str], said: Said, capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows that come back are looked for by the page, both kinds together."""
+    """Rows that an undo restores are read by the page, both kinds together."""
     few, many = (paged.cost_of_undo(url, said.names, capsys) for url in doubled)
     assert many <= 2 * few
     assert few <= 45
 
 
 def test_several_threads_in_one_statement(doubled: list[str], said: Said) -> None:
-    """Skeletons and writes of many threads are what they are thread by thread, in one statement for all."""
+    """Skeletons and writes of many threads, read by one statement, equal those read thread by thread."""
     with opened(doubled[0]) as saver:
         ids = [thread.thread_id for thread in saver.threads()]
         rows = {thread_id: list(saver.rows(thread_id)) for thread_id in ids}

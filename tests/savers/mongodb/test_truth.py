@@ -1,4 +1,4 @@
-"""MongoDB databases of real runs: ckpt reads what the official saver's own serializer reads of the documents."""
+"""MongoDB databases of real runs: ckpt reads from their documents what LangGraph's serializer reads."""
 
 import gzip
 import json
@@ -57,7 +57,7 @@ def loaded(request: pytest.FixtureRequest, mongo: Mongo, mongo_database: Callabl
 
 
 def test_checkpoints(loaded: Loaded) -> None:
-    """Every checkpoint is there with its parent, metadata, versions and values, and none beside them."""
+    """Every checkpoint is read with its parent, metadata, versions and values, and no others are."""
     stored = loaded.documents["checkpoints"]
     assert loaded.reader.saver.totals().checkpoints == len(stored)
     wrong = [
@@ -90,7 +90,7 @@ def _told(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(document: Any) -> Any:
-    """By the library; JSON without tags, which its current version doesn't read any more, by hand."""
+    """Decoded by the library; JSON without tags, which its current version can't read, by hand."""
     if isinstance(document, bytes):
         return json.loads(document)
     if isinstance(document, dict):
@@ -99,7 +99,7 @@ def _metadata(document: Any) -> Any:
 
 
 def test_writes(loaded: Loaded) -> None:
-    """Every pending write is there with its task, place, channel and value, in canonical order."""
+    """Every pending write is read with its task, index, channel and value, in canonical order."""
     reader, stored = loaded.reader, loaded.documents["checkpoint_writes"]
     assert reader.saver.totals().writes == len(stored)
     told = {_key(one): rendered_object(_SERDE.loads_typed((one["type"], one["value"]))) for one in stored}
@@ -116,7 +116,7 @@ def test_writes(loaded: Loaded) -> None:
 
 
 def test_threads_and_heads(loaded: Loaded) -> None:
-    """Every thread is listed with the head that the official saver would take, the newest first."""
+    """Every thread is listed with the head that LangGraph's own saver would take, the newest first."""
     threads = list(loaded.reader.saver.threads())
     heads: dict[str, tuple[bool, str, str]] = {}
     for one in loaded.documents["checkpoints"]:

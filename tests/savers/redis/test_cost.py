@@ -23,13 +23,13 @@ STORED = b"dnZ2dnZ2"  # of which it is 500 in base64
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     """What came back in each round trip, but those of scans."""
     trips: list[list[Any]] = []
-    original = Connection._sent
+    original = Connection._send
 
     def counted(self: Connection, page: Any, *, failing: bool) -> Any:
         trips.append(original(self, page, failing=failing))
         return trips[-1]
 
-    monkeypatch.setattr(Connection, "_sent", counted)
+    monkeypatch.setattr(Connection, "_send", counted)
     return trips
 
 
@@ -92,7 +92,7 @@ def test_without_an_index_one_scan_finds_all(redis_server: Server, sent: list[An
 
 @pytest.mark.parametrize("name", [*paged.COMMANDS, "undo"])
 def test_commands_ask_by_the_page(name: str, kind: Kind, asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Of 50 threads or tips a command asks by pages of 25, and twice as many take at most twice as many pages."""
+    """Commands read 50 threads or tips in pages of 25, and twice as many in at most twice as many pages."""
     costs = []
     for threads in (50, 100):
         url, words = kind.filled(paged.records(kind.samples, threads, kind.body)), paged.COMMANDS.get(name)

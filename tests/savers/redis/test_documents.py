@@ -1,4 +1,4 @@
-"""What goes wrong only where rows are documents that an index finds."""
+"""Errors that occur only where rows are documents found by an index."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def saver(redis_server: Server) -> Iterator[Saver]:
 
 
 def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """A database without LangGraph's documents is no checkpoint database, and stays as it is."""
+    """A database without LangGraph's documents is no checkpoint database, and isn't changed."""
     url = redis_server.empty()
     with redis_server.client() as client:
         client.set("something", "else")
@@ -43,7 +43,7 @@ def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]
 def test_another_database_is_not_searched(
     saver: Saver, redis_server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An index answers in every database and loses its documents by it: only in its own is it asked."""
+    """An index answers in every database but loses its documents by that: it is queried only in its own."""
     for words in (["threads"], ["log", "t"], ["info"]):
         assert run([*words, "-d", f"{redis_server.url}/1"]) == 3
     assert "no LangGraph checkpoints" in capsys.readouterr().err
@@ -54,13 +54,13 @@ def test_another_database_is_not_searched(
 
 @pytest.mark.parametrize("url", ["redis://h/0?prefx=x", "redis://h/zero", "redis+sentry://h", "redis://h:1,i:2"])
 def test_urls_that_say_nothing(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown option, a database that is no number, other schemes and hosts are usage errors, with a hint."""
+    """An unknown option, a database that isn't a number, other schemes and hosts are usage errors with a hint."""
     assert run(["threads", "-d", url]) == 2
     assert "hint" in capsys.readouterr().err
 
 
 def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
-    """Numbers that RedisJSON reads as their neighbours are spelled so that it doesn't."""
+    """Numbers that RedisJSON would read as their neighbours are respelled so that it reads them exactly."""
     numbers = [939167018948.5865, 23.308445025757262, 5e-324, -0.0, 1e22, 12088.995980580641, 1.7976931348623157e308]
     with redis_server.client() as client:
         client.execute_command("JSON.SET", "numbers", "$", json.dumps(numbers))
@@ -86,7 +86,7 @@ KEYS = {
 @pytest.mark.parametrize("expires", [None, 4_000_000_000_000])
 @pytest.mark.parametrize("kind", KEYS)
 def test_a_key_of_each_kind_is_made_changed_and_removed(kind: str, expires: int | None, saver: Saver) -> None:
-    """With the time it expires; a change that expects another image is refused, in words that say how it differs."""
+    """Its expiry is kept; a change with another before-image is refused, and the error says how it differs."""
     first, second = (image(kind, value, expires) for value in KEYS[kind])
     plain = image(kind, KEYS[kind][1])
     steps = [(None, first), (first, second), (second, plain), (plain, None)]

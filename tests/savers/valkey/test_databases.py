@@ -1,4 +1,4 @@
-"""The full set of threads, left by the official saver: everything in its keys is read, and nothing else."""
+"""The full set of threads, left by LangGraph's saver: everything in its keys is read, and nothing else."""
 
 import json
 from base64 import b64decode
@@ -23,7 +23,7 @@ Keys = dict[str, bytes]
 
 @pytest.fixture(scope="module")
 def loaded(valkey_server: Server) -> Iterator[tuple[Reader, Keys]]:
-    """A reader of it, and its strings by key."""
+    """A reader of the database, and its strings by key."""
     url = valkey_server.empty()
     with valkey_server.client() as client:
         load(client, "valkey")
@@ -38,7 +38,7 @@ def rows(reader: Reader) -> list[Any]:
 
 
 def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
-    """Each checkpoint is read with its names, parent, metadata and value to the byte."""
+    """Each checkpoint is read with its names, parent, metadata and value, byte for byte."""
     reader, strings = loaded
     found = rows(reader)
     keys = {f"checkpoint:{{{r.thread_id}}}:{r.ns}:{r.checkpoint_id}": r for r in found}
@@ -56,7 +56,7 @@ def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
 
 
 def test_every_write(loaded: tuple[Reader, Keys]) -> None:
-    """Each write is read to the byte, in canonical order; none is lost and none invented."""
+    """Each write is read byte for byte, in canonical order; none is lost and none invented."""
     reader, strings = loaded
     told = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
     stored = {key: writes for key, writes in told.items() if key.replace("writes", "checkpoint", 1) in strings}
@@ -74,7 +74,7 @@ def test_every_write(loaded: tuple[Reader, Keys]) -> None:
 
 
 def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> None:
-    """Every thread of every other database is here, with the same state at its head."""
+    """Every thread of every other database exists here, with the same state at its head."""
     reader, _ = loaded
     mine = heads(reader)
     with full_set(tmp_path) as other:
@@ -90,7 +90,7 @@ def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> No
 
 
 def test_a_key_is_never_taken_apart(valkey_server: Server) -> None:
-    """A thread whose id looks like another's key is told from it by the checkpoint's own fields."""
+    """A thread whose id looks like another's key is distinguished from it by the checkpoint's own fields."""
     url = valkey_server.empty()
     with valkey_server.client() as client:
         for thread_id, ns in (("a}:x", "y"), ("a", "")):
