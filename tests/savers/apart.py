@@ -29,15 +29,15 @@ class ApartConformance(Conformance):
         """The version is a hash of `payload`, so that two values never share one."""
         row = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
         place = f"{thread_id}|{ns}|{checkpoint_id}"
-        told = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
+        metadata_payload = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
         header: dict[str, Any] = {"v": 4, "id": checkpoint_id, "channel_values": {}, "channel_versions": {}}
         if payload is None or payload.data == b"other":
             data = b64encode(payload.data if payload else place.encode()).decode()
             header["channel_values"]["told"] = data
-            return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {})
+            return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata_payload, {})
         version = sha256(payload.tag.encode() + payload.data).hexdigest()
         header["channel_versions"] = {"told": version, "gone": version}
-        return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {"told": payload})
+        return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata_payload, {"told": payload})
 
     def alike(self, stored: Checkpoint, given: Checkpoint) -> bool:
         """JSON is compared by its value, as the server changes its spelling."""

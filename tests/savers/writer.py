@@ -80,12 +80,12 @@ class Writer:
 
 def folder(path: Path) -> dict[str, tuple[int, int, int, str]]:
     """Everything in a folder: inode, size, time of change and hash by name."""
-    found = {}
+    files = {}
     for file in sorted(path.iterdir()):
         status = file.lstat()
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
-        found[file.name] = (status.st_ino, status.st_size, status.st_mtime_ns, digest)
-    return found
+        files[file.name] = (status.st_ino, status.st_size, status.st_mtime_ns, digest)
+    return files
 
 
 def ids(saver: Saver) -> list[str]:
