@@ -12,7 +12,7 @@ from typing import Any
 
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
-from ckpt_cli.savers.redis.faults import explained, is_unsortable
+from ckpt_cli.savers.redis.faults import is_unsortable, translate_errors
 from ckpt_cli.savers.redis.finder import (
     CHECKPOINT,
     WRITE,
@@ -168,7 +168,7 @@ class Index(Finder):
         (answer,) = self._connection.all([words], failing=True)
         if isinstance(answer, Exception) and is_unsortable(answer):
             raise _UnansweredError
-        with explained(self._connection.address.location):
+        with translate_errors(self._connection.address.location):
             if isinstance(answer, Exception):
                 raise answer
         rows, cursor = answer

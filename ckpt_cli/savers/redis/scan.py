@@ -16,7 +16,7 @@ from ckpt_cli.savers.redis.finder import (
     read_fields,
     write_key,
 )
-from ckpt_cli.savers.redis.keys import Keys, begun
+from ckpt_cli.savers.redis.keys import Keys, names_with_prefix
 
 
 class Scan(Finder):
@@ -95,7 +95,7 @@ class Scan(Finder):
             yield from (key for one in thread_ids for key in scanned[one])
             return
         starts = [self._keys.start(one, writes=writes) for one in thread_ids]
-        yield from dict.fromkeys(key for start in starts for key in begun(scanned[None], start))
+        yield from dict.fromkeys(key for start in starts for key in names_with_prefix(scanned[None], start))
 
 
 class ScanThenIndex(Finder):
