@@ -29,15 +29,15 @@ class ApartConformance(Conformance):
         """A checkpoint whose channel versions are the payload's hash: different values have different versions."""
         row = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
         place = f"{thread_id}|{ns}|{checkpoint_id}"
-        metadata = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
+        metadata_payload = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
         header: dict[str, Any] = {"v": 4, "id": checkpoint_id, "channel_values": {}, "channel_versions": {}}
         if payload is None or payload.data == b"other":
             data = b64encode(payload.data if payload else place.encode()).decode()
             header["channel_values"]["topic"] = data
-            return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata, {})
+            return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata_payload, {})
         version = sha256(payload.tag.encode() + payload.data).hexdigest()
         header["channel_versions"] = {"topic": version, "lost": version}
-        return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata, {"topic": payload})
+        return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata_payload, {"topic": payload})
 
     def alike(self, stored: Checkpoint, original: Checkpoint) -> bool:
         """Whether two checkpoints are equal, with JSON compared by its value, since the server may spell it anew."""

@@ -44,11 +44,11 @@ def tables(engine: str, request: pytest.FixtureRequest, folder: Path) -> Tables:
 
 def _run(path: Path, statements: tuple[str, ...]) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(path)) as connection:
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         for statement in statements:
-            found = connection.execute(statement).fetchall()
+            rows = connection.execute(statement).fetchall()
         connection.commit()
-        return found
+        return rows
 
 
 @pytest.fixture(params=ENGINES)

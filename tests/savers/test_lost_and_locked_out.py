@@ -12,7 +12,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable
 from ckpt_cli.savers import faults
 from ckpt_cli.savers import redis as redis_saver
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.mongodb import faults as mongo_telling
+from ckpt_cli.savers.mongodb import faults as mongo_faults
 from ckpt_cli.savers.mysql import open_url as open_mysql
 from ckpt_cli.savers.postgres import open_url as open_postgres
 from tests.servers import redis
@@ -62,7 +62,7 @@ def test_mongodb_says_which() -> None:
     """A server with users refuses a command without one as it refuses one that the user may not run."""
     words = {"command find requires authentication": NONE, "not authorized on db": "may not read"}
     for text, said in words.items():
-        with pytest.raises(DatabaseUnreachable, match=said), mongo_telling.explained("here"):
+        with pytest.raises(DatabaseUnreachable, match=said), mongo_faults.translate_errors("here"):
             raise OperationFailure(text, 13, {"code": 13, "errmsg": text})
 
 

@@ -56,9 +56,9 @@ for _name in ("thread", "namespaces", "count", "rows", "newest", "row", "metadat
 def _expecting(*expect: str) -> Callable[[Iterable[Checkpoint | Write]], Saver]:
     def make(records: Iterable[Checkpoint | Write]) -> Saver:
         saver = PrefetchingSaver(Far(records))
-        found = list(saver.threads())
+        listed = list(saver.threads())
         for name in expect:
-            given = found if name == "expect_threads" else [thread.thread_id for thread in found]
+            given = listed if name == "expect_threads" else [thread.thread_id for thread in listed]
             getattr(saver, name)(given)
         return saver
 
@@ -123,5 +123,5 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
 
 def test_every_question_is_passed_on() -> None:
     """Each method of the contract is passed on to the saver behind, also those with a default."""
-    asked = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
-    assert asked - vars(PrefetchingSaver).keys() == {"apply", "take_back"}
+    methods = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
+    assert methods - vars(PrefetchingSaver).keys() == {"apply", "take_back"}

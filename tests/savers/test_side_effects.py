@@ -194,9 +194,9 @@ def test_it_is_refused_by_name(place: Tables, name: str, ckpt: Ask) -> None:
     code, out, _ = ckpt("operations", "--json")
     assert json.loads(out)["operations"] == []
     code, out, _ = ckpt(*doing.words[:-1], "--dry-run", "--json")
-    told = json.loads(out)["side_effects"]
-    assert code == 0 and {one["accepted"] for one in told} == {False}
-    assert ", ".join(f"{one['kind']} {one['name']} on {one['table']}" for one in told) == doing.name
+    listed = json.loads(out)["side_effects"]
+    assert code == 0 and {one["accepted"] for one in listed} == {False}
+    assert ", ".join(f"{one['kind']} {one['name']} on {one['table']}" for one in listed) == doing.name
     _, out, _ = ckpt(*doing.words[:-1], "--dry-run")
     assert "not logged and not undone" in out and "--with-triggers" in out
     assert ckpt(*doing.other)[0] == 0
@@ -232,9 +232,9 @@ def test_accepted_once_and_for_good(place: Tables, ckpt: Ask) -> None:
                         postgres=["DROP TRIGGER doing ON checkpoints", "DROP FUNCTION doing"]))  # fmt: skip
     place.run(*(one.replace("VALUES", "SELECT").replace("(NEW.checkpoint_id)", "concat('!', NEW.checkpoint_id)"
                 if place.engine != "sqlite" else "'!'") for one in DOINGS["a log"].make[place.engine][1:]))  # fmt: skip
-    code, _, said = ckpt(*FORK)
+    code, _, stderr = ckpt(*FORK)
     assert code == 7
-    assert re.search(r"trigger doing was accepted as it was on 20\d\d-\d\d-\d\d, and has changed since", said)
+    assert re.search(r"trigger doing was accepted as it was on 20\d\d-\d\d-\d\d, and has changed since", stderr)
     assert "it was accepted and has changed since" in " ".join(ckpt("info")[1].split())
     assert "was accepted as it was earlier, and has changed since" in ckpt(*FORK, "--dry-run")[1]
     assert ckpt(*FORK, "--with-triggers", "--remember")[0] == 0
@@ -309,8 +309,10 @@ def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) ->
     place.run(_REFERS, "INSERT INTO notes SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints")
     notes = place.run("SELECT * FROM notes")
     code, out, _ = ckpt(*DELETE, "--json")
-    told = "table notes has a foreign key to checkpoints, which SQLite doesn't enforce here: its rows stay as they are"
-    assert code == 0 and told in json.loads(out)["notes"]
+    warning = (
+        "table notes has a foreign key to checkpoints, which SQLite doesn't enforce here: its rows stay as they are"
+    )
+    assert code == 0 and warning in json.loads(out)["notes"]
     assert place.run("SELECT * FROM notes") == notes
 
 

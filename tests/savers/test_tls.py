@@ -35,14 +35,14 @@ def certificates() -> Iterator[Certificates]:
     """A server's certificate for 127.0.0.1, and who signed it."""
     folder = Path(tempfile.mkdtemp(prefix="ckpt-tls-"))
     folder.chmod(0o755)
-    ca, found = trustme.CA(), Certificates(*(folder / name for name in ("ca", "stranger", "certificate", "key")))
+    ca, certificates = trustme.CA(), Certificates(*(folder / name for name in ("ca", "stranger", "certificate", "key")))
     issued = ca.issue_cert("127.0.0.1")
-    ca.cert_pem.write_to_path(found.trusted)
-    trustme.CA().cert_pem.write_to_path(found.stranger)
-    issued.cert_chain_pems[0].write_to_path(found.certificate)
-    issued.private_key_pem.write_to_path(found.key)
-    found.key.chmod(0o600)
-    yield found
+    ca.cert_pem.write_to_path(certificates.trusted)
+    trustme.CA().cert_pem.write_to_path(certificates.stranger)
+    issued.cert_chain_pems[0].write_to_path(certificates.certificate)
+    issued.private_key_pem.write_to_path(certificates.key)
+    certificates.key.chmod(0o600)
+    yield certificates
     shutil.rmtree(folder)
 
 
@@ -109,8 +109,8 @@ def redis_server(certificates: Certificates, tmp_path: Path) -> Iterator[Secured
 @pytest.fixture(params=["postgres_server", "mysql_server", "redis_server"])
 def secured(request: pytest.FixtureRequest) -> Secured:
     """Each kind of server that can be had with TLS; Valkey's wheel is built without, and its connection is Redis'."""
-    found: Secured = request.getfixturevalue(request.param)
-    return found
+    server: Secured = request.getfixturevalue(request.param)
+    return server
 
 
 def test_whom_to_trust(secured: Secured, certificates: Certificates, capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,9 +204,9 @@ def test_nothing_of_that_name(here: Path, config: Callable[[str], None]) -> None
 def test_the_one_database_here(name: str, database: str | None) -> None:
     """Without ``--db`` the folder's only checkpoint database opens, and its name is shown."""
     made(name)
-    said: list[str] = []
-    open_database(database, said.append).close()
-    assert said == [f"database: {name}"]
+    messages: list[str] = []
+    open_database(database, messages.append).close()
+    assert messages == [f"database: {name}"]
 
 
 def test_other_files_here(here: Path, packed: Callable[[str], bytes]) -> None:

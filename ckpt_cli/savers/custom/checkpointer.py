@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.custom.importing import Target, explained, import_attribute, importing_from
+from ckpt_cli.savers.custom.importing import Target, import_attribute, importing_from, translate_errors
 from ckpt_cli.savers.custom.loop import Loop
 
 _STEPS = 5
@@ -55,7 +55,7 @@ def _opened(target: Target, value: Any, loop: Loop) -> OpenCheckpointer:
         value = own if isinstance(own, BaseCheckpointSaver) else value
         if isinstance(value, BaseCheckpointSaver):
             return OpenCheckpointer(value, loop, is_async or not _is_sync(value), tuple(leave))
-        with explained(target.text):
+        with translate_errors(target.text):
             if isinstance(value, AbstractAsyncContextManager):
                 manager, is_async = value, True
                 value = loop.run(_enter(manager))

@@ -76,7 +76,7 @@ def import_attribute(target: Target) -> Any:
     Raises:
         DatabaseUnreachable: it can't be imported, or has no such attribute.
     """
-    with explained(target.text):
+    with translate_errors(target.text):
         value: Any = _module(target)
     for name in target.attribute.split("."):
         if not hasattr(value, name):
@@ -103,7 +103,7 @@ def _module(target: Target) -> ModuleType:
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
+def translate_errors(what: str) -> Iterator[None]:
     """Turn any exception of the user's code, `SystemExit` too, into one line that ends with the place in that code.
 
     Raises:

@@ -13,7 +13,7 @@ from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Totals
 from ckpt_cli.savers.custom.checkpointer import OpenCheckpointer
-from ckpt_cli.savers.custom.importing import Target, explained
+from ckpt_cli.savers.custom.importing import Target, translate_errors
 from ckpt_cli.savers.custom.reading import CheckpointerReader, row_of
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 
@@ -152,7 +152,7 @@ class CustomSaver(ReadOnlySaver):
     def close(self) -> None:
         """Leave its context managers and its event loop; safe to call twice."""
         leave, self._opened = self._opened.leave, self._opened._replace(leave=())
-        with explained(self._target.text):
+        with translate_errors(self._target.text):
             for step in reversed(leave):
                 step()
         self._opened.loop.close()
@@ -188,7 +188,7 @@ class CustomSaver(ReadOnlySaver):
                     yield item
 
     def _tuples(self, thread_id: str | None, ns: str | None = None) -> Iterator[CheckpointTuple]:
-        with explained(self._target.text):
+        with translate_errors(self._target.text):
             try:
                 yield from self._reader.all(thread_id, ns)
             except _NO_LIST as error:
@@ -197,5 +197,5 @@ class CustomSaver(ReadOnlySaver):
                 raise NotSupported(f"{self._class.__name__} can't list all of its threads: {error!r}") from error
 
     def _one(self, ref: Ref) -> CheckpointTuple | None:
-        with explained(self._target.text):
+        with translate_errors(self._target.text):
             return self._reader.one(ref)

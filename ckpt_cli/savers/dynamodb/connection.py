@@ -10,7 +10,7 @@ from botocore.session import Session  # type: ignore[import-untyped]
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Name
 from ckpt_cli.savers.dynamodb.address import Address
-from ckpt_cli.savers.dynamodb.faults import code, explained, is_lost
+from ckpt_cli.savers.dynamodb.faults import code, is_lost, translate_errors
 from ckpt_cli.savers.dynamodb.items import Item, Stored, key, keys, text
 from ckpt_cli.savers.faults import no_checkpoints, unless_sent
 
@@ -26,7 +26,7 @@ class Connection:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._inside = self._sent = False
-        with explained(address.location):
+        with translate_errors(address.location):
             self._session = Session(profile=address.profile or None)
             self._client = self._make_client("dynamodb", address.endpoint_url)
             self.region = str(self._client.meta.region_name)
@@ -40,7 +40,7 @@ class Connection:
         self._inside, self._sent = True, False
         location = self.address.location
         try:
-            with unless_sent(location, lambda: self._sent), explained(location, writing=writing):
+            with unless_sent(location, lambda: self._sent), translate_errors(location, writing=writing):
                 try:
                     return look()
                 except aws.BotoCoreError as error:

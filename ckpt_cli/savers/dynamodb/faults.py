@@ -25,7 +25,7 @@ _CHANGED = ("ConditionalCheckFailedException", "TransactionCanceledException", "
 
 
 @contextmanager
-def explained(location: str, *, writing: bool = False) -> Iterator[None]:
+def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
     """Turn the errors that botocore raises inside into ckpt's own."""
     try:
         yield

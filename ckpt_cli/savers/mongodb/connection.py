@@ -12,7 +12,7 @@ from pymongo.write_concern import WriteConcern
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.mongodb.address import PAIRS, Address
 from ckpt_cli.savers.mongodb.client import make_client, must_be_encrypted
-from ckpt_cli.savers.mongodb.faults import explained, is_lost
+from ckpt_cli.savers.mongodb.faults import is_lost, translate_errors
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -36,7 +36,7 @@ class Connection:
         self._inside = self._sent = False
         self._measures = True
         try:
-            with explained(address.location):
+            with translate_errors(address.location):
                 self.hello: Document = self._client.admin.command("hello")
                 self.version = str(self._client.server_info().get("version", ""))
         except BaseException:
@@ -62,7 +62,7 @@ class Connection:
         """
         pairs = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
         names = [name for pair in (*pairs, *PAIRS) for name in pair]
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             listing = self._db.list_collections(filter={"name": {"$in": names}}, nameOnly=True, session=self._session)
             types = {str(one["name"]): one.get("type") for one in listing}
         for collection, writes in pairs:
@@ -82,7 +82,7 @@ class Connection:
         is a primary's election id, the same at each address, or a single server's process id (MongoDB 4.4, ``hello``).
         """
         names = [self.address.collection, self.address.writes]
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             listing = self._db.list_collections(filter={"name": {"$in": names}}, session=self._session)
             ids = {one["name"]: one.get("info", {}).get("uuid") for one in listing}
             hello = self._client.admin.command("hello")
@@ -122,7 +122,7 @@ class Connection:
         """Run `look`, on a snapshot if the server has them; once more if the connection broke meanwhile."""
         if self._inside:
             return look()
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             try:
                 return self._look(look)
             except errors.PyMongoError as error:
@@ -151,7 +151,7 @@ class Connection:
         self._inside, self._sent = True, False
         location = self.address.location
         try:
-            with faults.unless_sent(location, lambda: self._sent), explained(location, writing=True):
+            with faults.unless_sent(location, lambda: self._sent), translate_errors(location, writing=True):
                 self._must_be_writable()
                 return self._in_transaction(work) if self.is_cluster else work()
         finally:
@@ -179,7 +179,7 @@ class Connection:
         Raises:
             Refused: this user or this server may not write.
         """
-        with faults.unless_sent(self.address.location), explained(self.address.location, writing=True):
+        with faults.unless_sent(self.address.location), translate_errors(self.address.location, writing=True):
             self._must_be_writable()
 
     def _must_be_writable(self) -> None:

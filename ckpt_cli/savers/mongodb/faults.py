@@ -23,7 +23,7 @@ _SNAPSHOT_OLD = (239, 246)
 
 
 @contextmanager
-def explained(location: str, *, writing: bool = False) -> Iterator[None]:
+def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
     """Turn the errors that the driver raises inside into ckpt's own."""
     try:
         yield

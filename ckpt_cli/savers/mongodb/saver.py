@@ -10,7 +10,7 @@ from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, a
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.mongodb.connection import Connection
-from ckpt_cli.savers.mongodb.faults import explained
+from ckpt_cli.savers.mongodb.faults import translate_errors
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.own_fields import OwnFields
 from ckpt_cli.savers.mongodb.schema import Schema, detect
@@ -32,7 +32,7 @@ def open_url(url: str) -> "MongoSaver":
     connection = Connection(parse_url(url))
     try:
         collections, _ = connection.choose_collections()
-        with explained(connection.address.location):
+        with translate_errors(connection.address.location):
             return MongoSaver(connection, detect(connection, collections))
     except BaseException:
         connection.close()

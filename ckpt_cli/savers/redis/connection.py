@@ -9,7 +9,7 @@ from redis import exceptions
 from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.redis.address import Address
 from ckpt_cli.savers.redis.client import cluster_client, must_be_encrypted, must_list_whole_clusters, server_client
-from ckpt_cli.savers.redis.faults import explained, is_lost, is_moving, is_other_type
+from ckpt_cli.savers.redis.faults import is_lost, is_moving, is_other_type, translate_errors
 
 T = TypeVar("T")
 Command = tuple[Any, ...]
@@ -30,7 +30,7 @@ class Connection:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._inside = False
-        with explained(address.location):
+        with translate_errors(address.location):
             self._client: Any = server_client(address)
             must_be_encrypted(address, [self._client])
             info = self._client.info()
@@ -46,14 +46,14 @@ class Connection:
     def _join(self, address: Address) -> None:
         self._client.close()
         must_list_whole_clusters(address.location)
-        with explained(address.location):
+        with translate_errors(address.location):
             self._client = cluster_client(address)
 
     def instance(self) -> str:
         """An id that is the same at each of the server's addresses: its run id, or a cluster's lowest node id."""
         if not self.is_cluster:
             return self._run_id
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             nodes = self._client.execute_command("CLUSTER NODES")
         return min((str(node["node_id"]) for node in nodes.values()), default="")
 
@@ -70,7 +70,7 @@ class Connection:
 
     def read(self, commands: Iterable[Command]) -> Iterator[Any]:
         """The answers to commands that read keys of one type; None for a key of another type."""
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             for answer in self.all(commands, failing=True):
                 if isinstance(answer, Exception) and not is_other_type(answer):
                     raise answer
@@ -85,7 +85,7 @@ class Connection:
         return self._client.execute_command(*command)
 
     def _send(self, page: Sequence[Command], *, failing: bool) -> list[Any]:
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             if len(page) == 1 and not failing:
                 return [self._client.execute_command(*page[0])]
             pipeline = self._client.pipeline(transaction=False)
@@ -102,7 +102,7 @@ class Connection:
     def keys(self, pattern: str) -> Iterator[str]:
         """Every key that matches, by a scan, which visits all keys of the database."""
         seen: set[str] = set()
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             for key in self._client.scan_iter(match=pattern, count=_SCANNED):
                 name = text(key)
                 if name not in seen:
@@ -125,7 +125,7 @@ class Connection:
                 if not is_moving(error.__cause__):
                     raise
             sleep(pause)
-            with explained(self.address.location, writing=True):
+            with translate_errors(self.address.location, writing=True):
                 self._client.nodes_manager.initialize()
         return write()
 

@@ -15,7 +15,7 @@ _READONLY = ("READONLY", "MISCONF", "NOREPLICAS")
 
 
 @contextmanager
-def explained(location: str, *, writing: bool = False) -> Iterator[None]:
+def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
     """Turn the errors that the driver raises inside into ckpt's own."""
     try:
         yield

@@ -12,7 +12,7 @@ from ckpt_cli.model import Row, RowChange
 from ckpt_cli.savers.faults import safe_text
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
-from ckpt_cli.savers.redis.faults import explained
+from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.json_numbers import respell_numbers
 from ckpt_cli.savers.redis.records import canonical, parse_json
 
@@ -90,7 +90,10 @@ class Images:
     def _make(self, changes: Iterable[RowChange], first: str = "") -> None:
         made: list[RowChange] = []
         commands: list[Command] = []
-        with explained(self._connection.address.location, writing=True), self._connection.pipeline(first) as pipeline:
+        with (
+            translate_errors(self._connection.address.location, writing=True),
+            self._connection.pipeline(first) as pipeline,
+        ):
             for page in pages(changes, _PAGE):
                 keys = tuple(_key(change) for change in page)
                 pipeline.watch(*keys)

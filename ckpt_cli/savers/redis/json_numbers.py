@@ -17,7 +17,7 @@ def respell_numbers(document: str) -> str:
     return _TOKENS.sub(lambda match: _number(match[0]), document)
 
 
-def number_as_read(token: str) -> float:
+def read_number(token: str) -> float:
     """The number that the server holds once this one is written: itself or, for one of 200, a neighbour."""
     return _as_read(_number(token))
 

@@ -73,15 +73,15 @@ class Keys:
 
     def pattern(self, thread_id: str | None, *, writes: bool) -> str:
         """A scan's pattern for the documents of a thread, or of all; documents of other threads may match."""
-        return globbed(self.start(thread_id, writes=writes)) + "*"
+        return escape_pattern(self.start(thread_id, writes=writes)) + "*"
 
 
-def globbed(name: str) -> str:
+def escape_pattern(name: str) -> str:
     """A pattern that matches exactly this name."""
     return re.sub(r"([\\*?\[\]^])", r"\\\1", name)
 
 
-def begun(names: Sequence[str], start: str) -> Iterator[str]:
+def names_with_prefix(names: Sequence[str], start: str) -> Iterator[str]:
     """Those of the sorted names that begin with `start`."""
     first = bisect_left(names, start)
     return takewhile(lambda name: name.startswith(start), (names[at] for at in range(first, len(names))))

@@ -9,7 +9,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
-from ckpt_cli.savers.redis.finding import CHECKPOINT, Found, found
+from ckpt_cli.savers.redis.finder import CHECKPOINT, CheckpointDocument, name_document, read_fields
 from ckpt_cli.savers.redis.keys import Keys
 
 _PAGE = 500  # writes that are read at once
@@ -43,7 +43,7 @@ class Documents:
         self,
         connection: Connection,
         keys: Keys,
-        find_documents: Callable[[Collection[str]], list[Found]],
+        find_documents: Callable[[Collection[str]], list[CheckpointDocument]],
         find_writes: Callable[[Collection[str]], Iterable[Mapping[str, Any]]],
         *,
         misnamed: bool,
@@ -55,7 +55,7 @@ class Documents:
         self._misnamed, self._old, self._indexed = misnamed, old, indexed
         self._scripts = connection.major >= 7 and not old
 
-    def named(self, refs: Sequence[Ref]) -> dict[Ref, Found]:
+    def named(self, refs: Sequence[Ref]) -> dict[Ref, CheckpointDocument]:
         """The documents of those checkpoints that exist."""
         return {one.ref: one for one, _ in self._read(refs, {})}
 
@@ -128,7 +128,7 @@ class Documents:
         keys |= {one["name"]: one["key"] for one in self._find_writes(threads)}
         return {name: keys[name] for name in names if name in keys}
 
-    def _read(self, refs: Sequence[Ref], more: Mapping[str, str]) -> list[tuple[Found, dict[str, Any]]]:
+    def _read(self, refs: Sequence[Ref], more: Mapping[str, str]) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
         """Documents by the keys they should have, or else by the keys of other layouts; with their fields."""
         fields = {**CHECKPOINT, **more}
         wanted = {} if self._misnamed else {self._keys.checkpoint(ref): ref for ref in refs}
@@ -146,22 +146,18 @@ class Documents:
             }
         return keys
 
-    def _named(self, key: str, fields: dict[str, Any]) -> Found | None:
-        return found(key, fields, self._keys, by_key=not self._indexed)
+    def _named(self, key: str, fields: dict[str, Any]) -> CheckpointDocument | None:
+        return name_document(key, fields, self._keys, by_key=not self._indexed)
 
-    def _read_keys(self, keys: Mapping[str, Ref], fields: Mapping[str, str]) -> list[tuple[Found, dict[str, Any]]]:
+    def _read_keys(
+        self, keys: Mapping[str, Ref], fields: Mapping[str, str]
+    ) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
         read = self._fields([*keys], fields)
         named = ((self._named(key, own), own, keys[key]) for key, own in read.items())
         return [(one, own) for one, own, ref in named if one is not None and one.ref == ref]
 
     def _fields(self, keys: list[str], fields: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        answers = self._connection.read(("JSON.GET", key, *fields.values()) for key in keys)
-        documents: dict[str, dict[str, Any]] = {}
-        for key, answer in zip(keys, answers, strict=True):
-            if isinstance(answer, bytes):
-                parts = json.loads(answer)
-                documents[key] = {name: (parts[path] or [None])[0] for name, path in fields.items()}
-        return documents
+        return dict(read_fields(self._connection, keys, fields))
 
 
 _UNREAD = object()

@@ -14,7 +14,7 @@ from typing import Any
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import LOST, Checkpoint, Payload, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers.faults import must_not_be_lost
-from ckpt_cli.savers.redis.json_numbers import number_as_read
+from ckpt_cli.savers.redis.json_numbers import read_number
 from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
 
 TAG = "redis-json"
@@ -29,7 +29,7 @@ _BEFORE_4 = (b'{"type":"json","v":1', b'{"type":"json","v":2', b'{"type":"json",
 def payload(kind: Any, blob: Any) -> Payload:
     """A write's value, from base64 or plain JSON."""
     if not isinstance(blob, str):
-        return lost(f"its value is stored as {named_kind(blob)} where text should be")
+        return lost(f"its value is stored as {json_type_name(blob)} where text should be")
     tag = from_text(kind)
     try:
         data = b64decode(blob, validate=True)
@@ -45,7 +45,7 @@ def lost(problem: str) -> Payload:
     return Payload(LOST, problem.encode("utf-8", "replace"))
 
 
-def named_kind(value: Any) -> str:
+def json_type_name(value: Any) -> str:
     """The JSON type of a value, in words."""
     kinds = {
         bool: "true or false",
@@ -171,7 +171,7 @@ def _json(stored: Payload, tags: tuple[str, ...], what: str) -> Any:
     if stored.tag not in tags:
         raise NotSupported(f"Redis keeps {what} as JSON, not as {stored.tag or 'pickle'}")
     try:
-        return json.loads(stored.data, parse_int=_integer, parse_float=number_as_read)
+        return json.loads(stored.data, parse_int=_integer, parse_float=read_number)
     except ValueError as error:
         raise NotSupported(f"Redis keeps {what} as JSON, and this isn't JSON: {error}") from error
 

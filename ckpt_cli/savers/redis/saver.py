@@ -11,11 +11,11 @@ from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
-from ckpt_cli.savers.redis.finding import Finder, Found
-from ckpt_cli.savers.redis.index import Index, indexes, plain
+from ckpt_cli.savers.redis.finder import CheckpointDocument, Finder
+from ckpt_cli.savers.redis.index import Index, are_plain, has_indexes
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
-from ckpt_cli.savers.redis.scan import Anywhere, Scan
+from ckpt_cli.savers.redis.scan import Scan, ScanThenIndex
 from ckpt_cli.savers.redis.schema import Schema, detect
 from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
 
@@ -32,7 +32,7 @@ def open_url(url: str) -> "RedisSaver":
     connection = Connection(parse_url(url))
     try:
         keys = Keys(connection.address)
-        usable = not connection.is_cluster and indexes(connection, keys)
+        usable = not connection.is_cluster and has_indexes(connection, keys)
         scan = Scan(connection, keys, by_key=not usable)
         index = Index(connection, keys, scan) if usable else None
         return RedisSaver(connection, keys, scan, index, detect(connection, keys, index))
@@ -196,10 +196,10 @@ class RedisSaver(KeySaver):
         """The index; the index and the scan for threads whose ids the index's tags can't find."""
         if self._index is None:
             return self._scan
-        return self._index if plain(thread_ids or ()) else Anywhere(self._scan, self._index)
+        return self._index if are_plain(thread_ids or ()) else ScanThenIndex(self._scan, self._index)
 
-    def _find_documents(self, thread_ids: Collection[str]) -> list[Found]:
-        odd = [one for one in thread_ids if not plain([one])]
+    def _find_documents(self, thread_ids: Collection[str]) -> list[CheckpointDocument]:
+        odd = [one for one in thread_ids if not are_plain([one])]
         groups = (group for group in (odd, [one for one in thread_ids if one not in odd]) if group)
         return [one for group in groups for one in self._finder(group).checkpoints(group)]
 

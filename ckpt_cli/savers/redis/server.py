@@ -10,7 +10,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
 from ckpt_cli.savers.redis import own_fields
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.faults import explained
+from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ class KeySaver(Saver):
         location = self._connection.address.location
         if self._connection.is_replica:
             raise read_only(location, "it is a replica")
-        with unless_sent(location), explained(location, writing=True):
+        with unless_sent(location), translate_errors(location, writing=True):
             for command in self._trials if trying else ():
                 self._connection.execute(command, self._absent)
 

@@ -8,7 +8,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
-from ckpt_cli.savers.redis.keys import begun, globbed
+from ckpt_cli.savers.redis.keys import escape_pattern, names_with_prefix
 from ckpt_cli.savers.valkey import records
 
 Space = tuple[str, str]
@@ -67,7 +67,7 @@ class CheckpointReader:
         if thread_ids is None:
             return self._read_lists(self._scan(_ALL))
         starts = [thread_key((thread_id, "")) for thread_id in thread_ids]
-        keys = (key for start in starts for key in begun(self._scan(self._pattern(starts)), start))
+        keys = (key for start in starts for key in names_with_prefix(self._scan(self._pattern(starts)), start))
         return {space: ids for space, ids in self._read_lists([*dict.fromkeys(keys)]).items() if space[0] in thread_ids}
 
     def some(self, limit: int) -> dict[Space, list[str]]:
@@ -76,7 +76,7 @@ class CheckpointReader:
 
     def _pattern(self, starts: Sequence[str]) -> str:
         """The pattern for a scan: the first thread's own; from the second thread on, one for all lists."""
-        own = globbed(starts[0]) + "*" if len(starts) == 1 else _ALL
+        own = escape_pattern(starts[0]) + "*" if len(starts) == 1 else _ALL
         return own if not self._known.keys() - {own} else _ALL
 
     def _scan(self, pattern: str) -> list[str]:

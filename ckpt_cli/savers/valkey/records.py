@@ -13,7 +13,7 @@ from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers.faults import must_not_be_lost
 from ckpt_cli.savers.redis.keys import from_text
-from ckpt_cli.savers.redis.records import lost, named_kind
+from ckpt_cli.savers.redis.records import json_type_name, lost
 from ckpt_cli.savers.spelling import index_of
 
 Document = dict[str, Any]
@@ -133,7 +133,7 @@ def text(value: Any) -> str:
 
 def _payload(kind: Any, value: Any) -> Payload:
     if not isinstance(value, str):
-        return lost(f"its value is stored as {named_kind(value)} where text should be")
+        return lost(f"its value is stored as {json_type_name(value)} where text should be")
     try:
         return Payload(from_text(kind), b64decode(value))
     except ValueError:

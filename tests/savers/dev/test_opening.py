@@ -47,10 +47,10 @@ def test_names_of_the_same(served: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for place in (served, f"{served}/", served.parent, served / NAME.format(1)):
         assert threads(place) == expected
     identities = {open_database(str(place), str).identity for place in (served, served.parent)}
-    said: list[str] = []
+    messages: list[str] = []
     monkeypatch.chdir(served.parent)
-    assert {open_database(None, said.append).identity} == identities
-    assert said == ["database: .langgraph_api"]
+    assert {open_database(None, messages.append).identity} == identities
+    assert messages == ["database: .langgraph_api"]
 
 
 def test_one_among_others_is_not_chosen(served: Path, monkeypatch: pytest.MonkeyPatch, database: Any) -> None:
@@ -113,11 +113,11 @@ def test_a_running_server_is_read_anew(tmp_path: Path) -> None:
         graph = line(saver, "a")
         graph.invoke({"log": []}, on("t"))
         sync(saver)
-        found = open_path(tmp_path / "x")
-        assert found.moment(lambda: found.count("t")) == 3
+        opened = open_path(tmp_path / "x")
+        assert opened.moment(lambda: opened.count("t")) == 3
         graph.invoke({"log": []}, on("t"))
         sync(saver)
-        assert found.moment(lambda: found.count("t")) == 6
+        assert opened.moment(lambda: opened.count("t")) == 6
 
 
 def test_objects(tmp_path: Path) -> None:

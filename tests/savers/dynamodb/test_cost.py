@@ -52,18 +52,18 @@ LOOKS: dict[str, tuple[int, Callable[[Saver], Any]]] = {
 @pytest.mark.parametrize("name", LOOKS)
 def test_requests_do_not_grow(name: str, sizes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A listing takes as many requests in a large table as in a small one, is consistent and fetches no payloads."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+    requests: list[tuple[str, dict[str, Any]]] = []
     call: Any = BaseClient._make_api_call
     monkeypatch.setattr(
-        BaseClient, "_make_api_call", lambda c, op, words: asked.append((op, words)) or call(c, op, words)
+        BaseClient, "_make_api_call", lambda c, op, words: requests.append((op, words)) or call(c, op, words)
     )
     for url in sizes:
         with opened(url) as saver:
-            asked.clear()
+            requests.clear()
             assert saver.moment(lambda saver=saver: LOOKS[name][1](saver))
-        assert len(asked) == LOOKS[name][0]
-        assert all("ConsistentRead': True" in str(words) for _, words in asked)
-        for operation, words in asked:
+        assert len(requests) == LOOKS[name][0]
+        assert all("ConsistentRead': True" in str(words) for _, words in requests)
+        for operation, words in requests:
             if operation in ("Query", "Scan", "GetItem") and "WRITES_" not in str(
                 words.get("ExpressionAttributeValues")
             ):
@@ -72,12 +72,14 @@ def test_requests_do_not_grow(name: str, sizes: list[str], monkeypatch: pytest.M
 
 def test_writes_of_a_thread(sizes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One request for each checkpoint, and one for some dozens of payloads."""
-    asked: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
     call: Any = BaseClient._make_api_call
     with opened(sizes[1]) as saver:
-        monkeypatch.setattr(BaseClient, "_make_api_call", lambda c, op, words: asked.update([op]) or call(c, op, words))
+        monkeypatch.setattr(
+            BaseClient, "_make_api_call", lambda c, op, words: requests.update([op]) or call(c, op, words)
+        )
         assert len(list(saver.writes("t-1", ""))) == 20
-    assert asked == {"Query": 21, "BatchGetItem": 1}
+    assert requests == {"Query": 21, "BatchGetItem": 1}
 
 
 @pytest.fixture(scope="module")
@@ -108,11 +110,11 @@ def test_commands_ask_by_the_page(
     name: str, doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Payloads are read by the page; each thread and each checkpoint with writes takes a request."""
-    found = []
+    costs = []
     for url in doubled:
         paged.cost(paged.COMMANDS[name], url, asked, capsys)
-        found.append(Counter(asked))
-    few, many = found
+        costs.append(Counter(asked))
+    few, many = costs
     assert many.total() <= 2 * few.total()
     assert few["Query"] <= 110
     assert few.total() - few["Query"] <= 16

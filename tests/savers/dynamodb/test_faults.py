@@ -188,11 +188,11 @@ def test_cut_off_between_two_transactions(
 
         before = kept()
         call: Any = BaseClient._make_api_call
-        asked: list[str] = []
+        operations: list[str] = []
 
         def ask(client: Any, operation: str, words: Any) -> Any:
-            asked.extend([operation] if operation == "TransactWriteItems" else [])
-            if len(asked) > 3:  # the first asks whether it may write
+            operations.extend([operation] if operation == "TransactWriteItems" else [])
+            if len(operations) > 3:  # the first asks whether it may write
                 raise KeyboardInterrupt  # as a killed process, it doesn't come to take anything back
             return call(client, operation, words)
 
@@ -213,10 +213,10 @@ def test_killed_while_it_is_read(tmp_path: Path, aws_surroundings: None, capsys:
             saver.apply(Plan("", tuple(two_steps(SAMPLES))))
 
             def look() -> Any:
-                found = saver.count("t")
+                count = saver.count("t")
                 assert server.process is not None
                 server.process.kill()
-                return found, saver.count("t")
+                return count, saver.count("t")
 
             with pytest.raises(DatabaseUnreachable, match=r"no server answers|no answer|was lost"):
                 saver.moment(look)

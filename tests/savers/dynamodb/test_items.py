@@ -42,9 +42,9 @@ def talk(saver: Any, text: str = "hello", thread_id: str = "t") -> Any:
 def items(dynamo: Dynamo, table: str) -> dict[tuple[str, str], Any]:
     """Everything in a table."""
     client = dynamo.client()
-    found = client.scan(TableName=table)["Items"]
+    items = client.scan(TableName=table)["Items"]
     client.close()
-    return {(item["PK"]["S"], item["SK"]["S"]): item for item in found}
+    return {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
 
 
 @pytest.mark.parametrize("words", [{}, {"ttl_seconds": 3600, "enable_checkpoint_compression": True}])

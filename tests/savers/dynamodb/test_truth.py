@@ -94,7 +94,7 @@ def test_writes(loaded: Loaded) -> None:
     saved = {f"WRITES_{'#'.join(_ref(item))}" for item in loaded.some("CHECKPOINT_")}
     written = [item for item in loaded.some("WRITES_") if item["PK"]["S"] in saved]
     assert len(written) == len(loaded.some("WRITES_")) - 1
-    told = {(item["PK"]["S"], item["SK"]["S"]): rendered_object(loaded.value(item)) for item in written}
+    stored = {(item["PK"]["S"], item["SK"]["S"]): rendered_object(loaded.value(item)) for item in written}
     read: dict[Any, Any] = {}
     for thread_id in {_ref(item).thread_id for item in loaded.some("CHECKPOINT_")}:
         writes = list(loaded.reader.saver.writes(thread_id))
@@ -104,8 +104,8 @@ def test_writes(loaded: Loaded) -> None:
             key = (f"WRITES_{'#'.join(write.ref)}", f"{write.task_id}#{write.idx}")
             assert write.channel == loaded.items[key]["channel"]["S"]
             read[key] = rendered(loaded.reader.value(write.payload))
-    assert read.keys() == told.keys()
-    assert [(key, *found) for key in told for found in differences(read[key], told[key])] == []
+    assert read.keys() == stored.keys()
+    assert [(key, *found) for key in stored for found in differences(read[key], stored[key])] == []
 
 
 def test_threads_and_heads(loaded: Loaded) -> None:

@@ -143,7 +143,7 @@ def test_several_threads_in_one_statement(doubled: list[str], said: Said) -> Non
         rows = {thread_id: list(saver.rows(thread_id)) for thread_id in ids}
         writes = [write for thread_id in ids for write in saver.writes(thread_id)]
         said.commands.clear()
-        found = list(saver.rows_of(ids))
-        assert [row for thread_id in sorted(ids) for row in rows[thread_id]] == found
-        assert sorted(saver.writes_on([row.ref for row in found])) == sorted(writes)
+        listed = list(saver.rows_of(ids))
+        assert [row for thread_id in sorted(ids) for row in rows[thread_id]] == listed
+        assert sorted(saver.writes_on([row.ref for row in listed])) == sorted(writes)
     assert sum("getMore" not in command for command in said.commands) == 2

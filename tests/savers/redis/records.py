@@ -13,9 +13,9 @@ TAG = "redis-json"
 
 def body(place: str, payload: Payload | None) -> Payload:
     """A checkpoint object that contains its names or the given payload."""
-    held = place if payload is None else [payload.tag, b64encode(payload.data).decode()]
+    value = place if payload is None else [payload.tag, b64encode(payload.data).decode()]
     return Payload(
-        TAG, json.dumps({"v": 4, "channel_values": {"of": held}}, separators=(",", ":"), ensure_ascii=False).encode()
+        TAG, json.dumps({"v": 4, "channel_values": {"of": value}}, separators=(",", ":"), ensure_ascii=False).encode()
     )
 
 

@@ -108,8 +108,8 @@ def test_several_threads_at_once(kind: Kind, asked: list[str]) -> None:
         rows = [row for thread_id in sorted(ids) for row in saver.rows(thread_id)]
         writes = [write for thread_id in sorted(ids) for write in saver.writes(thread_id)]
         asked.clear()
-        found = saver.moment(lambda: list(saver.rows_of(ids)))
-        listed = saver.moment(lambda: list(saver.writes_on([row.ref for row in found])))
-        assert (found, listed) == (rows, writes)
+        together = saver.moment(lambda: list(saver.rows_of(ids)))
+        listed = saver.moment(lambda: list(saver.writes_on([row.ref for row in together])))
+        assert (together, listed) == (rows, writes)
         assert (len(ids), len(rows), len(writes)) == (51, 151, 100)
         assert len(asked) <= 6

@@ -43,9 +43,9 @@ def test_every_checkpoint(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
     assert {row.ref for row in rows} == set(stored)
     for checkpoint in reader.saver.checkpoints(row.ref for row in rows):
         document = stored[checkpoint.row.ref]
-        body, told = json.loads(checkpoint.body.data), document["metadata"]
+        body, metadata = json.loads(checkpoint.body.data), document["metadata"]
         assert {"pending_sends": [], **body} == document["checkpoint"]
-        assert json.loads(checkpoint.metadata.data) == (json.loads(told) if isinstance(told, str) else told)
+        assert json.loads(checkpoint.metadata.data) == (json.loads(metadata) if isinstance(metadata, str) else metadata)
         assert checkpoint.row.parent_id == _parent(document, misnamed="0.0" in name)
     assert dict(reader.saver.metadata(stored)) == {c.row.ref: c.metadata for c in reader.saver.checkpoints(stored)}
 
@@ -59,10 +59,10 @@ def test_every_write(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
         if key.startswith("checkpoint_write:")
     }
     threads = sorted({place[0] for place in stored})  # some have writes and no checkpoint, which couldn't be saved
-    found = [write for thread_id in threads for write in reader.saver.writes(thread_id)]
-    assert {(*w.ref, w.task_id, w.idx) for w in found} == set(stored)
-    assert len(found) == reader.saver.totals().writes
-    for write in found:
+    writes = [write for thread_id in threads for write in reader.saver.writes(thread_id)]
+    assert {(*w.ref, w.task_id, w.idx) for w in writes} == set(stored)
+    assert len(writes) == reader.saver.totals().writes
+    for write in writes:
         document = stored[(*write.ref, write.task_id, write.idx)]
         assert write.payload is not None
         assert write.payload.tag.removeprefix("redis-") == document["type"]

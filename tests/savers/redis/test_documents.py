@@ -48,8 +48,8 @@ def test_another_database_is_not_searched(
         assert run([*words, "-d", f"{redis_server.url}/1"]) == 3
     assert "no LangGraph checkpoints" in capsys.readouterr().err
     with redis_server.client() as client:
-        found = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
-    assert found[1:] == [[b"$.thread_id", b"t"]] * 2
+        rows = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
+    assert rows[1:] == [[b"$.thread_id", b"t"]] * 2
 
 
 @pytest.mark.parametrize("url", ["redis://h/0?prefx=x", "redis://h/zero", "redis+sentry://h", "redis://h:1,i:2"])
@@ -69,8 +69,8 @@ def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
         assert json.loads(client.execute_command("JSON.GET", "numbers")) == numbers
         client.delete("numbers")
     body = Payload(TAG, json.dumps({"v": 4, "channel_values": {"n": numbers}}, separators=(",", ":")).encode())
-    given = MAKE.checkpoint("n", "1")._replace(body=body)
-    saver.apply(Plan("", (given,)))
+    written = MAKE.checkpoint("n", "1")._replace(body=body)
+    saver.apply(Plan("", (written,)))
     (found,) = saver.checkpoints([Ref("n", "", "1")])
     assert json.loads(found.body.data) == json.loads(body.data)
 

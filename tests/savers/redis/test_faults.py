@@ -58,8 +58,8 @@ def refused(url: str, capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("scheme", ["redis", "valkey"])
 def test_nobody_listens(scheme: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A port without a server is reported without the password."""
-    told = refused(f"{scheme}://me:secret@127.0.0.1:{free_port()}/0", capsys)
-    assert "no server answers (connection refused)" in told
+    message = refused(f"{scheme}://me:secret@127.0.0.1:{free_port()}/0", capsys)
+    assert "no server answers (connection refused)" in message
 
 
 def test_wrong_password(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,8 +38,8 @@ def test_a_search_scans_as_often_however_many_threads_there_are(
         url = kind.filled(paged.records(kind.samples, threads, kind.body))
         scans.clear()
         assert run(["grep", *words, "-d", url, "--count"]) == 0, capsys.readouterr().err
-        told = len(capsys.readouterr().out.splitlines())
-        assert told == {"7": threads + 1, "nowhere": 0}[words[0]] if len(words) == 1 else told == 4
+        line_count = len(capsys.readouterr().out.splitlines())
+        assert line_count == {"7": threads + 1, "nowhere": 0}[words[0]] if len(words) == 1 else line_count == 4
         made.append([*scans])
     assert made[0] == made[1]
     assert len(made[0]) <= 6
@@ -51,6 +51,6 @@ def test_pages_of_threads_share_a_scan(kind: Kind, scans: list[str]) -> None:
         ids = [thread.thread_id for thread in saver.threads()]
         alone = [row for thread_id in ids for row in saver.rows(thread_id)]
         scans.clear()
-        found = saver.moment(lambda: [row for page in pages(ids, 10) for row in saver.rows_of(page)])
-    assert sorted(found) == sorted(alone)
+        rows = saver.moment(lambda: [row for page in pages(ids, 10) for row in saver.rows_of(page)])
+    assert sorted(rows) == sorted(alone)
     assert len(scans) == (0 if kind.index else 1)

@@ -90,8 +90,8 @@ def test_as_the_saver_reads(fresh: Fresh) -> None:
             assert (mine.body, mine.metadata) == (stored(theirs.checkpoint), stored(theirs.metadata))
             assert dict(saver.metadata([row.ref])) == {row.ref: mine.metadata}
             writes = [*saver.writes(*row.ref[:2], [row.checkpoint_id])]
-            given = [(task_id, channel, stored(value)) for task_id, channel, value in theirs.pending_writes or ()]
-            assert Counter((write.task_id, write.channel, write.payload) for write in writes) == Counter(given)
+            expected = [(task_id, channel, stored(value)) for task_id, channel, value in theirs.pending_writes or ()]
+            assert Counter((write.task_id, write.channel, write.payload) for write in writes) == Counter(expected)
             assert [write.order for write in writes] == sorted({write.order for write in writes})
             seen += len(writes)
         assert reader.snapshot(reader.head("asked").ref).interrupts[-1].value == "why?"
@@ -113,8 +113,8 @@ def test_actors(fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
         assert [reader.values(reader.head(name).ref)["log"][0] for name in names] == ["bob:1", "bob:1", "ann"]
         assert saver.thread("s") is None
     assert ckpt(["info", "-d", backend.url]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "AgentCoreValkeySaver" in said and "actor_id/thread_id" in said
+    stdout = " ".join(capsys.readouterr().out.split())
+    assert "AgentCoreValkeySaver" in stdout and "actor_id/thread_id" in stdout
 
 
 def test_names_are_unambiguous() -> None:

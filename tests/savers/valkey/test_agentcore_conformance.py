@@ -56,8 +56,8 @@ class TestAgentCore(Conformance):
         ]
         writes = [self.write("t", "1", task, path=path, channel=channel) for path, task, channel, _ in put]
         saver = make([self.checkpoint("t", "1"), *writes])
-        told = [(w.task_path, w.task_id, w.channel, w.idx) for w in saver.writes("t")]
-        assert told == sorted(put, key=lambda one: (one[0], one[1], one[3]))
+        read = [(w.task_path, w.task_id, w.channel, w.idx) for w in saver.writes("t")]
+        assert read == sorted(put, key=lambda one: (one[0], one[1], one[3]))
 
     def test_writes_of_some_checkpoints(self, make: Make) -> None:
         """As elsewhere; a checkpoint in the namespace is needed to know the start of its keys."""

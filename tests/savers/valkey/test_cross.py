@@ -51,8 +51,8 @@ class TestLook(Look):
             shot = run.reader.snapshot(ref)
             nameless = {task.id for task in shot.tasks if task.node is None}
             assert not nameless or ref.thread_id.startswith("flow")
-            told = [one._replace(name=None) if one.id in nameless else one for one in state.tasks]
-            assert Counter(map(mine, shot.tasks)) == Counter(map(theirs, told)), ref
+            expected = [one._replace(name=None) if one.id in nameless else one for one in state.tasks]
+            assert Counter(map(mine, shot.tasks)) == Counter(map(theirs, expected)), ref
             assert nameless or sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
 
     def test_heads(self, run: Run) -> None:

@@ -40,12 +40,12 @@ def rows(reader: Reader) -> list[Any]:
 def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
     """Each checkpoint is read with its names, parent, metadata and value, byte for byte."""
     reader, strings = loaded
-    found = rows(reader)
-    keys = {f"checkpoint:{{{r.thread_id}}}:{r.ns}:{r.checkpoint_id}": r for r in found}
+    listed = rows(reader)
+    keys = {f"checkpoint:{{{r.thread_id}}}:{r.ns}:{r.checkpoint_id}": r for r in listed}
     assert set(keys) == {key for key in strings if key.startswith("checkpoint:")}
-    assert len(found) == 2081
-    metadata = dict(reader.saver.metadata([row.ref for row in found]))
-    for (key, row), checkpoint in zip(keys.items(), reader.saver.checkpoints(r.ref for r in found), strict=True):
+    assert len(listed) == 2081
+    metadata = dict(reader.saver.metadata([row.ref for row in listed]))
+    for (key, row), checkpoint in zip(keys.items(), reader.saver.checkpoints(r.ref for r in listed), strict=True):
         stored = json.loads(strings[key])
         assert (row.thread_id, row.checkpoint_id) == (stored["thread_id"], stored["checkpoint_id"])
         assert checkpoint.row._replace(size=None) == row
@@ -58,19 +58,19 @@ def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
 def test_every_write(loaded: tuple[Reader, Keys]) -> None:
     """Each write is read byte for byte, in canonical order; none is lost and none invented."""
     reader, strings = loaded
-    told = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
-    stored = {key: writes for key, writes in told.items() if key.replace("writes", "checkpoint", 1) in strings}
-    assert len(told) - len(stored) == 1  # of a checkpoint that couldn't be saved
+    documents = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
+    stored = {key: writes for key, writes in documents.items() if key.replace("writes", "checkpoint", 1) in strings}
+    assert len(documents) - len(stored) == 1  # of a checkpoint that couldn't be saved
     order = {thread.thread_id: at for at, thread in enumerate(reader.saver.threads())}
-    found = [write for thread_id in order for write in reader.saver.writes(thread_id)]
-    assert len(found) == sum(map(len, stored.values())) == reader.saver.totals().writes
-    for write in found:
+    writes = [write for thread_id in order for write in reader.saver.writes(thread_id)]
+    assert len(writes) == sum(map(len, stored.values())) == reader.saver.totals().writes
+    for write in writes:
         listed = stored[f"writes:{{{write.thread_id}}}:{write.ns}:{write.checkpoint_id}"]
         (one,) = (w for w in listed if (w["task_id"], w["idx"]) == (write.task_id, write.idx))
         assert write.payload is not None
         payload = (one["channel"], one["type"], b64decode(one["value"]))
         assert (write.channel, write.payload.tag, write.payload.data) == payload
-    assert found == sorted(found, key=lambda write: (order[write.thread_id], write.ref, write.order))
+    assert writes == sorted(writes, key=lambda write: (order[write.thread_id], write.ref, write.order))
 
 
 def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> None:
