@@ -103,7 +103,7 @@ class Connection:
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
         """Run one writing statement for many rows, in one round trip; gives the number of rows that it changed."""
         self._sent = True
-        with self._own_errors(), self.driver.cursor() as cursor:
+        with self._translate_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, parameters)
             return cursor.rowcount
 
@@ -122,10 +122,10 @@ class Connection:
         self._in_moment = True
         self._moments += 1
         try:
-            with self._own_errors():
+            with self._translate_errors():
                 self.driver.execute(begin)
             result = work()
-            with self._own_errors():
+            with self._translate_errors():
                 self.driver.execute("COMMIT")
             return result
         finally:
@@ -145,7 +145,7 @@ class Connection:
             self.close()
 
     def _rows(self, sql: str, parameters: Parameters) -> list[ResultRow]:
-        with self._own_errors():
+        with self._translate_errors():
             return self.driver.execute(sql, parameters, binary=True).fetchall()
 
     def _stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
@@ -169,15 +169,15 @@ class Connection:
     def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
         """Open a cursor and give its first page, in one round trip that also closes the cursors that were read."""
         cursors, self._read_cursors = self._read_cursors, []
-        with self._own_errors(), self.driver.pipeline():
+        with self._translate_errors(), self.driver.pipeline():
             for cursor in cursors:
                 self.driver.execute(f"CLOSE {cursor}")
             self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
             page = self.driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
         return page.fetchall()
 
-    def _own_errors(self) -> "_OwnErrors":
-        return _OwnErrors(self)
+    def _translate_errors(self) -> "_ErrorTranslation":
+        return _ErrorTranslation(self)
 
     def fault(self, error: Exception) -> Exception:
         """The error that ckpt raises for an error of the driver."""
@@ -206,7 +206,7 @@ def must_be_encrypted(driver: psycopg.Connection[ResultRow], location: str) -> N
         raise not_encrypted(location)
 
 
-class _OwnErrors:
+class _ErrorTranslation:
     """A context that turns the driver's errors into ckpt's own."""
 
     def __init__(self, connection: Connection) -> None:

@@ -1,6 +1,6 @@
-"""Records as rows of a generation's tables: what a plan adds, replaces and removes, column by column."""
+"""Records as rows of a generation's tables, column by column, and the record of a row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import (
@@ -8,46 +8,18 @@ from ckpt_cli.model import (
     CheckpointRow,
     Name,
     Payload,
-    Plan,
     Record,
     Ref,
     Row,
-    RowChange,
     Scalar,
     Write,
     WriteKey,
     in_words,
     name_of,
 )
-from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.spelling import index_of, text_of
 from ckpt_cli.savers.sqlite.columns import stored
 from ckpt_cli.savers.sqlite.schema import Schema
-
-Current = Callable[[str, Row], Row | None]
-
-
-def expand(plan: Plan, schema: Schema, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
-    """Give the row changes of a plan, with before-images. Removals come first, so that their keys can be used again.
-
-    `stored` gives a thread id as this database stores it (some hold numbers), `current` the row of a key as it is now.
-
-    Raises:
-        Refused: a record to add exists already, or one to replace or remove doesn't exist.
-        NotSupported: this generation has no columns for a record.
-    """
-    rows = _Rows(schema, stored)
-    for name in plan.remove:
-        relation, key = rows.key(name)
-        yield RowChange(relation, key, _existing(current(relation, key), name), None)
-    for record in plan.replace:
-        relation, key = rows.key(name_of(record))
-        yield RowChange(relation, key, _existing(current(relation, key), name_of(record)), rows.row(record))
-    for record in plan.add:
-        relation, key = rows.key(name_of(record))
-        if current(relation, key) is not None:
-            raise already_exists(name_of(record))
-        yield RowChange(relation, key, None, rows.row(record))
 
 
 def record_of(relation: str, key: Row, schema: Schema, thread_name: Callable[[Scalar], str]) -> Name | None:
@@ -66,7 +38,14 @@ def record_of(relation: str, key: Row, schema: Schema, thread_name: Callable[[Sc
     return WriteKey(ref, text_of(key["task_id"]), index_of(key["idx"])) if relation == "writes" else None
 
 
-class _Rows:
+class Rows:
+    """Makes rows of one generation from records.
+
+    Args:
+        schema: the tables.
+        stored: gives a thread id as this database stores it; some hold numbers.
+    """
+
     def __init__(self, schema: Schema, stored: Callable[[str], Scalar]) -> None:
         self._schema = schema
         self._stored = stored
@@ -133,9 +112,3 @@ def _task(name: WriteKey) -> Row:
 
 def _parent(row: CheckpointRow) -> Scalar:
     return None if row.parent_id is None else stored(row.parent_id)
-
-
-def _existing(row: Row | None, name: Name) -> Row:
-    if row is None:
-        raise no_longer_exists(name)
-    return row

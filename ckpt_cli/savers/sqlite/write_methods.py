@@ -10,7 +10,6 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.own_columns import restored
 from ckpt_cli.savers.sqlite.connection import Connection
 from ckpt_cli.savers.sqlite.images import Images
-from ckpt_cli.savers.sqlite.records import expand, record_of
 from ckpt_cli.savers.sqlite.schema import WRITTEN, Schema, must_be_tables
 from ckpt_cli.savers.sqlite.thread_ids import OddIds
 from ckpt_cli.savers.sqlite.writable_connection import WritableConnection, open_writable
@@ -61,10 +60,14 @@ class WriteMethods(Saver):
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """Give the changes of a plan to the rows of this generation's tables."""
+        from ckpt_cli.savers.sqlite.expand import expand
+
         return expand(plan, self._schema, self._stored, self.current)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a row; every row of the two tables is one."""
+        from ckpt_cli.savers.sqlite.records import record_of
+
         return record_of(relation, key, self._schema, self._name)
 
     def current(self, relation: str, key: Row) -> Row | None:
