@@ -1,4 +1,4 @@
-"""What goes wrong with a server is told in the same words, with the same exit code and hint, whichever kind it is."""
+"""Errors of servers have the same words, exit code and hint on every backend."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -23,7 +23,7 @@ Said = Callable[[str], tuple[int, list[str]]]
 
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str], aws_surroundings: None) -> Said:
-    """Lists a database's threads; gives the exit code, what went wrong without where, and the hint."""
+    """List a database's threads: the exit code, the error without its location, and the hint."""
 
     def give(url: str) -> tuple[int, list[str]]:
         capsys.readouterr()
@@ -59,7 +59,7 @@ def test_nobody_listens_where_a_service_was(said: Said) -> None:
 
 @pytest.fixture(params=["postgres", "mysql", "redis_server", "valkey_server", "mongo"])
 def stranger(request: pytest.FixtureRequest) -> str:
-    """The URL of a server that is there, with a password that is wrong."""
+    """The URL of a running server, with a wrong password."""
     server: object = request.getfixturevalue(request.param)
     if isinstance(server, PostgresServer | MySQLServer):
         return server.url(server.new(), user="nobody", password=SECRET)
@@ -70,7 +70,7 @@ def stranger(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_wrong_password(stranger: str, said: Said) -> None:
-    """User and password that the server doesn't know; its kind may add to the hint."""
+    """A user and password that the server doesn't know; the backend may add to the hint."""
     code, (what, hint) = said(stranger)
     assert (code, what) == (3, "wrong user or password")
     assert hint.startswith("hint: check both; in a URL their @ : / ? # % are written %40")
@@ -78,7 +78,7 @@ def test_a_wrong_password(stranger: str, said: Said) -> None:
 
 @pytest.fixture(params=["postgres", "mysql", "redis_server", "valkey_server", "mongo", "dynamo"])
 def foreign(request: pytest.FixtureRequest) -> str:
-    """The URL of a database in which LangGraph never saved anything."""
+    """The URL of an existing database without LangGraph's records."""
     server: object = request.getfixturevalue(request.param)
     if isinstance(server, PostgresServer | MySQLServer):
         return server.url(server.new())
@@ -96,7 +96,7 @@ def foreign(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_database_of_something_else(foreign: str, said: Said) -> None:
-    """The hint tells what each kind of database can tell of what is there."""
+    """The hint says as much about the contents as the backend can."""
     code, (what, hint) = said(foreign)
     assert (code, what) == (3, "no LangGraph checkpoints in it")
     assert hint.startswith("hint: ")
@@ -113,7 +113,7 @@ def test_no_such_database(server: str, request: pytest.FixtureRequest, said: Sai
 def test_sizes_that_are_not_known(
     server: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where rows tell no size threads aren't sorted by it, and a plan to delete doesn't count bytes."""
+    """Where rows have no sizes, threads can't be sorted by size, and a plan to delete doesn't count bytes."""
     started: PostgresServer | MySQLServer = request.getfixturevalue(server)
     url = started.url(started.fresh())
     with closing(open_database(url, lambda _: None)) as saver:
