@@ -22,7 +22,7 @@ from tests.servers.postgres import PostgresServer
 NONE, WRONG = "asks for a password, and none was given", "wrong user or password"
 
 
-def looked(url: str, capsys: pytest.CaptureFixture[str]) -> str:
+def open_error(url: str, capsys: pytest.CaptureFixture[str]) -> str:
     """The error for a database that can't be opened."""
     assert run(["threads", "-d", url]) == 3
     stderr = capsys.readouterr().err
@@ -30,35 +30,35 @@ def looked(url: str, capsys: pytest.CaptureFixture[str]) -> str:
     return stderr
 
 
-def test_postgres_says_which(
+def test_postgres_distinguishes_no_password(
     postgres: PostgresServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Libpq finds no password in its own places either."""
     monkeypatch.delenv("PGPASSWORD", raising=False)
     at = f"{postgres.host}:{postgres.port}/postgres"
-    assert NONE in looked(f"postgresql://{postgres.user}@{at}", capsys)
-    assert WRONG in looked(f"postgresql://{postgres.user}:wrong@{at}", capsys)
+    assert NONE in open_error(f"postgresql://{postgres.user}@{at}", capsys)
+    assert WRONG in open_error(f"postgresql://{postgres.user}:wrong@{at}", capsys)
 
 
-def test_mysql_says_which(mysql: MySQLServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mysql_distinguishes_no_password(mysql: MySQLServer, capsys: pytest.CaptureFixture[str]) -> None:
     """The server says whether a password was used."""
     name = mysql.new()
     user = mysql.new_user("right", f"ALL ON {name}.*")
     at = f"{mysql.host}:{mysql.port}/{name}"
-    assert NONE in looked(f"mysql://{user}@{at}", capsys)
-    assert WRONG in looked(f"mysql://{user}:wrong@{at}", capsys)
+    assert NONE in open_error(f"mysql://{user}@{at}", capsys)
+    assert WRONG in open_error(f"mysql://{user}:wrong@{at}", capsys)
 
 
 @pytest.mark.parametrize("scheme", ["redis", "valkey"])
-def test_redis_says_which(scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_redis_distinguishes_no_password(scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The server refuses a missing password with another error than a wrong one."""
     with redis.started(tmp_path, "--requirepass", "right") as server:
         at = f"127.0.0.1:{server.port}/0"
-        assert NONE in looked(f"{scheme}://{at}", capsys)
-        assert WRONG in looked(f"{scheme}://:wrong@{at}", capsys)
+        assert NONE in open_error(f"{scheme}://{at}", capsys)
+        assert WRONG in open_error(f"{scheme}://:wrong@{at}", capsys)
 
 
-def test_mongodb_says_which() -> None:
+def test_mongodb_distinguishes_no_password() -> None:
     """A server with users refuses a command without login like one that the user may not run."""
     words = {"command find requires authentication": NONE, "not authorized on db": "may not read"}
     for text, said in words.items():

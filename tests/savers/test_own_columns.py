@@ -236,7 +236,7 @@ def test_a_value_whose_type_was_changed_is_the_same_where_it_reads_the_same(
     assert place.run("SELECT checkpoint_id FROM checkpoints") == before
 
 
-def test_an_image_of_a_column_that_is_gone_is_refused(place: Tables) -> None:
+def test_an_image_with_a_missing_column_is_refused(place: Tables) -> None:
     """The refusal names table and column, and no row of the change is written."""
     filled(place)
     with opened(place.url) as saver:

@@ -247,7 +247,7 @@ def test_sqlite_is_loaded_when_needed() -> None:
     assert answer.stdout == "False\n"
 
 
-def test_the_file_of_a_database_is_told_by_its_name(tmp_path: Path) -> None:
+def test_the_file_of_a_database_follows_from_its_name(tmp_path: Path) -> None:
     """SQLite URLs and existing files have a file; other URLs, folders and unknown names have none."""
     place = tmp_path / "x.sqlite"
     place.touch()

@@ -34,7 +34,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every round trip, including those of scans."""
     return counted(monkeypatch)
 
@@ -91,25 +91,25 @@ def test_without_an_index_one_scan_finds_all(redis_server: Server, sent: list[An
 
 
 @pytest.mark.parametrize("name", [*paged.COMMANDS, "undo"])
-def test_commands_ask_by_the_page(name: str, kind: Kind, asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_ask_by_the_page(name: str, kind: Kind, trips: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Commands read 50 threads or tips in pages of 25, and twice as many in at most twice as many pages."""
     costs = []
     for threads in (50, 100):
         url, words = kind.filled(paged.records(kind.samples, threads, kind.body)), paged.COMMANDS.get(name)
-        costs.append(paged.cost_of_undo(url, asked, capsys) if words is None else paged.cost(words, url, asked, capsys))
+        costs.append(paged.cost_of_undo(url, trips, capsys) if words is None else paged.cost(words, url, trips, capsys))
     assert costs[0] <= 60
     assert costs[1] <= 2 * costs[0]
 
 
-def test_several_threads_at_once(kind: Kind, asked: list[str]) -> None:
+def test_several_threads_at_once(kind: Kind, trips: list[str]) -> None:
     """Skeletons and writes of many threads, read in a few round trips, equal those read thread by thread."""
     with closing(kind.open_url(kind.filled(paged.records(kind.samples, 50, kind.body)))) as saver:
         ids = [thread.thread_id for thread in saver.threads()]
         rows = [row for thread_id in sorted(ids) for row in saver.rows(thread_id)]
         writes = [write for thread_id in sorted(ids) for write in saver.writes(thread_id)]
-        asked.clear()
+        trips.clear()
         together = saver.moment(lambda: list(saver.rows_of(ids)))
         listed = saver.moment(lambda: list(saver.writes_on([row.ref for row in together])))
         assert (together, listed) == (rows, writes)
         assert (len(ids), len(rows), len(writes)) == (51, 151, 100)
-        assert len(asked) <= 6
+        assert len(trips) <= 6
