@@ -80,7 +80,7 @@ def test_sqlite_url_without_a_path(url: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "hint"),
     [
-        ("sqlite:x.sqlite", "a path as it is, x.sqlite, or sqlite:///x.sqlite"),
+        ("sqlite:x.sqlite", "type the path x.sqlite alone, or sqlite:///x.sqlite"),
         ("sqlite:/tmp/x.sqlite", "sqlite:////tmp/x.sqlite"),
         ("postgresql:user:hush@host/x", "postgresql://"),
         ("redis:6379", "redis://"),

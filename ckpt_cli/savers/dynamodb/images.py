@@ -199,8 +199,8 @@ def _stored(name: Name, record: Record, compress: bool, ttl: Item) -> Stored:
     payload = _joined_payload(record)
     data, compression = pack(payload.data, compress)
     if len(data) > _LARGEST:
-        what = f"{in_words(name)} would take {len(data):,} bytes, and an item of DynamoDB ends at 400 KB"
-        raise NotSupported(what, hint="its own saver puts such values into S3; ckpt changes nothing there")
+        what = f"{in_words(name)} would take {len(data):,} bytes, and an item of DynamoDB holds at most 400 KB"
+        raise NotSupported(what, hint="LangGraph's saver puts such values into S3; ckpt changes nothing there")
     pointer = {"type": {"S": payload.tag}, "ref_loc": {"S": "DYNAMODB"}, "ref_key": chunk["PK"]}
     packing = {"compression": {"S": compression}} if compression else {}
     item = {**base, **_attributes(record), **pointer, **packing, **ttl}

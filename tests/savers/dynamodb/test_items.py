@@ -160,7 +160,7 @@ def test_damaged_halves_are_carried_whole(data: bytes) -> None:
 
 
 def test_a_value_that_has_no_room(table_url: str) -> None:
-    """An item ends at 400 KB: a larger value is refused before anything is written."""
+    """An item holds at most 400 KB: a larger value is refused before anything is written."""
     with opened(table_url) as saver:
         before = everything(saver)
         for large in (
