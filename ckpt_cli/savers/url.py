@@ -137,7 +137,7 @@ def _open_attribute(name: str) -> Saver | None:
     if colon and kind in ("sqlite", *registry.SCHEMES) and not (_exists(Path(scheme)) or _exists(Path(f"{scheme}.py"))):
         if kind == "sqlite":
             path = rest if is_plain(rest) else "PATH"
-            raise UsageError("sqlite:… is no URL", hint=f"a path as it is, {path}, or sqlite:///{path}")
+            raise UsageError("sqlite:… is no URL", hint=f"type the path {path} alone, or sqlite:///{path}")
         raise UsageError(f"{scheme}:… is no URL: two slashes follow the colon", hint=f"{scheme}://…")
     return registry.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
 

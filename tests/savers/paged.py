@@ -40,15 +40,15 @@ def records(samples: Samples, threads: int, body: Payload = BODY) -> Iterator[Ch
         yield samples.write(thread_id, checkpoint_id, payload=packed([1]))
 
 
-def cost(words: Sequence[str], url: str, asked: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+def cost(words: Sequence[str], url: str, requests: list[str], capsys: pytest.CaptureFixture[str]) -> int:
     """How many requests a command makes; it must print something."""
-    asked.clear()
+    requests.clear()
     assert run([*words, "-d", url]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out
-    return len(asked)
+    return len(requests)
 
 
-def cost_of_undo(url: str, asked: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+def cost_of_undo(url: str, requests: list[str], capsys: pytest.CaptureFixture[str]) -> int:
     """How many requests an undo of the thread with many tips takes."""
-    cost(["delete", "tips", "--yes"], url, asked, capsys)
-    return cost(["undo", "--yes"], url, asked, capsys)
+    cost(["delete", "tips", "--yes"], url, requests, capsys)
+    return cost(["undo", "--yes"], url, requests, capsys)

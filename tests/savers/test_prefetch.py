@@ -25,25 +25,25 @@ class Far(MemorySaver):
     page = 10
 
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
-        self.asked = Counter[str]()
+        self.calls = Counter[str]()
         super().__init__(records)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        self.asked["rows_of"] += 1
+        self.calls["rows_of"] += 1
         yield from [row for thread_id in thread_ids for row in MemorySaver.rows(self, thread_id)]
 
     def writes_of(self, thread_ids: Collection[str], **how: Any) -> Iterator[Write]:
-        self.asked["writes_of"] += 1
+        self.calls["writes_of"] += 1
         yield from [w for thread_id in thread_ids for w in MemorySaver.writes(self, thread_id, **how)]
 
     def writes_on(self, refs: Collection[Ref], **how: Any) -> Iterator[Write]:
-        self.asked["writes_on"] += 1
+        self.calls["writes_on"] += 1
         yield from [w for r in refs for w in MemorySaver.writes(self, r.thread_id, r.ns, [r.checkpoint_id], **how)]
 
 
 def _counted(name: str) -> Callable[..., Any]:
     def ask(self: Far, *args: Any, **how: Any) -> Any:
-        self.asked[name] += 1
+        self.calls[name] += 1
         return getattr(MemorySaver, name)(self, *args, **how)
 
     return ask
@@ -96,9 +96,9 @@ def _pages(found: list[Any]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_asked_by_the_page(name: str) -> None:
+def test_calls_are_made_by_the_page(name: str) -> None:
     """Twice as many threads take at most twice as many calls: a few for each page, none for each thread."""
-    asked = {}
+    totals = {}
     for count in (40, 80):
         saver = Far(
             _body(r)
@@ -106,10 +106,10 @@ def test_asked_by_the_page(name: str) -> None:
             for r in (checkpoint(f"t{n}", "1"), checkpoint(f"t{n}", "2", parent_id="1"), write(f"t{n}", "2"))
         )
         reader = Reader(saver, Codec())
-        saver.asked.clear()
+        saver.calls.clear()
         reader.moment(lambda reader=reader: LOOKS[name](reader))
-        asked[count] = saver.asked.total()
-        assert asked[count] <= 7 * count / Far.page, saver.asked
+        totals[count] = saver.calls.total()
+        assert totals[count] <= 7 * count / Far.page, saver.calls
 
 
 def _body(record: Checkpoint | Write) -> Checkpoint | Write:
@@ -121,7 +121,7 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
     return record._replace(body=Payload("json", data))
 
 
-def test_every_question_is_passed_on() -> None:
+def test_every_method_is_passed_on() -> None:
     """Each method of the contract is passed on to the saver behind, also those with a default."""
     methods = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
     assert methods - vars(PrefetchingSaver).keys() == {"apply", "take_back"}

@@ -203,7 +203,7 @@ def test_it_is_refused_by_name(place: Tables, name: str, ckpt: Ask) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_does_nothing_more_is_not_asked_about(place: Tables, ckpt: Ask) -> None:
+def test_what_has_no_side_effect_needs_no_consent(place: Tables, ckpt: Ask) -> None:
     """A disabled trigger, one on other columns, and a key that only refuses don't stop a change."""
     place.run(*HARMLESS[place.engine])
     for words in (DELETE, ["undo", "--yes"], FORK):
@@ -304,7 +304,7 @@ def test_a_trigger_made_while_a_plan_is_confirmed_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("filled")
-def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) -> None:
+def test_a_key_that_sqlite_does_not_enforce_is_reported(place: Tables, ckpt: Ask) -> None:
     """SQLite cascades only on connections that ask for it: the plan says that referring rows stay."""
     place.run(_REFERS, "INSERT INTO notes SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints")
     notes = place.run("SELECT * FROM notes")
@@ -316,19 +316,19 @@ def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) ->
     assert place.run("SELECT * FROM notes") == notes
 
 
-def test_a_user_who_cannot_see_triggers_is_told(request: pytest.FixtureRequest, capsys: Any) -> None:
+def test_a_user_who_cannot_see_triggers_is_warned(request: pytest.FixtureRequest, capsys: Any) -> None:
     """MySQL and MariaDB hide triggers from users who may not create any: then ckpt says that there may be some."""
     server = request.getfixturevalue("mysql")
     name = server.fresh()
-    for grant, told in (("ALL", False), ("SELECT, INSERT, UPDATE, DELETE", True)):
+    for grant, is_hidden in (("ALL", False), ("SELECT, INSERT, UPDATE, DELETE", True)):
         user = server.new_user("secret", f"{grant} ON {name}.*")
         capsys.readouterr()
         assert run(["info", "-d", server.url(name, user=user, password="secret"), "--json"]) == 0
         caveats = json.loads(capsys.readouterr().out)["caveats"]
-        assert any("no TRIGGER right" in caveat for caveat in caveats) is told
+        assert any("no TRIGGER right" in caveat for caveat in caveats) is is_hidden
 
 
-def test_rows_hidden_by_row_level_security_are_told(request: pytest.FixtureRequest, capsys: Any) -> None:
+def test_rows_hidden_by_row_level_security_are_reported(request: pytest.FixtureRequest, capsys: Any) -> None:
     """If rows may be hidden from a user, info and the plan say so; the owner gets no such warning."""
     server = request.getfixturevalue("postgres")
     name = server.fresh()

@@ -80,7 +80,7 @@ def test_sqlite_url_without_a_path(url: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "hint"),
     [
-        ("sqlite:x.sqlite", "a path as it is, x.sqlite, or sqlite:///x.sqlite"),
+        ("sqlite:x.sqlite", "type the path x.sqlite alone, or sqlite:///x.sqlite"),
         ("sqlite:/tmp/x.sqlite", "sqlite:////tmp/x.sqlite"),
         ("postgresql:user:hush@host/x", "postgresql://"),
         ("redis:6379", "redis://"),
@@ -247,7 +247,7 @@ def test_sqlite_is_loaded_when_needed() -> None:
     assert answer.stdout == "False\n"
 
 
-def test_the_file_of_a_database_is_told_by_its_name(tmp_path: Path) -> None:
+def test_the_file_of_a_database_follows_from_its_name(tmp_path: Path) -> None:
     """SQLite URLs and existing files have a file; other URLs, folders and unknown names have none."""
     place = tmp_path / "x.sqlite"
     place.touch()

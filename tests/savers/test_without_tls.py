@@ -75,7 +75,7 @@ def _relay(listener: socket.socket, server: MySQLServer, sent: list[bytes]) -> N
         sent.append(client.recv(65536))
 
 
-def test_mysql_session_is_looked_at(mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mysql_session_is_checked(mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection of a driver that continues without TLS, as PyMySQL 1.1 did, is closed."""
     address = parse_url(mysql.url(mysql.new(), more="?ssl_mode=required"))
 

@@ -6,16 +6,16 @@ from ckpt_cli.app import run
 
 
 def refused_before_planning(
-    url: str, thread: str, words: str, capsys: pytest.CaptureFixture[str], *, told: bool = True
+    url: str, thread: str, words: str, capsys: pytest.CaptureFixture[str], *, shown: bool = True
 ) -> None:
-    """``info``, a dry run (both only if `told`) and a change before planning show `words`."""
+    """``info``, a dry run (both only if `shown`) and a change before planning show `words`."""
     capsys.readouterr()
     assert run(["log", thread, "-d", url]) == 0
     capsys.readouterr()
     assert run(["info", "-d", url]) == 0
-    assert (words in " ".join(capsys.readouterr().out.split())) is told
+    assert (words in " ".join(capsys.readouterr().out.split())) is shown
     assert run(["delete", thread, "-d", url, "--dry-run"]) == 0
-    assert (words in capsys.readouterr().err) is told
+    assert (words in capsys.readouterr().err) is shown
     for named in (thread, "nobody's"):  # who looks for the thread first would say that there is none
         assert run(["delete", named, "-d", url, "--yes"]) == 7
         assert words in capsys.readouterr().err

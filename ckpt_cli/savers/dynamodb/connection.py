@@ -134,7 +134,7 @@ class Connection:
         try:
             return self._session.create_client(service, region, endpoint_url=endpoint_url or None, config=config)
         except ValueError as error:
-            raise UsageError(f"{self.address.location}: endpoint_url isn't one", hint="http://host:port") from error
+            raise UsageError(f"{self.address.location}: endpoint_url isn't a URL", hint="http://host:port") from error
 
     def _describe(self) -> Mapping[str, Any]:
         """The table's description; empty if it may not be read.

@@ -42,7 +42,9 @@ def join(body: Payload, metadata: Payload) -> Payload:
         return Payload(tag, body.data)
     what = f"{body.tag.removeprefix('checkpoint@')} with {metadata.tag.removeprefix('metadata@')}"
     hint = "encrypted checkpoints of this saver can be read and copied, not changed"
-    raise NotSupported(f"DynamoDB's saver keeps checkpoint and metadata in one value; {what} can't be one", hint=hint)
+    raise NotSupported(
+        f"DynamoDB's saver keeps checkpoint and metadata in one value; {what} can't be joined", hint=hint
+    )
 
 
 def _end(data: bytes, at: int) -> int | None:

@@ -1,62 +1,18 @@
 """Items as rows, each with its payload's item. A row is changed only if both items equal its before-image."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from botocore import exceptions as aws  # type: ignore[import-untyped]
 
-from ckpt_cli.errors import NotSupported, Refused
-from ckpt_cli.model import (
-    Checkpoint,
-    Name,
-    Payload,
-    Plan,
-    Record,
-    Ref,
-    Row,
-    RowChange,
-    Scalar,
-    WriteKey,
-    in_words,
-    name_of,
-)
+from ckpt_cli.errors import Refused
+from ckpt_cli.model import Name, Ref, Row, RowChange, Scalar, WriteKey
 from ckpt_cli.savers.dynamodb.connection import Connection
 from ckpt_cli.savers.dynamodb.faults import code
-from ckpt_cli.savers.dynamodb.halves import join
-from ckpt_cli.savers.dynamodb.items import (
-    CHECKPOINT,
-    CHECKPOINTS,
-    PENDING,
-    Item,
-    Stored,
-    image,
-    items_of,
-    keys,
-    pack,
-    task_of,
-    text,
-)
-from ckpt_cli.savers.faults import already_exists, must_not_be_lost, no_longer_exists
-from ckpt_cli.savers.paging import pages
+from ckpt_cli.savers.dynamodb.items import CHECKPOINTS, PENDING, Item, image, items_of, keys, task_of, text
 
 _PAGE = 50  # rows, of two items each, in one transaction
 _BYTES = 3 << 20  # of payloads in one transaction; the service takes 4 MB
-_LARGEST = 390_000  # bytes of a payload that fit in an item
-_LAST = 10  # items of a thread that show how it is stored
-
-
-class StorageOptions(NamedTuple):
-    """How the items of a thread are stored.
-
-    Attributes:
-        compressed: whether payloads are compressed.
-        ttl: seconds after which the service deletes an item; None for never.
-    """
-
-    compressed: bool = False
-    ttl: int | None = None
 
 
 class Images:
@@ -64,8 +20,6 @@ class Images:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._born: dict[Name, int] = {}
-        self._options: dict[str, StorageOptions] = {}
 
     def current(self, name: Name) -> Row | None:
         """An item and its payload as they are now."""
@@ -75,33 +29,6 @@ class Images:
         """Items and their payloads as they are now."""
         existing = self._connection.stored(names)
         return [image(existing[name]) if name in existing else None for name in names]
-
-    def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """The rows of a plan before and after; removals first.
-
-        A checkpoint is removed before its writes and added after them, so that no reader sees one without its writes.
-
-        Raises:
-            NotSupported: a payload is in S3, doesn't fit in an item, or can't be joined with its metadata.
-        """
-        self._options.clear()
-        for names in pages(sorted(plan.remove, key=lambda name: isinstance(name, WriteKey)), _PAGE):
-            for name, before in self._existing(names):
-                yield RowChange(*row_key(name), image(before), None)
-        for some in pages(plan.replace, _PAGE):
-            by_name = {name_of(record): record for record in some}
-            for name, before in self._existing([*by_name]):
-                yield RowChange(*row_key(name), image(before), image(self._replaced(by_name[name], before)))
-        seen: set[Name] = set()
-        for some in pages(sorted(plan.add, key=lambda record: isinstance(record, Checkpoint)), _PAGE):
-            names = [name_of(record) for record in some]
-            existing = {*self._connection.stored(names), *(seen & {*names})}
-            if existing or len({*names}) < len(names):
-                name = next(iter(existing), names[0])
-                raise already_exists(name)
-            seen.update(names)
-            for name, record in zip(names, some, strict=True):
-                yield RowChange(*row_key(name), None, image(self._new(name, record)))
 
     def try_nothing(self) -> None:
         """Try a put and a delete on the condition that two items exist that never do."""
@@ -142,40 +69,6 @@ class Images:
             message = f"a row of {page[min(failed[0] // 2, len(page) - 1)].relation} {what}; nothing was written"
             raise Refused(message, hint="run the command again") from error
 
-    def _existing(self, names: Sequence[Name]) -> Iterator[tuple[Name, Stored]]:
-        existing = self._connection.stored(names)
-        for name in names:
-            if name not in existing:
-                raise no_longer_exists(name)
-            if existing[name].in_s3:
-                raise NotSupported(f"the value of {in_words(name)} is in S3; ckpt changes nothing there")
-            yield name, existing[name]
-
-    def _new(self, name: Name, record: Record) -> Stored:
-        ref = name if isinstance(name, Ref) else name.ref
-        options = self._options_of(ref.thread_id)
-        now = self._born.setdefault(name, int(time.time()))  # a plan expanded twice must give the same items
-        ttl = {} if options.ttl is None else {"ttl": {"N": str(now + options.ttl)}}
-        return _stored(name, record, options.compressed, ttl)
-
-    def _replaced(self, record: Record, before: Stored) -> Stored:
-        """The items with the record's attributes, and their other attributes unchanged."""
-        compressed = bool(text(before.base, "compression"))
-        new = _stored(name_of(record), record, compressed, {})
-        lost = {"compression", "parent_checkpoint_id", "task_path"} - set(new.base)
-        base = {name: value for name, value in before.base.items() if name not in lost}
-        return Stored({**base, **new.base}, {**(before.chunk or {}), **(new.chunk or {})})
-
-    def _options_of(self, thread_id: str) -> StorageOptions:
-        """How the last checkpoints of the thread are stored; the defaults for a new thread."""
-        if thread_id not in self._options:
-            columns = ("SK", "ttl", "compression")
-            last = self._connection.query(
-                f"{CHECKPOINT}{thread_id}", columns=columns, ScanIndexForward=False, Limit=_LAST
-            )
-            self._options[thread_id] = _detect_options([*islice(last, _LAST)])
-        return self._options[thread_id]
-
 
 def record_of(relation: str, key: Row) -> Name:
     """The record of a row, by its key; this has thread and namespace by themselves, since both may contain ``#``."""
@@ -191,60 +84,6 @@ def row_key(name: Name) -> tuple[str, Row]:
     base, _ = keys(name)
     key: dict[str, Scalar] = {"PK": text(base, "PK"), "SK": text(base, "SK"), "thread_id": ref.thread_id, "ns": ref.ns}
     return (CHECKPOINTS if isinstance(name, Ref) else PENDING), key
-
-
-def _stored(name: Name, record: Record, compress: bool, ttl: Item) -> Stored:
-    """A record as LangGraph's saver stores it."""
-    base, chunk = keys(name)
-    payload = _joined_payload(record)
-    data, compression = pack(payload.data, compress)
-    if len(data) > _LARGEST:
-        what = f"{in_words(name)} would take {len(data):,} bytes, and an item of DynamoDB ends at 400 KB"
-        raise NotSupported(what, hint="its own saver puts such values into S3; ckpt changes nothing there")
-    pointer = {"type": {"S": payload.tag}, "ref_loc": {"S": "DYNAMODB"}, "ref_key": chunk["PK"]}
-    packing = {"compression": {"S": compression}} if compression else {}
-    item = {**base, **_attributes(record), **pointer, **packing, **ttl}
-    return Stored(item, {**chunk, "payload": {"B": data}, **ttl})
-
-
-def _attributes(record: Record) -> Item:
-    if isinstance(record, Checkpoint):
-        parent = {"parent_checkpoint_id": {"S": record.row.parent_id}} if record.row.parent_id else {}
-        return {"id": {"S": record.row.checkpoint_id}, "ns": {"S": record.row.ns}, **parent}
-    path = {"task_path": {"S": record.task_path}} if record.task_path else {}
-    task = {"task_id": {"S": record.task_id}, "channel": {"S": record.channel}, "idx": {"N": str(record.idx)}}
-    return {**task, "checkpoint_id": {"S": record.checkpoint_id}, **path}
-
-
-def _joined_payload(record: Record) -> Payload:
-    if isinstance(record, Checkpoint):
-        if record.channels is not None:
-            raise NotSupported("DynamoDB's saver keeps a checkpoint whole, not channel by channel")
-        must_not_be_lost(record.body, in_words(record.row.ref))
-        return join(record.body, record.metadata)
-    if record.payload is None:
-        raise ValueError(f"{in_words(name_of(record))} has no payload")
-    must_not_be_lost(record.payload, in_words(name_of(record)))
-    return record.payload
-
-
-def _detect_options(last: Sequence[Item]) -> StorageOptions:
-    for item in last:
-        written = _unix(text(item, "SK").rpartition("#")[2])
-        until = item.get("ttl", {}).get("N")
-        if until is not None and written is not None:
-            seconds = round(float(until) - written)
-            return StorageOptions(any("compression" in one for one in last), max(seconds, 1))
-    return StorageOptions(any("compression" in one for one in last))
-
-
-def _unix(checkpoint_id: str) -> float | None:
-    """The time in a uuid6, in seconds since 1970; None if the id isn't one."""
-    digits = checkpoint_id.replace("-", "")
-    if len(digits) != 32 or digits[12] != "6":
-        return None
-    ticks = int(digits[0:12], 16) << 12 | int(digits[13:16], 16)
-    return (ticks - 0x01B21DD213814000) / 1e7
 
 
 def _unmet(error: aws.ClientError) -> list[int]:

@@ -10,6 +10,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items, own_fields
 from ckpt_cli.savers.dynamodb.address import parse_url
 from ckpt_cli.savers.dynamodb.connection import Connection, table_id
+from ckpt_cli.savers.dynamodb.expand import Expansion
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
 from ckpt_cli.savers.faults import unless_sent
@@ -44,6 +45,7 @@ class DynamoSaver(Saver):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._images = Images(connection)
+        self._expansion = Expansion(connection)
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look`; each read is consistent by itself, but an application may write between two reads."""
@@ -197,7 +199,7 @@ class DynamoSaver(Saver):
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """A row for each record: an item with its payload's item."""
-        return self._images.expand(plan)
+        return self._expansion.rows(plan)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a row; each row is one."""

@@ -67,7 +67,7 @@ def _server_error(location: str, error: errors.OperationFailure, writing: bool) 
     if code in _TIMED_OUT:
         return faults.too_slow(location)
     if code in _SNAPSHOT_OLD:
-        return Failed(f"{location}: this took longer than the server keeps the past", hint="ask for less at once")
+        return Failed(f"{location}: this took longer than the server keeps a snapshot", hint="ask for less at once")
     what = "the disk of the server is full" if code == _FULL else faults.safe_text(str(first.get("errmsg", "")))
     return Failed(f"{location}: {what}")
 

@@ -10,6 +10,7 @@ from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals, a
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parse_url
 from ckpt_cli.savers.mongodb.connection import Connection
+from ckpt_cli.savers.mongodb.expand import Expansion
 from ckpt_cli.savers.mongodb.faults import translate_errors
 from ckpt_cli.savers.mongodb.images import Images
 from ckpt_cli.savers.mongodb.own_fields import OwnFields
@@ -50,7 +51,8 @@ class MongoSaver(OwnFields):
         self._connection = connection
         self._schema = schema
         self._numbers: dict[str, Any] | None = None
-        self._images = Images(connection, self._stored_id, records.thread_name, task_paths=schema.task_paths)
+        self._images = Images(connection)
+        self._expansion = Expansion(connection, self._stored_id, records.thread_name, task_paths=schema.task_paths)
         self.form = RecordFormat(versions="int", metadata=records.METADATA)
         self.abilities = ability_set(
             {
@@ -209,7 +211,7 @@ class MongoSaver(OwnFields):
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         """One document for each record."""
-        return self._images.expand(plan)
+        return self._expansion.rows(plan)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
         """The record of a document; each document of the two collections is one."""

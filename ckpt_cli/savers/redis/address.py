@@ -117,7 +117,7 @@ def _service(path: str) -> tuple[str, str]:
 def _database(path: str) -> int:
     number = path.strip("/")
     if number and not number.isdecimal():
-        raise UsageError("the path of the URL is the number of a database", hint="redis://host:6379/0")
+        raise UsageError("the path of the URL must be the number of a database", hint="redis://host:6379/0")
     return int(number or 0)
 
 

@@ -67,7 +67,7 @@ def must_list_whole_clusters(location: str, version: str = driver_version) -> No
         MissingExtra: it is older than 7.2: it misses keys and raises no error (seen with 5.2 to 7.1).
     """
     if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _WHOLE:
-        what = f"{location} is a cluster, of which redis {version} for Python misses keys without a word"
+        what = f"{location} is a cluster; redis {version} for Python misses some of its keys without an error"
         raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _WHOLE))}'")
 
 

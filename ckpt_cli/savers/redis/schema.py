@@ -65,7 +65,7 @@ def detect(connection: Connection, keys: Keys, index: Index | None) -> Schema:
     sample = [*islice(connection.keys(keys.pattern(None, writes=False)), _SAMPLE)] if index is None else index.some()
     documents = [fields for fields in _documents(connection, sample) if any(fields.values())]
     if not documents and index is None and not _has_index(connection, keys):
-        hint = "the URL's path is the number of the database, ?checkpoint_prefix= how its keys begin"
+        hint = "the URL's path is the number of the database, ?checkpoint_prefix= the start of its keys"
         raise no_checkpoints(connection.address.location, hint)
     shallow = bool(documents) and not any(fields["$.parent_checkpoint_id"] for fields in documents)
     misnamed = any(not fields["$.checkpoint_ts"] and _is_misnamed(fields) for fields in documents)

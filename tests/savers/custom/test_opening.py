@@ -103,7 +103,7 @@ class Failing(Own):
         raise ConnectionError("gone away\\nfor good")
 
 
-def wants(url, more=1): ...
+def needs_url(url, more=1): ...
 def raises(): return 1 / 0
 def leaves(): sys.exit("no configuration")
 def gives(): return 42
@@ -172,7 +172,7 @@ def test_ways(project: Path, attribute: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 MISTAKES = {
-    "wants": "needs the arguments url",
+    "needs_url": "needs the arguments url",
     "raises": "ZeroDivisionError: division by zero (memory.py, line",
     "leaves": "SystemExit: no configuration (memory.py",
     "gives": "is int, not a BaseCheckpointSaver",

@@ -97,7 +97,7 @@ def doubled(dynamo: Dynamo, table: Callable[[], str]) -> list[str]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operations of all requests."""
     names: list[str] = []
     call: Any = BaseClient._make_api_call
@@ -107,34 +107,34 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", paged.COMMANDS)
 def test_commands_ask_by_the_page(
-    name: str, doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]
+    name: str, doubled: list[str], operations: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Payloads are read by the page; each thread and each checkpoint with writes takes a request."""
     costs = []
     for url in doubled:
-        paged.cost(paged.COMMANDS[name], url, asked, capsys)
-        costs.append(Counter(asked))
+        paged.cost(paged.COMMANDS[name], url, operations, capsys)
+        costs.append(Counter(operations))
     few, many = costs
     assert many.total() <= 2 * few.total()
     assert few["Query"] <= 110
     assert few.total() - few["Query"] <= 16
 
 
-def test_undo_asks_by_the_page(doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_undo_asks_by_the_page(doubled: list[str], operations: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Rows that an undo restores are read and written by the page."""
-    few, many = (paged.cost_of_undo(url, asked, capsys) for url in doubled)
+    few, many = (paged.cost_of_undo(url, operations, capsys) for url in doubled)
     assert many <= 2 * few <= 40
 
 
-def test_several_threads(doubled: list[str], asked: list[str]) -> None:
+def test_several_threads(doubled: list[str], operations: list[str]) -> None:
     """Skeletons and writes of many threads together equal those read thread by thread; each takes a query."""
     with opened(doubled[0]) as saver:
         ids = [thread.thread_id for thread in saver.threads()]
         rows = [row for thread_id in ids for row in saver.rows(thread_id)]
         writes = [write for thread_id in ids for write in saver.writes(thread_id)]
-        asked.clear()
+        operations.clear()
         assert list(saver.rows_of(ids)) == rows
-        assert Counter(asked) == {"Query": len(ids)}
-        asked.clear()
+        assert Counter(operations) == {"Query": len(ids)}
+        operations.clear()
         assert list(saver.writes_on([row.ref for row in rows])) == writes
-        assert Counter(asked) == {"Query": len(rows), "BatchGetItem": 3}
+        assert Counter(operations) == {"Query": len(rows), "BatchGetItem": 3}

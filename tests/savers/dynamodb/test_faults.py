@@ -42,7 +42,7 @@ def test_parts() -> None:
         "dynamodb://t?region=x&endpoint_url=nonsense",
     ],
 )
-def test_urls_that_say_nothing(url: str) -> None:
+def test_invalid_urls(url: str) -> None:
     """A URL without a table, with credentials, or with a misspelt option is a usage error that repeats no secret."""
     with pytest.raises(UsageError) as raised:
         open_url(url)
@@ -112,43 +112,43 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
         ("SomethingNew", "no"),
     ],
 )
-def test_the_service_says_no(
-    said: str, told: str, given: str, answers: Answers, capsys: pytest.CaptureFixture[str]
+def test_the_service_refuses(
+    said: str, told: str, table_url: str, answers: Answers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The service's error becomes one line without control characters."""
     answers.noes = {"DescribeTable": said}
-    assert run(["threads", "-d", given]) == (8 if said == "SomethingNew" else 3)
+    assert run(["threads", "-d", table_url]) == (8 if said == "SomethingNew" else 3)
     err = capsys.readouterr().err
     assert told in err and "\x1b" not in err
 
 
-def test_no_permission_to_describe(given: str, answers: Answers) -> None:
+def test_no_permission_to_describe(table_url: str, answers: Answers) -> None:
     """The official saver needs no DescribeTable, so neither does reading."""
     answers.noes = {"DescribeTable": "AccessDeniedException"}
-    with opened(given) as saver:
+    with opened(table_url) as saver:
         assert saver.count("t") == 2
         assert saver.about().size is None
     answers.noes = {"DescribeTable": "AccessDeniedException", "GetItem": "AccessDeniedException"}
     with pytest.raises(DatabaseUnreachable, match="may not read"):
-        open_url(given)
+        open_url(table_url)
 
 
-def test_no_permission_to_write(given: str, answers: Answers, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_permission_to_write(table_url: str, answers: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     """Writing is refused with exit 7, nothing is written, and the operation doesn't count as done."""
-    with opened(given) as saver:
+    with opened(table_url) as saver:
         before = everything(saver)
         answers.noes = {"TransactWriteItems": "AccessDeniedException"}
-        refused_before_planning(given, "t", "may not write", capsys, told=False)
+        refused_before_planning(table_url, "t", "may not write", capsys, shown=False)
         assert everything(saver) == before
-    assert run(["undo", "-d", given, "--yes"]) == 4
+    assert run(["undo", "-d", table_url, "--yes"]) == 4
 
 
-def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
+def test_somebody_else_changes_an_item(dynamo: Dynamo, table_url: str) -> None:
     """A change is made only if both items equal the before-image; else the whole transaction is refused."""
-    with opened(given) as saver:
+    with opened(table_url) as saver:
         plan = Plan("", remove=(Ref("t", "", "2"), Ref("t", "", "1")))
         changes = saver.moment(lambda: list(saver.expand(plan)))
-        table = given.partition("://")[2].partition("?")[0]
+        table = table_url.partition("://")[2].partition("?")[0]
         client = dynamo.client()
         key = {"PK": {"S": "CHUNK_t##1"}, "SK": {"S": "CHUNK"}}
         item = client.get_item(TableName=table, Key=key)["Item"]
@@ -160,11 +160,11 @@ def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
         assert everything(saver) == before
 
 
-def test_a_plan_that_adds_an_item_twice_is_refused_before_anything_is_written(given: str) -> None:
+def test_a_plan_that_adds_an_item_twice_is_refused_before_anything_is_written(table_url: str) -> None:
     """The two may be so far apart that they would be in different transactions."""
     again = SAMPLES.checkpoint("new", "000")
     records = [SAMPLES.checkpoint("new", f"{number:03}") for number in range(120)]
-    with opened(given) as saver, pytest.raises(Refused, match="checkpoint 000 of thread 'new' exists already"):
+    with opened(table_url) as saver, pytest.raises(Refused, match="checkpoint 000 of thread 'new' exists already"):
         saver.moment(lambda: list(saver.expand(Plan("", (*records, again)))))
 
 

@@ -159,9 +159,9 @@ def test_damaged_halves_are_carried_whole(data: bytes) -> None:
     assert join(body, metadata) == Payload("msgpack", data)
 
 
-def test_a_value_that_has_no_room(given: str) -> None:
-    """An item ends at 400 KB: a larger value is refused before anything is written."""
-    with opened(given) as saver:
+def test_a_value_that_has_no_room(table_url: str) -> None:
+    """An item holds at most 400 KB: a larger value is refused before anything is written."""
+    with opened(table_url) as saver:
         before = everything(saver)
         for large in (
             SAMPLES.checkpoint("t", "3", payload=Payload("bytes", b"x" * 400_000)),
@@ -172,9 +172,9 @@ def test_a_value_that_has_no_room(given: str) -> None:
             assert everything(saver) == before
 
 
-def test_form(given: str) -> None:
+def test_form(table_url: str) -> None:
     """The saver declares the format of new records."""
-    with opened(given) as saver:
+    with opened(table_url) as saver:
         assert saver.form == RecordFormat(versions="int", metadata="msgpack")
 
 

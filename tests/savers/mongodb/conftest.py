@@ -17,7 +17,7 @@ from tests.servers.mongodb import Mongo
 SAMPLES = MongoSamples()
 
 
-class Said(monitoring.CommandListener):
+class SentCommands(monitoring.CommandListener):
     """Every command that reads documents, as it was sent, and the names of all."""
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class Said(monitoring.CommandListener):
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Said:
+def sent(monkeypatch: pytest.MonkeyPatch) -> SentCommands:
     """The commands that ckpt's clients send from now on."""
-    said = Said()
+    sent = SentCommands()
     client: Any = client_module.MongoClient
-    monkeypatch.setattr(client_module, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
-    return said
+    monkeypatch.setattr(client_module, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[sent]))
+    return sent
 
 
 def filled(url: str, name: str, *records: Any) -> None:
@@ -57,7 +57,7 @@ def filled(url: str, name: str, *records: Any) -> None:
 
 
 @pytest.fixture
-def given(mongo: Mongo, mongo_database: Callable[[], str]) -> str:
+def database_url(mongo: Mongo, mongo_database: Callable[[], str]) -> str:
     """The URL of a database with one thread."""
     name = mongo_database()
     filled(mongo.url, name, *two_steps(SAMPLES))

@@ -45,7 +45,7 @@ SECRET = "s3cr3t"
         f"mongodb://user:{SECRET}@127.0.0.1:1/db?connect_timeout=soon",
     ],
 )
-def test_passwords_are_never_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_passwords_are_never_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """No message contains the password, whatever is wrong with the URL or its server."""
     with pytest.raises(CkptError) as raised:
         open_database(url, lambda _: None)

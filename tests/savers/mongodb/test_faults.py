@@ -124,9 +124,9 @@ def test_killed_while_it_is_written(after: int, tmp_path: Path, capsys: pytest.C
                 assert everything(saver) == before
 
 
-def test_somebody_else_changes_a_document(given: str) -> None:
+def test_somebody_else_changes_a_document(database_url: str) -> None:
     """A change is made only if the document equals its before-image; else the changes made before it are taken back."""
-    with opened(given) as saver, MongoClient(given) as client:
+    with opened(database_url) as saver, MongoClient(database_url) as client:
         plan = Plan("", remove=(Ref("t", "", "2"), Ref("t", "", "1")))
         changes = saver.moment(lambda: list(saver.expand(plan)))
         documents = client.get_default_database()["checkpoints"]
@@ -170,9 +170,9 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
             assert everything(saver) == before
 
 
-def test_a_document_that_is_too_large_for_a_statement(given: str) -> None:
+def test_a_document_that_is_too_large_for_a_statement(database_url: str) -> None:
     """The largest documents that MongoDB takes are changed and taken back too."""
-    with opened(given) as saver:
+    with opened(database_url) as saver:
         large = SAMPLES.checkpoint("t", "3", payload=Payload("bytes", b"x" * (16_000_000)))
         saver.apply(Plan("", (large,)))
         with_it = everything(saver)
@@ -180,7 +180,7 @@ def test_a_document_that_is_too_large_for_a_statement(given: str) -> None:
         assert len(everything(saver)[1]) == len(with_it[1]) - 1
 
 
-def test_gone_between_two_commands(tmp_path: Path) -> None:
+def test_a_server_that_stops_between_two_commands(tmp_path: Path) -> None:
     """Opening a server that has just stopped reports that."""
     with server(tmp_path) as mongo:
         url = mongo.database(NAME)

@@ -61,7 +61,10 @@ def test_checkpoints(loaded: Loaded) -> None:
     stored = loaded.documents["checkpoints"]
     assert loaded.reader.saver.totals().checkpoints == len(stored)
     wrong = [
-        (ref, *found) for one in stored for ref in [_ref(one)] for found in differences(_read(loaded, ref), _told(one))
+        (ref, *found)
+        for one in stored
+        for ref in [_ref(one)]
+        for found in differences(_read(loaded, ref), _stored_checkpoint(one))
     ]
     assert wrong == []
 
@@ -79,7 +82,7 @@ def _read(loaded: Loaded, ref: Ref) -> dict[str, Any]:
     }
 
 
-def _told(one: dict[str, Any]) -> dict[str, Any]:
+def _stored_checkpoint(one: dict[str, Any]) -> dict[str, Any]:
     checkpoint: Any = _SERDE.loads_typed((one["type"], one["checkpoint"]))
     return {
         **{key: checkpoint.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},

@@ -39,27 +39,27 @@ class TestWithoutIndex(TestWithIndex):
         self._server = redis_server
 
     def opened(self, saver: Saver) -> Saver:
-        """Opened once the index is gone."""
+        """The saver, opened once the index is dropped."""
         with self._server.client() as client:
             client.execute_command("FT.DROPINDEX", "checkpoint_write")
         return open_url(self._server.url)
 
     def test_abilities(self, make: Make) -> None:
-        """It is said that threads are found by a scan."""
+        """The saver declares that threads are found by a scan."""
         saver = make([self.checkpoint("t", "1")])
         assert Ability.SKIPS not in saver.abilities
         assert "scan" in saver.about().facts["index"]
 
 
 class TestForgotten(TestWithIndex):
-    """The same where the index has forgotten its documents, as after somebody asked it in another database."""
+    """The same after the index has lost its documents, as after a query in another database."""
 
     @pytest.fixture(autouse=True)
     def server(self, redis_server: Server) -> None:
         self._server = redis_server
 
     def opened(self, saver: Saver) -> Saver:
-        """Asked once the index has."""
+        """The saver, used once the index has lost them."""
         with self._server.client() as client:
             client.execute_command("SELECT", 1)
             for index in ("checkpoint", "checkpoint_write"):

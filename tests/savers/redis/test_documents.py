@@ -53,7 +53,7 @@ def test_another_database_is_not_searched(
 
 
 @pytest.mark.parametrize("url", ["redis://h/0?prefx=x", "redis://h/zero", "redis+sentry://h", "redis://h:1,i:2"])
-def test_urls_that_say_nothing(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_urls(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown option, a database that isn't a number, other schemes and hosts are usage errors with a hint."""
     assert run(["threads", "-d", url]) == 2
     assert "hint" in capsys.readouterr().err

@@ -78,7 +78,7 @@ def test_no_permission_to_write(saver: Saver, kind: Kind, capsys: pytest.Capture
         assert [w.size for w in reader.writes("t", values=0)] == [w.size for w in saver.writes("t", values=0)]
         with pytest.raises(Refused, match="may not write"):
             reader.apply(Plan("", remove=(Ref("t", "", "1"),)))
-    refused_before_planning(url, "t", "may not write", capsys, told=False)
+    refused_before_planning(url, "t", "may not write", capsys, shown=False)
 
 
 def test_a_replica_takes_no_writes(

@@ -126,7 +126,7 @@ def test_names_are_unambiguous() -> None:
     assert thread_names([("a", "x"), ("b", "y/z")]) == {("a", "x"): "x", ("b", "y/z"): "y/z"}
 
 
-def kept(server: Server) -> dict[bytes, Any]:
+def stored_keys(server: Server) -> dict[bytes, Any]:
     with server.client() as client:
         return {key: (client.dump(key), client.pttl(key) > 0) for key in client.scan_iter()}
 
@@ -140,14 +140,14 @@ def test_it_is_only_read(fresh: Fresh, valkey_server: Server, capsys: pytest.Cap
     backend = fresh()
     with backend.official() as official:
         line(official, "a", "b").invoke({"log": []}, on("t"))
-    before = kept(valkey_server)
+    before = stored_keys(valkey_server)
     for words in LOOKS:
         assert ckpt([*words.split(), "-d", backend.url]) == 0, (words, capsys.readouterr().err)
     capsys.readouterr()
     for words in CHANGES:
         assert ckpt([*words.split(), "--yes", "-d", backend.url]) == 6, (words, capsys.readouterr())
         assert "AgentCore on Valkey can't be written: its writes have no places" in capsys.readouterr().err
-    assert kept(valkey_server) == before
+    assert stored_keys(valkey_server) == before
 
 
 def test_damage(fresh: Fresh, valkey_server: Server, capsys: pytest.CaptureFixture[str]) -> None:

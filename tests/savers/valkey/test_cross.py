@@ -65,7 +65,7 @@ class TestTravel(Travel):
     """Commands that change; without task paths the generation is unknown, so updates among finished tasks name it."""
 
     @pytest.fixture(autouse=True)
-    def said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def named_generation(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Name the generation."""
         name = "update as a node"
         words = [*CASES[name].words, "--finished", "drop"]
