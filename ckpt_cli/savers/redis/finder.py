@@ -1,4 +1,4 @@
-"""Which documents there are of which threads, whatever finds them: the index of the server, or a scan of its keys."""
+"""Finds the documents of threads; `Index` and `Scan` do it by the server's index and by a scan of its keys."""
 
 import json
 import re
@@ -12,12 +12,12 @@ from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, from_text, safe_n
 from ckpt_cli.savers.spelling import index_of, text_of
 
 
-class Found(NamedTuple):
-    """A checkpoint's document, by its own fields.
+class CheckpointDocument(NamedTuple):
+    """The key of a checkpoint's document, and the names in its fields.
 
     Attributes:
-        key: of the document.
-        parent_id: None for a root, and where the layout keeps no parents.
+        key: the document's key.
+        parent_id: None for a root, and in layouts that keep no parents.
     """
 
     key: str
@@ -26,31 +26,31 @@ class Found(NamedTuple):
 
     @property
     def row(self) -> CheckpointRow:
-        """The skeleton."""
+        """The skeleton row."""
         return CheckpointRow(*self.ref, self.parent_id)
 
 
 class Finder(ABC):
-    """What every way of finding documents gives; `thread_ids` None is all of them."""
+    """Finds the documents of some threads; `thread_ids` None means all threads."""
 
     @abstractmethod
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """How many checkpoints each thread has in each namespace."""
 
     @abstractmethod
-    def checkpoints(self, thread_ids: Collection[str] | None) -> list[Found]:
-        """The documents of checkpoints, in no order."""
+    def checkpoints(self, thread_ids: Collection[str] | None) -> list[CheckpointDocument]:
+        """The documents of checkpoints, unordered."""
 
     @abstractmethod
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
-        """The fields of writes but for their values, each with its ``key`` and `WriteKey` as ``name``.
+        """The fields of writes except their values, each with its ``key`` and its `WriteKey` as ``name``.
 
-        There may be some of other ids, too.
+        `ids` are those of checkpoints; writes on other checkpoints may be among the answers.
         """
 
     @abstractmethod
-    def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
-        """The highest ids of a namespace, in no order, and maybe others of it."""
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointDocument]:
+        """The documents with the highest ids of a namespace, unordered, maybe with others of it."""
 
     @abstractmethod
     def count_writes(self) -> int:
@@ -78,30 +78,30 @@ WRITE = {
     "channel": "$.channel",
     "type": "$.type",
 }
-"""The fields of a write's document but for its value."""
+"""The fields of a write's document except its value."""
 
 
-def documents(
+def read_fields(
     connection: Connection, keys: Iterable[str], fields: Mapping[str, str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The fields of the documents at these keys, with the types that they have there."""
-    listed = [*keys]
-    answers = connection.read(("JSON.GET", key, *fields.values()) for key in listed)
-    for key, answer in zip(listed, answers, strict=True):
+    """Read fields of the documents at these keys, with the types that they have there."""
+    all_keys = [*keys]
+    answers = connection.read(("JSON.GET", key, *fields.values()) for key in all_keys)
+    for key, answer in zip(all_keys, answers, strict=True):
         document = json.loads(answer) if isinstance(answer, bytes) else {}
         if document:
             yield key, {name: (document[path] or [None])[0] for name, path in fields.items()}
 
 
-def found(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> Found | None:
-    """Return a document by its fields; None for a stub without an id, which ``JSON.MERGE`` leaves on a missing key.
+def name_document(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> CheckpointDocument | None:
+    """The names in a document's fields; None for a stub without an id, which ``JSON.MERGE`` leaves on a missing key.
 
-    checkpoint-redis 0.0.x keeps under ``checkpoint_id`` the id of the parent, and the checkpoint's own only inside.
+    checkpoint-redis 0.0.x stores the parent's id in ``checkpoint_id``, and the checkpoint's own only in its object.
 
     Args:
-        key: where the document is.
-        fields: those of `CHECKPOINT`, with the types that they have in the document.
-        keys: how this database names its keys.
+        key: the document's key.
+        fields: the fields of `CHECKPOINT`, with the types that they have in the document.
+        keys: makes the names of this database's keys.
         by_key: whether a document whose fields contradict its key is named by the key. True where keys are scanned;
             False where the index finds documents by their fields.
     """
@@ -112,17 +112,17 @@ def found(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> Foun
     stored, own, parent = from_id(fields.get("i")), fields.get("own"), from_id(fields.get("p"))
     ref = Ref(from_id(fields.get("t")), from_ns(fields.get("n")), stored)
     if fields.get("ts") is None and isinstance(own, str) and own != stored:
-        return Found(key, ref._replace(checkpoint_id=own), stored or None)
+        return CheckpointDocument(key, ref._replace(checkpoint_id=own), stored or None)
     if keys.checkpoint(ref) == key or key in (keys.shallow(*ref[:2]), keys.shallow(ref.thread_id, safe_ns(ref.ns))):
-        return Found(key, ref, parent or None)
+        return CheckpointDocument(key, ref, parent or None)
     if not by_key:
-        return Found(key, ref, parent or None)
-    named = keys.ref_of(key, fields)
-    return None if named is None else Found(key, named, parent or None)
+        return CheckpointDocument(key, ref, parent or None)
+    ref_by_key = keys.ref_of(key, fields)
+    return None if ref_by_key is None else CheckpointDocument(key, ref_by_key, parent or None)
 
 
 def write_key(fields: Mapping[str, Any], keys: Keys, *, by_key: bool) -> WriteKey:
-    """The name of a write by its document's fields; see `found`."""
+    """The name of a write from its document's fields; `by_key` as in `name_document`."""
     if not by_key and fields.get("t") is None:
         fields = {**fields, "t": text_of(None)}
     task_id, idx = from_text(fields.get("task")), _index(fields.get("idx"))
@@ -137,7 +137,7 @@ def write_key(fields: Mapping[str, Any], keys: Keys, *, by_key: bool) -> WriteKe
 
 
 def _index(stored: Any) -> int | str:
-    """A position, which the server's index and keys hold as text."""
+    """The index of a write in its task, which the server's index and keys have as text."""
     if isinstance(stored, str):
         return int(stored) if _INTEGER.fullmatch(stored) else stored
     return index_of(stored)
