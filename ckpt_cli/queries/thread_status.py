@@ -10,7 +10,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
-from ckpt_cli.history.tasks.step_changes import Kind
+from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
@@ -148,7 +148,7 @@ class Standing:
         describer.read_notes([first])
         describer.read_writes([first])
         found = describer.steps.changes(first) or []
-        changes = [change for change in found if change.kind not in (Kind.UNREAD, Kind.UNREADABLE)]
+        changes = [change for change in found if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
         told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
         return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 
