@@ -1,6 +1,6 @@
 """``ckpt edit``: exact surgery on a state, without reducers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -23,9 +23,8 @@ from ckpt_cli.values.difference import Difference
 from ckpt_cli.values.jsonform import from_json
 from ckpt_cli.values.jsontext import parse as parse_json
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
-
-State = Mapping[str, Any]
 
 _JSON_HINT = "text stands in quotes of its own: --set 'name=\"Ada\"'"
 
@@ -95,7 +94,7 @@ def edit(
         return in_editor(session, make, thread, rev, ns)
     operations = None if patch is None else _operations(patch)
 
-    def changed(state: State) -> State:
+    def changed(state: ChannelValues) -> ChannelValues:
         return edited(state if operations is None else patched_state(state, operations), edits)
 
     return session.planned(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
@@ -110,7 +109,9 @@ class _Maker:
         self._create = create
         self._changes = changes
 
-    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+    def plan(
+        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+    ) -> Callable[[], PlanView]:
         """What applies an edit, or says that it changes nothing."""
         before = reader.values(row.ref)
         after = changed(before)

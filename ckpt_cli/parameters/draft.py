@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,17 +19,18 @@ from ckpt_cli.values import masks
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.jsontext import parse
 from ckpt_cli.values.same import same
+from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-State = Mapping[str, Any]
 
 
 class Maker(Protocol):
     """What makes a plan of a new state (`commands.edit`)."""
 
-    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+    def plan(
+        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+    ) -> Callable[[], PlanView]:
         """What applies the edit."""
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:

@@ -25,17 +25,15 @@ from ckpt_cli.plans.wording import called, just_written, moved, repeated, upcomi
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
-from ckpt_cli.values.state import Version
+from ckpt_cli.values.state import ChannelValues, Version
 
 _LOOKED_AT = 50  # checkpoints in which a channel is looked for that the edited one hasn't
-
-State = Mapping[str, Any]
 
 
 def plan(
     reader: Reader,
     row: CheckpointRow,
-    after: State,
+    after: ChannelValues,
     mint: Mint,
     *,
     rerun: bool = False,
@@ -79,7 +77,9 @@ def plan(
     )
 
 
-def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection[str], metadata: Changes) -> Checkpoint:
+def _made(
+    reader: Reader, mint: Mint, of: Origin, edits: ChannelValues, gone: Collection[str], metadata: Changes
+) -> Checkpoint:
     own = seeds(reader, mint, of)
     body = {**of.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
@@ -106,7 +106,7 @@ def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection
     )
 
 
-def _but(mapping: State, gone: Collection[str]) -> dict[str, Any]:
+def _but(mapping: ChannelValues, gone: Collection[str]) -> dict[str, Any]:
     """Without some channels: one without a version was never written, so no walk to its ancestors brings it back."""
     return {key: value for key, value in mapping.items() if key not in gone}
 
