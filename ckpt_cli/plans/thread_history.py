@@ -10,7 +10,7 @@ from typing import Any
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.reducers import ABSENT, Step
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
@@ -101,7 +101,7 @@ class Past:
             else:
                 before, after = (s.values.get(channel, ABSENT) for s in (parent, child))
                 values = [write.value for write in written.get(channel, ())]
-                self.tallies.setdefault(channel, Tally()).add(Step(before, values, after))
+                self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after))
 
     def _cadence(self, channel: str, parent: State, child: State) -> None:
         counters = delta.counters(parent.metadata)
