@@ -20,7 +20,7 @@ from ckpt_cli.plans.reruns import must_run_once
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.difference import Difference
-from ckpt_cli.values.jsonform import from_json
+from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsontext import parse as parse_json
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues

@@ -12,7 +12,8 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.history.state.grafting import elements, grafted, place, put, taken
 from ckpt_cli.history.state.paths import find, lost, spell
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside
 from ckpt_cli.values.state import ChannelValues
