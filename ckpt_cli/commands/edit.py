@@ -9,6 +9,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.state.editing import Act, Edit, edited, patched_state
 from ckpt_cli.history.state.paths import parse
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, given, is_file
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
@@ -113,7 +114,7 @@ class _Maker:
         self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
         """What applies an edit, or says that it changes nothing."""
-        before = reader.values(row.ref)
+        before = Inspection(reader, row.ref).values()
         after = changed(before)
         found = differences(before, after)
         if not found and not self._changes.change(reader.state(row.ref).metadata):
@@ -125,7 +126,7 @@ class _Maker:
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
         """Refuse before anybody begins to write what would be refused afterwards."""
-        must_run_once(reader, reader.snapshot(row.ref), row, rerun=self._rerun)
+        must_run_once(reader, Inspection(reader, row.ref).snapshot(), row, rerun=self._rerun)
 
 
 def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:

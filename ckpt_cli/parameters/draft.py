@@ -10,6 +10,7 @@ from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.history.state.editing import merged
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Seen
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.output.editor import Draft
@@ -142,7 +143,7 @@ class _Editing:
 
 
 def _base(reader: Reader, row: CheckpointRow) -> _Base:
-    values = reader.values(row.ref)
+    values = Inspection(reader, row.ref).values()
     whole, shown = to_json(values, reveal=True), to_json(values)
     return _Base(row, seen(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
 

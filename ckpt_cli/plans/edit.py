@@ -13,6 +13,7 @@ from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refus
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.child import Origin, offspring, origin
@@ -49,7 +50,8 @@ def plan(
         ChannelNotFound: a channel is new to the thread.
         NotSupported: the generation keeps a checkpoint's Sends with its parent, where a child would find others.
     """
-    of, before, snapshot = origin(reader, row.ref), reader.values(row.ref), reader.snapshot(row.ref)
+    of, inspection = origin(reader, row.ref), Inspection(reader, row.ref)
+    before, snapshot = inspection.values(), inspection.snapshot()
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     gone = [c for c in before if c not in after]
@@ -85,7 +87,7 @@ def _made(
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
     highest = max(versions.values(), key=order, default=None)
     new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
-    kept = delta.marked(of.state) | reader.deltas(of.ref).keys()
+    kept = delta.marked(of.state) | Inspection(reader, of.ref).deltas().keys()
     values = {c: _snapshot(value) if c in kept else value for c, value in edits.items()}
     changed = {
         "channel_values": _but({**(body.get("channel_values") or {}), **values}, gone),

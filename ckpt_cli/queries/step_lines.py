@@ -13,6 +13,7 @@ from ckpt_cli.history.tasks.snapshot import Snapshot, Status, Task
 from ckpt_cli.history.tasks.step_changes import Change
 from ckpt_cli.history.tasks.steps import BACK, PROVEN, Steps
 from ckpt_cli.history.tasks.write_attribution import note
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
@@ -135,7 +136,7 @@ class Describer:
         for ref in tips:
             with suppress(PayloadCorrupt):
                 self._state(ref.checkpoint_id)
-                self._snapshots[ref.checkpoint_id] = self.reader.snapshot(ref)
+                self._snapshots[ref.checkpoint_id] = Inspection(self.reader, ref).snapshot()
                 self._look_into(ref)
 
     def read_edits(self, checkpoint_ids: Sequence[str]) -> None:

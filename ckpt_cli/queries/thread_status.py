@@ -11,6 +11,7 @@ from ckpt_cli.history.state import titles
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.history.tasks.step_changes import ChangeKind
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
@@ -58,7 +59,7 @@ class Standing:
     @cached_property
     def snapshot(self) -> Snapshot | None:
         """What runs next at the head."""
-        return self._reader.snapshot(self._thread.head) if self.state is not None else None
+        return Inspection(self._reader, self._thread.head).snapshot() if self.state is not None else None
 
     @property
     def status(self) -> str | None:
