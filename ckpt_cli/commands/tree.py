@@ -21,7 +21,7 @@ _METADATA_BYTES = 2_000_000_000  # SQLite walks a checkpoint's pages to reach it
 _LISTED = 12
 
 
-class Form(StrEnum):
+class TreeFormat(StrEnum):
     """What a tree is printed as."""
 
     TEXT = "text"
@@ -179,8 +179,8 @@ def tree(
     ns: Ns = "",
     full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, and subgraphs within.")] = False,
     form: Annotated[
-        Form, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
-    ] = Form.TEXT,
+        TreeFormat, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
+    ] = TreeFormat.TEXT,
 ) -> TreeView:
     """Draw a thread: who descends from whom, what each step did, where it waits or failed.
 

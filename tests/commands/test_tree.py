@@ -11,7 +11,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from ckpt_cli.commands.tree import Form, tree
+from ckpt_cli.commands.tree import TreeFormat, tree
 from ckpt_cli.errors import NotFound, ThreadNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
@@ -108,15 +108,15 @@ def test_an_encrypted_head_is_drawn_and_says_so(database: Database) -> None:
 def test_sources_for_drawings_hold_no_data_outside_labels(name: str, database: Database) -> None:
     """Mermaid and Graphviz get our own ids, quoted labels without quotes in them, and arrows between known boxes."""
 
-    def drawn(session, form: Form) -> list[TreeView]:  # type: ignore[no-untyped-def]
+    def drawn(session, form: TreeFormat) -> list[TreeView]:  # type: ignore[no-untyped-def]
         threads = [thread.thread_id for thread in session.reader.saver.threads()]
         return [tree(session, thread, form=form, full=True) for thread in threads[:40]]
 
     path = database(name)
-    for view in look(path, lambda session: drawn(session, Form.MERMAID))[0]:
+    for view in look(path, lambda session: drawn(session, TreeFormat.MERMAID))[0]:
         assert [line for line in lines(view) if not re.fullmatch(_MERMAID, line)] == []
         assert arrows(view, " -->", "-.->") <= boxes(view)
-    for view in look(path, lambda session: drawn(session, Form.DOT))[0]:
+    for view in look(path, lambda session: drawn(session, TreeFormat.DOT))[0]:
         assert [line for line in lines(view) if not re.fullmatch(_DOT, line)] == []
         assert arrows(view, " -> ") <= boxes(view)
 
