@@ -24,16 +24,16 @@ _TITLE = 120  # cells of an input that has no text
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
 
 
-def in_pages(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
-    """The same threads; what a look at each of them reads is fetched a page at a time, where that saves round trips."""
-    left = iter(threads)
-    while page := list(islice(left, reader.saver.page)):
+def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
+    """The same threads; what a look at each reads is fetched a page at a time, where that saves round trips."""
+    rest = iter(threads)
+    while page := list(islice(rest, reader.saver.page)):
         reader.saver.expect_threads(page)
         yield from page
 
 
-class Standing:
-    """A thread, looked into as far as somebody asks."""
+class ThreadStatus:
+    """What is known of one thread's head; each part is read when it is first asked for."""
 
     def __init__(self, reader: Reader, thread: Thread) -> None:
         self._reader = reader
