@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.step_changes import Kind
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.queries.step_lines import Describer
+from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
@@ -144,11 +144,8 @@ class ThreadStatus:
         if title:
             return title
         head = self._thread.head
-        describer = Describer(self._reader, head.thread_id, head.ns)
-        describer.read_notes([first])
-        describer.read_writes([first])
-        found = describer.steps.changes(first) or []
-        changes = [change for change in found if change.kind not in (Kind.UNREAD, Kind.UNREADABLE)]
+        all_changes = StepLines(self._reader, head.thread_id, head.ns).changes(first)
+        changes = [change for change in all_changes if change.kind not in (Kind.UNREAD, Kind.UNREADABLE)]
         told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
         return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 
