@@ -4,28 +4,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from time import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.revisions import is_own, split_thread
 from ckpt_cli.history.lineage.short_ids import ShortIds
-from ckpt_cli.history.state.channels import TASKS, missing, unwrapped, user_channels
-from ckpt_cli.history.tasks.next_tasks import Wiring
-from ckpt_cli.history.tasks.node_names import Names
-from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
-from ckpt_cli.inspection import Around
+from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.layouts import named, state_of
-from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
+from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import ahead
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
-
-if TYPE_CHECKING:
-    from ckpt_cli.history.reducers.delta import Rebuilt
 
 T = TypeVar("T")
 Tags = Callable[[str, str], Mapping[str, str]]
@@ -190,56 +183,6 @@ class Reader:
         ids = [ref.checkpoint_id] if ref.checkpoint_id or Ability.BRANCHES in self.saver.abilities else None
         kept = self.writes_by_checkpoint(ref.thread_id, ref.ns, ids).values()
         return [write.value for writes in kept for write in writes if write.channel == TASKS]
-
-    def snapshot(self, ref: Ref) -> Snapshot:
-        """What runs next at a checkpoint, its tasks and interrupts, as ``graph.get_state`` tells them.
-
-        Raises:
-            CheckpointNotFound, PayloadCorrupt: as `state`.
-        """
-        around = Around(self, ref)
-        return snapshot(
-            self.state(ref),
-            self.writes(ref),
-            consumed=around.consumed,
-            history=around.others,
-            namespaces=around.namespaces,
-            ended=around.returned,
-            below=lambda ns: self.writes(self.head(ref.thread_id, ns).ref),
-        )
-
-    def names(self, ref: Ref, written: list[TaskWrite] | None = None) -> Names:
-        """Which nodes the tasks are that left writes on a checkpoint; neighbours are asked only where it can't tell."""
-        around, writes = Around(self, ref), self.writes(ref) if written is None else written
-        known = Wiring(self.state(ref), around.others)
-        names = Names(self.state(ref), writes, known, around.namespaces)
-        tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
-        if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
-            return names
-        known.learn_until(lambda: False)
-        return Names(self.state(ref), writes, known, around.namespaces)
-
-    def values(self, ref: Ref) -> dict[str, Any]:
-        """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened.
-
-        Raises:
-            CheckpointNotFound, PayloadCorrupt: as `state`.
-        """
-        state = self.state(ref)
-        rebuilt = {channel: found.value for channel, found in self.deltas(ref).items()}
-        held = {channel: unwrapped(value) for channel, value in state.values.items()}
-        return {c: rebuilt[c] if c in rebuilt else held[c] for c in user_channels(state) if c in rebuilt or c in held}
-
-    def deltas(self, ref: Ref) -> "dict[str, Rebuilt]":
-        """The delta channels whose value a checkpoint doesn't store, with the seed and writes that make it."""
-        state = self.state(ref)
-        unstored = missing(state)
-        if not unstored:
-            return {}
-        from ckpt_cli.history.reducers.delta import rebuild
-
-        around = Around(self, ref)
-        return rebuild(state, unstored, around.ancestors(), around.ahead)
 
     def value(self, payload: Payload) -> Any:
         """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""

@@ -19,7 +19,8 @@ PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
 _GROUND = {"values", "model", "errors", "shell_words", "interrupts", "masking"}
 _LOGIC = {"history", "serde", "savers", "views"}
-_BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
+_READING = {"layouts", "reading", "inspection"}
+_BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
 _BESIDE_COMMANDS = {"completion", "parameters", "queries"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -35,11 +36,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
-    "inspection": _GROUND | {"history", "savers"},
-    "reading": _GROUND | _LOGIC | {"layouts", "inspection"},
+    "reading": _GROUND | _LOGIC | {"layouts"},
+    "inspection": _GROUND | {"history", "reading"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
-    "plans": _GROUND | {"inspection", "history", "layouts", "reading", "operations"},
+    "plans": _GROUND | _READING | {"history", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
     "confirmation": _GROUND | {"savers", "views", "operations", "session"},  # the way of a plan to the database
     "completion": _BELOW_COMMANDS,

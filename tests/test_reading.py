@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.errors import CheckpointNotFound, KeyMissing, PayloadCorrupt
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_be_mapping, named, state_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Write
 from ckpt_cli.reading import Reader
@@ -147,5 +148,5 @@ def test_unknown_checkpoint() -> None:
 def test_values_are_the_users() -> None:
     """Control channels are left out, and order is as stored."""
     held = {"b": 1, "branch:to:x": None, "a": 2, "__start__": {}}
-    found = reader(stored({**BODY, "channel_values": held}, checkpoint_id=PARENT))
-    assert list(found.values(Ref("t", "", PARENT)).items()) == [("b", 1), ("a", 2)]
+    stored_values = reader(stored({**BODY, "channel_values": held}, checkpoint_id=PARENT))
+    assert list(Inspection(stored_values, Ref("t", "", PARENT)).values().items()) == [("b", 1), ("a", 2)]

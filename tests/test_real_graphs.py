@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
@@ -56,7 +57,7 @@ class TestLook(Look):
         """The same tasks are found by their ids where the database has no task paths (checkpoint-sqlite < 3.1.2)."""
         reader = _without_paths(run, tmp_path / "pathless.sqlite")
         for ref, state in run.states():
-            shot = reader.snapshot(ref)
+            shot = Inspection(reader, ref).snapshot()
             wanted = Counter(map(theirs, state.tasks))
             if ref.thread_id in NAMELESS:
                 named = Counter(mine(task) for task in shot.tasks if task.node is not None)

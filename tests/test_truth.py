@@ -9,6 +9,7 @@ import pytest
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.tasks.snapshot import Task
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
@@ -137,13 +138,13 @@ def _holds_the_original(told: Told, ref: Ref) -> None:
     if (told.name, ref.thread_id) in NOT_JSON:
         _tells_what_is_missing(told.reader, ref)
         return
-    values = [*told.reader.values(ref).values(), *(write.value for write in told.reader.writes(ref))]
+    values = [*Inspection(told.reader, ref).values().values(), *(write.value for write in told.reader.writes(ref))]
     shown = {canonical(show(value)) for value in values for show in (rendered, enveloped)}
     assert canonical(truth(told.name)["original"][ref.thread_id]) in shown, _named(ref)
 
 
 def _tells_what_is_missing(reader: Reader, ref: Ref) -> None:
-    values = [*reader.values(ref).values(), *(write.value for write in reader.writes(ref))]
+    values = [*Inspection(reader, ref).values().values(), *(write.value for write in reader.writes(ref))]
     read = next(value for value in values if isinstance(value, dict) and "ok" in value)
     assert [rendered(read[key]) for key in ("n", "f", "ok")] == ["nan", "-inf", 1]
     assert [read["s"][0], read["s"][2]] == [1, 3]
@@ -154,7 +155,7 @@ def test_next(told: Told) -> None:
     """What is due at each checkpoint is what the library said, or said to be unknown; never another name."""
     unknown = 0
     for ref, known in _with_state(told):
-        shot = told.reader.snapshot(ref)
+        shot = Inspection(told.reader, ref).snapshot()
         names = [task.node for task in shot.tasks]
         named = [name for name in names if name is not None]
         if shot.complete and len(named) == len(names):
@@ -207,7 +208,7 @@ def _within(some: list[str], whole: list[str]) -> bool:
 def test_tasks(told: Told) -> None:
     """Tasks have the library's ids, nodes, errors and interrupts; an id that is not known is not made up."""
     for ref, known in _with_state(told):
-        shot = told.reader.snapshot(ref)
+        shot = Inspection(told.reader, ref).snapshot()
         tasks = {task.id: task for task in shot.tasks}
         for want in known["state"].get("tasks") or []:
             task = tasks.get(want["id"])
@@ -242,7 +243,7 @@ def _task_differences(task: Task, want: dict[str, Any]) -> Found:
 def test_values(told: Told) -> None:
     """The user's channels are those that the graph's state shows; one that was never written is not in the data."""
     for ref, known in _with_state(told):
-        values, want = told.reader.values(ref), known["state"]["values"]
+        values, want = Inspection(told.reader, ref).values(), known["state"]["values"]
         if told.reader.state(ref).metadata.keys() and isinstance(want, dict) and "__end__" not in values:
             versions = told.reader.state(ref).versions
             shown = {channel: rendered(value) for channel, value in values.items()}

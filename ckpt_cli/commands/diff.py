@@ -11,6 +11,7 @@ from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.lineage.revisions import split_range
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.parameters.options import Channels, Ns, Thread
 from ckpt_cli.reading import Reader
@@ -129,7 +130,7 @@ def _state(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -
     if row is None:
         return {}
     if not channels:
-        return reader.values(row.ref)
+        return Inspection(reader, row.ref).values()
     state = all_channels(reader, row.ref)
     return {name: state[name] for name in channels if name in state}
 

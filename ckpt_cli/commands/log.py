@@ -14,7 +14,7 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.rails import rails
 from ckpt_cli.history.lineage.revisions import between, split_range
 from ckpt_cli.history.lineage.typed_times import moment
-from ckpt_cli.history.tasks.step_changes import Kind
+from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread
 from ckpt_cli.queries.not_found import channels_of, no_channel
 from ckpt_cli.queries.step_lines import StepLines
@@ -128,7 +128,7 @@ def _matching(lines: StepLines, candidates: list[str], wanted: Wanted) -> Iterat
 def _fits(step: StepView, wanted: Wanted) -> bool:
     if wanted.sources and step.source not in wanted.sources:
         return False
-    touched = {change.channel for change in step.changes or () if change.kind != Kind.SAME}
+    touched = {change.channel for change in step.changes or () if change.kind != ChangeKind.SAME}
     return not wanted.channels or not touched.isdisjoint(wanted.channels)
 
 

@@ -10,6 +10,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
@@ -73,7 +74,7 @@ def run(
     parent_id = lineage.parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
-    snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)
+    snapshot, near = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
     found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
@@ -109,8 +110,8 @@ def run(
 
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
     before = _parent(reader, state, lineage)
-    values = state.values if raw else {**state.values, **reader.values(state.ref)}
-    deltas = reader.deltas(state.ref)
+    values = state.values if raw else {**state.values, **Inspection(reader, state.ref).values()}
+    deltas = Inspection(reader, state.ref).deltas()
     found = {}
     for name in dict.fromkeys([*values, *state.versions]):
         value = values.get(name)

@@ -9,6 +9,7 @@ from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
 from ckpt_cli.history.tasks.task_ids import caller, identified
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.reading import Reader
@@ -58,8 +59,8 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
     """The writes of the checkpoint that a revision names, by task in canonical order."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
-    state, names = reader.state(row.ref), reader.names(row.ref)
-    due = {task.id: task for task in reader.snapshot(row.ref).tasks}
+    state, names = reader.state(row.ref), Inspection(reader, row.ref).names()
+    due = {task.id: task for task in Inspection(reader, row.ref).snapshot().tasks}
     by_task: dict[str, list[TaskWrite]] = {}
     for write in reader.writes(row.ref):
         by_task.setdefault(write.task_id, []).append(write)

@@ -8,6 +8,7 @@ from itertools import islice
 import typer
 
 from ckpt_cli.errors import CkptError
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.session import KEY_ENV, Session
 
 _BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
@@ -118,7 +119,7 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
     def waiting(session: Session) -> Iterator[Offer]:
         reader = session.reader
-        for task in reader.snapshot(reader.head(_thread(ctx)).ref).tasks:
+        for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().tasks:
             yield from ((one.id, task.node or "") for one in task.open if one.id)
 
     return _offers(ctx, waiting)

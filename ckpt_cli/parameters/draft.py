@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.history.state.editing import merged
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Seen
 from ckpt_cli.operations.apply import seen
 from ckpt_cli.output.editor import Draft
@@ -19,17 +20,18 @@ from ckpt_cli.values import masks
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.jsontext import parse
 from ckpt_cli.values.same import same
+from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-State = Mapping[str, Any]
 
 
 class Maker(Protocol):
     """What makes a plan of a new state (`commands.edit`)."""
 
-    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+    def plan(
+        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+    ) -> Callable[[], PlanView]:
         """What applies the edit."""
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
@@ -141,7 +143,7 @@ class _Editing:
 
 
 def _base(reader: Reader, row: CheckpointRow) -> _Base:
-    values = reader.values(row.ref)
+    values = Inspection(reader, row.ref).values()
     whole, shown = to_json(values, reveal=True), to_json(values)
     return _Base(row, seen(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes
@@ -91,7 +92,8 @@ def after(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete")
     plan = _part(reader, row.thread_id, chosen, mend, f"of what came after {short(row.checkpoint_id)}")
     kept = max(set(lineage.rows) - chosen[row.ns])
-    notes = [f"{short(row.checkpoint_id)} stands again as it was made; {upcoming(reader.snapshot(row.ref))}"]
+    snapshot = Inspection(reader, row.ref).snapshot()
+    notes = [f"{short(row.checkpoint_id)} stands again as it was made; {upcoming(snapshot)}"]
     if kept != row.checkpoint_id:
         notes.append(
             f"the head is {short(kept)} then, on another branch: a run goes on from there unless told a checkpoint"

@@ -13,6 +13,7 @@ from typing import Any
 from ckpt_cli.errors import PayloadCorrupt, Refused
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.reducers import UNION
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.child import Origin
 from ckpt_cli.plans.mint import Mint
@@ -57,7 +58,7 @@ def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = N
     Raises:
         Refused: no reducer explains what was recorded of one.
     """
-    found = reader.deltas(ref)
+    found = Inspection(reader, ref).deltas()
     return {c: as_snapshot(c, found[c].value) for c in found if channels is None or c in channels}
 
 
@@ -72,7 +73,7 @@ def _begun(reader: Reader, of: Origin, touched: Iterable[str]) -> dict[str, Node
 
 
 def _begun_by(reader: Reader, child: Ref, new: set[str]) -> dict[str, Node]:
-    rebuilt = reader.deltas(child)
+    rebuilt = Inspection(reader, child).deltas()
     unions = {channel for channel, found in rebuilt.items() if found.reducer is UNION}
     return {c: as_snapshot(c, {} if c in unions else []) for c in sorted(new & delta.marked(reader.state(child)))}
 

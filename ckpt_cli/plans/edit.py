@@ -13,6 +13,7 @@ from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refus
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.child import Origin, offspring, origin
@@ -25,17 +26,15 @@ from ckpt_cli.plans.wording import called, just_written, moved, repeated, upcomi
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
-from ckpt_cli.values.state import Version
+from ckpt_cli.values.state import ChannelValues, Version
 
 _LOOKED_AT = 50  # checkpoints in which a channel is looked for that the edited one hasn't
-
-State = Mapping[str, Any]
 
 
 def plan(
     reader: Reader,
     row: CheckpointRow,
-    after: State,
+    after: ChannelValues,
     mint: Mint,
     *,
     rerun: bool = False,
@@ -51,7 +50,8 @@ def plan(
         ChannelNotFound: a channel is new to the thread.
         NotSupported: the generation keeps a checkpoint's Sends with its parent, where a child would find others.
     """
-    of, before, snapshot = origin(reader, row.ref), reader.values(row.ref), reader.snapshot(row.ref)
+    of, inspection = origin(reader, row.ref), Inspection(reader, row.ref)
+    before, snapshot = inspection.values(), inspection.snapshot()
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     gone = [c for c in before if c not in after]
@@ -79,13 +79,15 @@ def plan(
     )
 
 
-def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection[str], metadata: Changes) -> Checkpoint:
+def _made(
+    reader: Reader, mint: Mint, of: Origin, edits: ChannelValues, gone: Collection[str], metadata: Changes
+) -> Checkpoint:
     own = seeds(reader, mint, of)
     body = {**of.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
     highest = max(versions.values(), key=order, default=None)
     new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
-    kept = delta.marked(of.state) | reader.deltas(of.ref).keys()
+    kept = delta.marked(of.state) | Inspection(reader, of.ref).deltas().keys()
     values = {c: _snapshot(value) if c in kept else value for c, value in edits.items()}
     changed = {
         "channel_values": _but({**(body.get("channel_values") or {}), **values}, gone),
@@ -106,7 +108,7 @@ def _made(reader: Reader, mint: Mint, of: Origin, edits: State, gone: Collection
     )
 
 
-def _but(mapping: State, gone: Collection[str]) -> dict[str, Any]:
+def _but(mapping: ChannelValues, gone: Collection[str]) -> dict[str, Any]:
     """Without some channels: one without a version was never written, so no walk to its ancestors brings it back."""
     return {key: value for key, value in mapping.items() if key not in gone}
 

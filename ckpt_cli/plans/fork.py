@@ -1,6 +1,7 @@
 """The plan of ``ckpt fork``: LangGraph's own copy of a checkpoint, or a thread of its own with all it came from."""
 
 from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.child import offspring, origin
@@ -28,7 +29,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: Changes = UNCH
         metadata=changes,
     )
     new = made.row.ref
-    short, snapshot = called(reader, row.ref, new.checkpoint_id), reader.snapshot(row.ref)
+    short, snapshot = called(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
     return Plan(
         reason="",
         add=(made,),

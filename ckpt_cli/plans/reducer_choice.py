@@ -8,6 +8,7 @@ from typing import Any
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.messages import shaped
 from ckpt_cli.plans.thread_history import Past, others, past
@@ -135,11 +136,13 @@ class Reducers:
     def _of_delta(self, channel: str) -> Iterator[Evidence]:
         line = self._reader.lineage(self._ref.thread_id, self._ref.ns).line(self._ref.checkpoint_id)
         for checkpoint_id in islice(line, _LINE):
-            rebuilt = self._reader.deltas(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)).get(channel)
+            ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
+            rebuilt = Inspection(self._reader, ref).deltas().get(channel)
             if rebuilt is not None and rebuilt.evidence is not None:
                 yield rebuilt.evidence
         for checkpoint_id in islice(line, _LINE):  # nothing stored whole yet: by the kind of its values
-            rebuilt = self._reader.deltas(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)).get(channel)
+            ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
+            rebuilt = Inspection(self._reader, ref).deltas().get(channel)
             if rebuilt is not None and rebuilt.writes and not rebuilt.spans and rebuilt.reducer is not None:
                 yield Evidence(rebuilt.reducer, len(rebuilt.writes), len(rebuilt.writes))
 

@@ -12,7 +12,7 @@ from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
-from ckpt_cli.inspection import Around
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.plans.child import origin
 from ckpt_cli.plans.mint import Mint
@@ -79,7 +79,7 @@ def outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> 
     _, step = ended(reader, at, mint)
     made = successor(reader, mint, of, at.board, step, learned.past.deltas, row.checkpoint_id)
     state = reader.decode(made)
-    then = snapshot(state, (), history=Around(reader, row.ref).others)
+    then = snapshot(state, (), history=Inspection(reader, row.ref).others)
     held = (channel for channel in {**before, **at.board.values} if channel not in unknown)
     own = [channel for channel in held if not is_control(channel, state)]
     return Outcome(

@@ -14,6 +14,7 @@ from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, untaken
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.stale_questions import changed_since, must_be_first
@@ -67,7 +68,7 @@ def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
     """What waits for an answer at the head of a thread, in a subgraph and those inside it or in all."""
     reader.thread(thread_id)
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
-    snapshot = reader.snapshot(head)
+    snapshot = Inspection(reader, head).snapshot()
     waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
     found: dict[tuple[str | int, str], Question] = {}
     for task in waiting if not snapshot.consumed else ():
@@ -126,9 +127,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
 
 
 def _why_not(reader: Reader, head: Ref) -> str:
-    failed = next(
-        (task for task in reader.snapshot(head).tasks if task.status is Status.FAILED and task.answered), None
-    )
+    tasks = Inspection(reader, head).snapshot().tasks
+    failed = next((task for task in tasks if task.status is Status.FAILED and task.answered), None)
     if failed is None:
         return "`ckpt show` tells what runs next"
     fork = f"`{command('ckpt fork', head.thread_id, '@')}`"

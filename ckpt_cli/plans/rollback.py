@@ -2,6 +2,7 @@
 
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.child import Origin, offspring, origin
@@ -37,7 +38,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: Changes = UNCH
         metadata=changes,
     )
     new = made.row.ref
-    short, snapshot = called(reader, row.ref, new.checkpoint_id), reader.snapshot(row.ref)
+    short, snapshot = called(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
     stored = (f"stored whole again, as its history goes on elsewhere: {', '.join(sorted(own.values))}",)
     return Plan(
         reason="",

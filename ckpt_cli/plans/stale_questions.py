@@ -16,6 +16,7 @@ from ckpt_cli.history.tasks.answers import Asked
 from ckpt_cli.history.tasks.nesting import inside
 from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import identified, interrupt_id
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import interrupts
@@ -57,7 +58,7 @@ def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waitin
 
 
 def _unfinished(reader: Reader, thread_id: str, ns: str) -> int:
-    tasks = reader.snapshot(reader.head(thread_id, ns).ref).tasks
+    tasks = Inspection(reader, reader.head(thread_id, ns).ref).snapshot().tasks
     return sum(task.status is not Status.FINISHED for task in tasks)
 
 
@@ -78,7 +79,7 @@ def _asks(write: TaskWrite, asked_id: str) -> bool:
 
 
 def _node(reader: Reader, ref: Ref, task_id: str) -> str | None:
-    return next((task.node for task in reader.snapshot(ref).tasks if task.id == task_id), None)
+    return next((task.node for task in Inspection(reader, ref).snapshot().tasks if task.id == task_id), None)
 
 
 def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:

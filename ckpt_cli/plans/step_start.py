@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.history.tasks.snapshot import Snapshot
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.plans.child import Origin
 from ckpt_cli.plans.reducer_choice import Reducers
 from ckpt_cli.plans.superstep import Board
@@ -38,7 +39,7 @@ def standing(reader: Reader, of: Origin, reducers: Reducers) -> Standing:
     """
     ref, state, past = of.ref, of.state, reducers.past
     values = {channel: unwrapped(value) for channel, value in state.values.items()}
-    for channel, rebuilt in reader.deltas(ref).items():
+    for channel, rebuilt in Inspection(reader, ref).deltas().items():
         past.deltas.setdefault(channel, 0)
         values[channel] = rebuilt.value
         if isinstance(values[channel], Node) and values[channel].name == "DeltaChannel":
@@ -54,4 +55,4 @@ def standing(reader: Reader, of: Origin, reducers: Reducers) -> Standing:
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)
     touched = frozenset(write.channel for write in writes if write.channel in past.deltas)
-    return Standing(of, board, reader.snapshot(ref), taken, touched)
+    return Standing(of, board, Inspection(reader, ref).snapshot(), taken, touched)

@@ -10,7 +10,7 @@ from typing import Any
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.reducers import ABSENT, Step
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep
 from ckpt_cli.history.state.channels import (
     CONTROL_WRITES,
     END,
@@ -26,7 +26,7 @@ from ckpt_cli.history.state.channels import (
     target,
 )
 from ckpt_cli.history.tasks.task_ids import pulled
-from ckpt_cli.inspection import Around
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Ref
 from ckpt_cli.plans.superstep import is_deferred
 from ckpt_cli.reading import Reader
@@ -101,7 +101,7 @@ class Past:
             else:
                 before, after = (s.values.get(channel, ABSENT) for s in (parent, child))
                 values = [write.value for write in written.get(channel, ())]
-                self.tallies.setdefault(channel, Tally()).add(Step(before, values, after))
+                self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after))
 
     def _cadence(self, channel: str, parent: State, child: State) -> None:
         counters = delta.counters(parent.metadata)
@@ -135,7 +135,7 @@ def past(reader: Reader, thread_id: str, ns: str) -> Past:
 
 def _look_at(reader: Reader, found: Past, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
     found.look(child := reader.state(ref))
-    if child.source == "loop" and child.parent_id is not None and Around(reader, ref).grown(child):
+    if child.source == "loop" and child.parent_id is not None and Inspection(reader, ref).grown(child):
         parent = reader.state(Ref(ref.thread_id, ref.ns, child.parent_id))
         written = acted(reader, parent.ref, stored.get(child.parent_id))
         if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
@@ -151,11 +151,11 @@ def acted(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> li
     by_path = [(pulled(write.row.task_path), write) for write in stored]
     if all(node is not None for node, _ in by_path):
         return list(by_path)
-    names = reader.names(ref, stored)
+    names = Inspection(reader, ref).names(stored)
     writes = [w for w in stored if w.task_id == NULL_TASK or names.of_this_step(w.task_id)]
     if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
         return [(names.node(write.task_id), write) for write in writes]
-    snapshot = reader.snapshot(ref)
+    snapshot = Inspection(reader, ref).snapshot()
     sent = sends_in(reader.state(ref))
     places = {task.id: path_of(place, task.node, sent) for place, task in enumerate(snapshot.tasks)}
     nodes = {task.id: task.node for task in snapshot.tasks}

@@ -10,6 +10,7 @@ from typing import Any
 
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers.delta import COUNTERS
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
 from ckpt_cli.operations.apply import ANY_NS, seen
@@ -38,7 +39,7 @@ def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False, 
     kept = {"": {row.checkpoint_id}} if shallow else _kept(reader, row)
     rename = _Rename(reader, row.thread_id, to, changes)
     records = (_alone(reader, row, rename),) if shallow else tuple(_moved(reader, row, kept, rename))
-    snapshot, short = reader.snapshot(row.ref), called(reader, row.ref)
+    snapshot, short = Inspection(reader, row.ref).snapshot(), called(reader, row.ref)
     count = sum(isinstance(record, Checkpoint) for record in records)
     what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
     return Plan(

@@ -14,7 +14,7 @@ from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import ABSENT, Reducer
 from ckpt_cli.history.state.channels import END, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
-from ckpt_cli.inspection import Around
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Write
 from ckpt_cli.operations.apply import seen, seen_heads
 from ckpt_cli.plans.child import origin, taken_apart
@@ -294,4 +294,4 @@ def _gone(supersteps: Sequence[Sequence[Update]], before: Snapshot, writer: _Wri
 
 def _ahead(reader: Reader, made: Checkpoint) -> Snapshot:
     state = reader.decode(made)
-    return snapshot(state, (), history=Around(reader, reader.head(state.ref.thread_id, state.ref.ns).ref).others)
+    return snapshot(state, (), history=Inspection(reader, reader.head(state.ref.thread_id, state.ref.ns).ref).others)

@@ -11,6 +11,7 @@ from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.history.tasks.steps import BACK, PROVEN, Steps
 from ckpt_cli.history.tasks.write_attribution import note
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
@@ -155,7 +156,7 @@ class StepReads:
         for ref in tips:
             with suppress(PayloadCorrupt):
                 self._state(ref.checkpoint_id)
-                self.snapshots[ref.checkpoint_id] = self.reader.snapshot(ref)
+                self.snapshots[ref.checkpoint_id] = Inspection(self.reader, ref).snapshot()
                 self._look_into(ref)
 
     def _read_edits(self, checkpoint_ids: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_ch
 from ckpt_cli.history.tasks.step_nodes import Makers
 from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.write_attribution import is_update, note, path
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.thread_history import acted
 from ckpt_cli.reading import Reader
@@ -92,7 +93,7 @@ class Walk:
 
     def __init__(self, reader: Reader, start: Ref | None) -> None:
         self._reader = reader
-        self.line = Line(lambda state: reader.deltas(state.ref))
+        self.line = Line(lambda state: Inspection(reader, state.ref).deltas())
         self._parent: State | None = None
         self._before: Mapping[str, Any] | None = {}
         self._problem = ""

@@ -10,7 +10,8 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
-from ckpt_cli.history.tasks.step_changes import Kind
+from ckpt_cli.history.tasks.step_changes import ChangeKind
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
@@ -58,7 +59,7 @@ class ThreadStatus:
     @cached_property
     def snapshot(self) -> Snapshot | None:
         """What runs next at the head."""
-        return self._reader.snapshot(self._thread.head) if self.state is not None else None
+        return Inspection(self._reader, self._thread.head).snapshot() if self.state is not None else None
 
     @property
     def status(self) -> str | None:
@@ -145,7 +146,7 @@ class ThreadStatus:
             return title
         head = self._thread.head
         all_changes = StepLines(self._reader, head.thread_id, head.ns).changes(first)
-        changes = [change for change in all_changes if change.kind not in (Kind.UNREAD, Kind.UNREADABLE)]
+        changes = [change for change in all_changes if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
         told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
         return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """What happened to a part."""
 
     ADDED = "added"
@@ -40,7 +40,7 @@ class Difference:
     """
 
     path: str
-    kind: Kind
+    kind: DifferenceKind
     before: Any = None
     after: Any = None
     was: str | None = None

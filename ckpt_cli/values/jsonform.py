@@ -19,11 +19,9 @@ from binascii import b2a_base64
 from math import isfinite
 from typing import Any
 
-from ckpt_cli.values.jsonback import FIELDS, ISO_METHOD, from_json, implied_form
+from ckpt_cli.values.jsonback import FIELDS, ISO_METHOD, implied_form
 from ckpt_cli.values.natural import SECRET, is_secret
 from ckpt_cli.values.node import Form, Node
-
-__all__ = ["from_json", "to_json"]
 
 _AMBIGUOUS = frozenset({(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")})
 """Classes that say another form by themselves."""

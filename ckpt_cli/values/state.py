@@ -9,6 +9,9 @@ from ckpt_cli.values.node import Form, Node
 Version = int | str | float
 """A channel version: a plain int (JS, Mongo, langgraph 0.0), ``%032d.<md5>`` or ``%032d.<random>`` text."""
 
+ChannelValues = Mapping[str, Any]
+"""Channel to value: what a graph sees as its state."""
+
 
 class State(NamedTuple):
     """One checkpoint, decoded.

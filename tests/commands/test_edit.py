@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import NotSupported
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Payload
 from ckpt_cli.plans import edit
 from ckpt_cli.plans.mint import Mint
@@ -291,7 +292,9 @@ def test_older_generations_keep_their_form(name: str, database: Callable[[str], 
             if channel is None:
                 continue
             try:
-                plan = edit.plan(reader, row, {**reader.values(row.ref), channel: "EDITED"}, Mint(), rerun=True)
+                plan = edit.plan(
+                    reader, row, {**Inspection(reader, row.ref).values(), channel: "EDITED"}, Mint(), rerun=True
+                )
             except NotSupported as error:
                 assert "Sends" in error.message
                 continue

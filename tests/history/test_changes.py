@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.history.reducers.write_semantics import Habit, agreed, habits
-from ckpt_cli.history.tasks.step_changes import NOTHING, UNKNOWN, Change, Kind, between, changes
+from ckpt_cli.history.tasks.step_changes import NOTHING, UNKNOWN, Change, ChangeKind, between, changes
 from ckpt_cli.model import Payload, Write
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.text.changes import UNCUT, one, words
@@ -42,7 +42,7 @@ def only(found: list[Change]) -> Change:
 def test_messages_are_counted_and_removals_taken_off() -> None:
     """A write of messages adds each; a RemoveMessage takes one out."""
     change = only(changes(wrote("messages", [said("human", "hi"), said("remove", "", "x")]), {}))
-    assert (change.kind, change.added, change.removed) == (Kind.ADDED, 1, 1)
+    assert (change.kind, change.added, change.removed) == (ChangeKind.ADDED, 1, 1)
     assert only(changes(wrote("messages", said("ai", "one alone")), {})).added == 1
 
 
@@ -50,18 +50,18 @@ def test_removing_all_messages_replaces_the_conversation() -> None:
     """``__remove_all__`` leaves what comes after it."""
     all_gone = said("remove", "", "__remove_all__")
     change = only(changes(wrote("messages", [said("human", "old"), all_gone, said("ai", "new")]), {}))
-    assert (change.kind, len(change.after)) == (Kind.REPLACED, 1)
+    assert (change.kind, len(change.after)) == (ChangeKind.REPLACED, 1)
 
 
 def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() -> None:
     """``count 3→4``; no arrow where nothing was read before."""
     last = {"count": Habit.REPLACES}
     assert only(changes(wrote("count", 4), last, lambda _: 3)).before == 3
-    assert only(changes(wrote("count", 4), last, lambda _: 4)).kind is Kind.SAME
-    assert only(changes(wrote("count", 1), last, lambda _: True)).kind is Kind.CHANGED
+    assert only(changes(wrote("count", 4), last, lambda _: 4)).kind is ChangeKind.SAME
+    assert only(changes(wrote("count", 1), last, lambda _: True)).kind is ChangeKind.CHANGED
     for before, unsure in ((UNKNOWN, True), (NOTHING, False)):
         change = only(changes(wrote("count", 4), last, lambda _, before=before: before))
-        assert (change.kind, change.unsure) == (Kind.SET, unsure)
+        assert (change.kind, change.unsure) == (ChangeKind.SET, unsure)
         assert change_view(change).text == f"count 4{', maybe as before' if unsure else ''}"
 
 
@@ -70,7 +70,7 @@ def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() ->
 def test_what_a_reducer_is_given_is_not_told_as_the_value(before: object, habit: Habit | None) -> None:
     """Nor what is given to a channel of which nothing is known: it was written, and that is all."""
     change = only(changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
-    assert (change.kind, change.after, change.unsure) == (Kind.WROTE, 4, False)
+    assert (change.kind, change.after, change.unsure) == (ChangeKind.WROTE, 4, False)
     assert change_view(change).text == "count wrote 4"
 
 
@@ -85,14 +85,14 @@ def test_a_sum_is_told_what_was_added_to_it(written: list[Any], text: str) -> No
 @pytest.mark.parametrize(
     ("habit", "kind"),
     [
-        (None, Kind.WROTE),
-        (Habit.REDUCES, Kind.WROTE),
-        (Habit.FIRST, Kind.SET),
-        (Habit.APPENDS, Kind.ADDED),
-        (Habit.REPLACES, Kind.SET),
+        (None, ChangeKind.WROTE),
+        (Habit.REDUCES, ChangeKind.WROTE),
+        (Habit.FIRST, ChangeKind.SET),
+        (Habit.APPENDS, ChangeKind.ADDED),
+        (Habit.REPLACES, ChangeKind.SET),
     ],
 )
-def test_list_counts_as_appended_only_where_that_is_proved(habit: Habit | None, kind: Kind) -> None:
+def test_list_counts_as_appended_only_where_that_is_proved(habit: Habit | None, kind: ChangeKind) -> None:
     """One write of a list may be appended or put in the place of the old one."""
     known = {"log": habit} if habit else {}
     assert only(changes(wrote("log", ["a", "b"]), known)).kind is kind
@@ -101,19 +101,19 @@ def test_list_counts_as_appended_only_where_that_is_proved(habit: Habit | None, 
 def test_several_tasks_need_a_reducer() -> None:
     """Lists of several tasks are gathered; other values of several tasks are counted."""
     assert only(changes(wrote("results", [1], [2, 3]), {})).added == 3
-    assert only(changes(wrote("total", 1, 2), {})).kind is Kind.SEVERAL
+    assert only(changes(wrote("total", 1, 2), {})).kind is ChangeKind.SEVERAL
 
 
 def test_overwrite_is_a_replacement() -> None:
     """``Overwrite`` and its JSON form throw away what was gathered."""
     change = only(changes(wrote("log", {"__overwrite__": ["fresh"]}), {"log": Habit.APPENDS}))
-    assert (change.kind, change.after) == (Kind.REPLACED, ["fresh"])
+    assert (change.kind, change.after) == (ChangeKind.REPLACED, ["fresh"])
 
 
 def test_sends_are_counted_by_node() -> None:
     """Twelve Sends to one node are ``→ work ×12``."""
     change = only(changes(wrote("__pregel_tasks", *({"node": "work", "args": n} for n in range(12))), {}))
-    assert (change.kind, change.to) == (Kind.SENT, {"work": 12})
+    assert (change.kind, change.to) == (ChangeKind.SENT, {"work": 12})
 
 
 def test_where_little_fits_sends_are_named_by_whom_they_called() -> None:
@@ -126,7 +126,7 @@ def test_where_little_fits_sends_are_named_by_whom_they_called() -> None:
 
 def test_what_differs_only_where_it_is_cut_is_told_as_changed() -> None:
     """Two sides that look alike would say that nothing changed."""
-    change = change_view(Change("plan", Kind.CHANGED, "x" * 90 + "new", "x" * 90))
+    change = change_view(Change("plan", ChangeKind.CHANGED, "x" * 90 + "new", "x" * 90))
     assert plain(one(change, 40)) == f"plan changed “{'x' * 24}…”"
     assert "→" in plain(one(change, UNCUT * 2))
 
@@ -134,14 +134,14 @@ def test_what_differs_only_where_it_is_cut_is_told_as_changed() -> None:
 def test_what_was_not_read_is_told_by_its_size() -> None:
     """A long value stays where it is; nothing is guessed."""
     change = only(changes(wrote("docs", None, None, read=False), {}))
-    assert (change.kind, change.size, change.after) == (Kind.UNREAD, 14, None)
+    assert (change.kind, change.size, change.after) == (ChangeKind.UNREAD, 14, None)
 
 
 def test_what_cannot_be_decoded_is_told_as_such() -> None:
     """Without a key, or damaged: no value, no arrow from it, and the channel is still named."""
     locked = broken("no key", needs_key=True)
     change = only(changes(wrote("messages", locked), {}, lambda _: 1))
-    assert (change.kind, change.after) == (Kind.UNREADABLE, locked)
+    assert (change.kind, change.after) == (ChangeKind.UNREADABLE, locked)
 
 
 def test_habits_are_proved_by_the_state() -> None:
@@ -169,20 +169,20 @@ def test_between_two_values() -> None:
     """Where both states are read: items added or removed, else from what to what."""
     assert between("log", [1], [1, 2]).added == 1
     assert between("log", [1, 2, 3], [1, 3]).removed == 1
-    assert between("log", [1], [2]).kind is Kind.REPLACED
+    assert between("log", [1], [2]).kind is ChangeKind.REPLACED
     assert (between("log", [], [1]).added, between("log", [1], []).removed) == (1, 1)
-    assert (between("n", 1, 2).before, between("n", UNKNOWN, 2).kind) == (1, Kind.SET)
+    assert (between("n", 1, 2).before, between("n", UNKNOWN, 2).kind) == (1, ChangeKind.SET)
 
 
 def test_an_edited_list_is_no_new_one() -> None:
     """An item in the place of another, or a message with the same id, is told as edited."""
     one = between("log", [1, 2, 3], [1, 9, 3])
-    assert (one.kind, one.after, one.edited, one.added, one.removed) == (Kind.EDITED, [9], 1, 0, 0)
+    assert (one.kind, one.after, one.edited, one.added, one.removed) == (ChangeKind.EDITED, [9], 1, 0, 0)
     both = between("log", [1, 2, 3], [1, 9, 3, 4])
-    assert (both.kind, both.after, both.edited, both.added) == (Kind.EDITED, [9, 4], 1, 1)
+    assert (both.kind, both.after, both.edited, both.added) == (ChangeKind.EDITED, [9, 4], 1, 1)
     said = between("messages", [message("late", "m1")], [message("lost", "m1")])
-    assert (said.kind, said.edited) == (Kind.EDITED, 1)
-    assert between("messages", [message("late", "m1")], [message("lost", "m2")]).kind is Kind.REPLACED
+    assert (said.kind, said.edited) == (ChangeKind.EDITED, 1)
+    assert between("messages", [message("late", "m1")], [message("lost", "m2")]).kind is ChangeKind.REPLACED
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_an_edited_list_is_no_new_one() -> None:
 def test_shorter_forms_of_messages_are_messages_where_a_conversation_is_held(written: object) -> None:
     """A text, a pair of role and text; elsewhere they are what they look like."""
     change = only(changes(wrote("talk", written), {"talk": Habit.TALKS}))
-    assert (change.kind, change.added) == (Kind.ADDED, 1)
+    assert (change.kind, change.added) == (ChangeKind.ADDED, 1)
     if not isinstance(written, list) or not isinstance(written[0], dict):
-        assert only(changes(wrote("talk", written), {})).kind is Kind.WROTE
+        assert only(changes(wrote("talk", written), {})).kind is ChangeKind.WROTE
 
 
 def test_a_conversation_is_told_by_its_state() -> None:

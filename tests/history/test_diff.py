@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.history.diff.align import align, digest
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.values.difference import Counts, Difference, Kind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from tests.history.nested import STATES, VALUES
@@ -76,7 +76,7 @@ def test_moved_elements_are_told_as_moved() -> None:
     """With where they stood before."""
     (found,) = differences({"l": [1, 2, 3, 4]}, {"l": [4, 1, 2, 3]})
     assert found.counts == Counts(kept=3, moved=1)
-    assert [(one.path, one.was, one.kind) for one in found.parts] == [("l[0]", "l[3]", Kind.MOVED)]
+    assert [(one.path, one.was, one.kind) for one in found.parts] == [("l[0]", "l[3]", DifferenceKind.MOVED)]
 
 
 def test_sets_are_compared_by_membership() -> None:

@@ -13,6 +13,7 @@ from langgraph.types import Command, interrupt
 
 from ckpt_cli.app import run
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
@@ -106,7 +107,7 @@ def head(path: Path) -> Snapshot:
     """Where the thread stands."""
     reader = Reader(open_file(path), Codec())
     try:
-        return reader.snapshot(reader.head("t").ref)
+        return Inspection(reader, reader.head("t").ref).snapshot()
     finally:
         reader.saver.close()
 

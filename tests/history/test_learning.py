@@ -13,8 +13,8 @@ from ckpt_cli.history.reducers.reducers import (
     MESSAGES,
     REDUCERS,
     REMOVE_ALL,
+    ChannelStep,
     Reducer,
-    Step,
     Unfit,
     evidence,
     explains,
@@ -54,7 +54,7 @@ def test_a_growing_conversation_is_judged_as_each_step_alone(line: list[tuple[li
         now = after(before, writes)
         if isinstance(now, list) and now and recorded != "kept":
             now = now[:-1] if recorded == "cut" else [*now, now[-1]]
-        step = Step(before, writes, now)
+        step = ChannelStep(before, writes, now)
         assert merging.explains(step) == explains(MESSAGES, step)
         before = now
 
@@ -66,7 +66,7 @@ WRITTEN = HELD.filter(lambda value: value is not ABSENT) | st.sampled_from(
 )
 
 
-def made(reducer: Reducer, step: Step) -> Any:
+def made(reducer: Reducer, step: ChannelStep) -> Any:
     """What a reducer makes of a step; what was recorded where it can't."""
     try:
         return reducer.step(step.before, step.writes)
@@ -82,9 +82,9 @@ def made(reducer: Reducer, step: Step) -> Any:
 )
 def test_each_reducer_explains_as_many_steps_as_one_by_one(told: list[tuple[Any, list[Any], Any, Any]]) -> None:
     """What a tally passes over, because a reducer never makes such a value, that reducer doesn't explain."""
-    tally, steps = Tally(), [Step(before, writes, after) for before, writes, after, _ in told]
+    tally, steps = Tally(), [ChannelStep(before, writes, after) for before, writes, after, _ in told]
     steps = [
-        step if one[3] is None else Step(step.before, step.writes, made(one[3], step))
+        step if one[3] is None else ChannelStep(step.before, step.writes, made(one[3], step))
         for step, one in zip(steps, told, strict=True)
     ]
     for step in steps:
@@ -94,9 +94,9 @@ def test_each_reducer_explains_as_many_steps_as_one_by_one(told: list[tuple[Any,
 
 def test_the_likeliest_reducer_is_told_where_one_step_speaks_against_it() -> None:
     """One altered step leaves no candidate, and the reducer of all others is still known."""
-    steps = [Step([n], [[n + 1]], [n, n + 1]) for n in range(5)]
+    steps = [ChannelStep([n], [[n + 1]], [n, n + 1]) for n in range(5)]
     tally = Tally()
-    for step in [*steps, Step([1], [[2]], ["forged"])]:
+    for step in [*steps, ChannelStep([1], [[2]], ["forged"])]:
         tally.add(step)
     assert tally.candidates == []
     [best] = tally.likely
@@ -105,7 +105,7 @@ def test_the_likeliest_reducer_is_told_where_one_step_speaks_against_it() -> Non
 
 def test_the_candidates_are_those_that_explain_every_step() -> None:
     """As `reducers.learn` finds them; without steps there are none, told or likely."""
-    steps = [Step(1, [2], 2), Step(2, [7], 7)]
+    steps = [ChannelStep(1, [2], 2), ChannelStep(2, [7], 7)]
     tally = Tally()
     assert tally.candidates == tally.likely == []
     for step in steps:

@@ -12,8 +12,8 @@ from ckpt_cli.history.reducers.reducers import (
     MESSAGES,
     REMOVE_ALL,
     UNION,
+    ChannelStep,
     Reducer,
-    Step,
     Unfit,
     evidence,
     learn,
@@ -80,24 +80,24 @@ def test_overwrite() -> None:
 
 def test_evidence_counts_every_step() -> None:
     """A reducer holds only if it explains all; a step against it is enough."""
-    steps = [Step([1], [[2]], [1, 2]), Step([1, 2], [[3]], [1, 2, 3])]
+    steps = [ChannelStep([1], [[2]], [1, 2]), ChannelStep([1, 2], [[3]], [1, 2, 3])]
     found = {item.reducer.name: (item.explained, item.holds) for item in evidence(steps)}
     assert found["append"] == (2, True)
     assert found["last value"] == (0, False)
-    assert learn([*steps, Step([1], [[2]], [2, 1])]) is None
+    assert learn([*steps, ChannelStep([1], [[2]], [2, 1])]) is None
     assert learn([]) is None
 
 
 def test_strict_equality() -> None:
     """1 is not 1.0 and not True: a reducer that makes another type is none."""
-    assert learn([Step(0, [1.0], 1)], [LAST]) is None
-    assert learn([Step(0, [1], 1)], [LAST]) is not None
+    assert learn([ChannelStep(0, [1.0], 1)], [LAST]) is None
+    assert learn([ChannelStep(0, [1], 1)], [LAST]) is not None
 
 
 def test_message_gets_an_id_in_the_state() -> None:
     """``add_messages`` gives an id to a message that was written without one."""
-    step = Step([message("one", "1")], [[message("two")]], [message("one", "1"), message("two", "made")])
+    step = ChannelStep([message("one", "1")], [[message("two")]], [message("one", "1"), message("two", "made")])
     found = learn([step])
     assert found is not None and found.reducer is MESSAGES
-    other = Step([message("one", "1")], [[message("two")]], [message("one", "1"), message("three", "made")])
+    other = ChannelStep([message("one", "1")], [[message("two")]], [message("one", "1"), message("three", "made")])
     assert learn([other]) is None

@@ -10,7 +10,7 @@ from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound, UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.revisions import Kind, Revision, between, is_own, parse, split_range, split_thread
+from ckpt_cli.history.lineage.revisions import Revision, RevisionKind, between, is_own, parse, split_range, split_thread
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.model import CheckpointRow
 
@@ -83,22 +83,22 @@ def find(text: str, recorded: Recorded | None = None) -> str:
 @pytest.mark.parametrize(
     ("text", "revision"),
     [
-        ("@", Revision(Kind.HEAD)),
-        ("HEAD", Revision(Kind.HEAD)),
-        ("@~3", Revision(Kind.HEAD, up=3)),
-        ("~2", Revision(Kind.HEAD, up=2)),
-        ("^^", Revision(Kind.HEAD, up=2)),
-        ("HEAD^~2^", Revision(Kind.HEAD, up=4)),
-        ("1f1e57df", Revision(Kind.ID, "1f1e57df")),
-        ("1f1e57df~0", Revision(Kind.ID, "1f1e57df")),
-        ("2026-11-21T08:28:14.347871+00:00^", Revision(Kind.ID, "2026-11-21T08:28:14.347871+00:00", 1)),
-        ("step:-1", Revision(Kind.STEP, "-1")),
-        ("step:05~", Revision(Kind.STEP, "5", 1)),
-        ("branch:2^", Revision(Kind.BRANCH, "2", 1)),
-        ("tag:a b:c", Revision(Kind.TAG, "a b:c")),
-        ("@{2h}", Revision(Kind.TIME, "2h")),
-        ("@{2026-11-01T10:00}~1", Revision(Kind.TIME, "2026-11-01T10:00", 1)),
-        ('""', Revision(Kind.ID, "")),
+        ("@", Revision(RevisionKind.HEAD)),
+        ("HEAD", Revision(RevisionKind.HEAD)),
+        ("@~3", Revision(RevisionKind.HEAD, up=3)),
+        ("~2", Revision(RevisionKind.HEAD, up=2)),
+        ("^^", Revision(RevisionKind.HEAD, up=2)),
+        ("HEAD^~2^", Revision(RevisionKind.HEAD, up=4)),
+        ("1f1e57df", Revision(RevisionKind.ID, "1f1e57df")),
+        ("1f1e57df~0", Revision(RevisionKind.ID, "1f1e57df")),
+        ("2026-11-21T08:28:14.347871+00:00^", Revision(RevisionKind.ID, "2026-11-21T08:28:14.347871+00:00", 1)),
+        ("step:-1", Revision(RevisionKind.STEP, "-1")),
+        ("step:05~", Revision(RevisionKind.STEP, "5", 1)),
+        ("branch:2^", Revision(RevisionKind.BRANCH, "2", 1)),
+        ("tag:a b:c", Revision(RevisionKind.TAG, "a b:c")),
+        ("@{2h}", Revision(RevisionKind.TIME, "2h")),
+        ("@{2026-11-01T10:00}~1", Revision(RevisionKind.TIME, "2026-11-01T10:00", 1)),
+        ('""', Revision(RevisionKind.ID, "")),
     ],
 )
 def test_every_form_is_parsed(text: str, revision: Revision) -> None:

@@ -1,7 +1,7 @@
 """Where texts are, through a history."""
 
 from ckpt_cli.history.search.pattern import Match, Needle
-from ckpt_cli.history.search.search import Found, Place, Search, Sightings
+from ckpt_cli.history.search.search import MatchedText, Place, Search, Sightings
 from ckpt_cli.values.node import Form, Node, Opened
 
 PERSON = Node(Opened("m", "P", Form.PYDANTIC, {"name": "Ada", "tags": ["red", "green"]}))
@@ -50,9 +50,9 @@ def test_endless_nesting_is_searched() -> None:
     assert len(list(Search(Needle("needle")).find(value))) == 1
 
 
-def found(text: str, *path: object) -> Found:
+def found(text: str, *path: object) -> MatchedText:
     """Something that was found."""
-    return Found(path, hash(text), Match("", text, "", 0))
+    return MatchedText(path, hash(text), Match("", text, "", 0))
 
 
 def test_a_text_that_moves_in_its_list_is_the_same_sighting() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.state import channels
-from ckpt_cli.history.tasks.step_changes import Change, Kind
+from ckpt_cli.history.tasks.step_changes import Change, ChangeKind
 from ckpt_cli.model import Ref
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
@@ -84,12 +84,12 @@ def _wrong(parent: State, state: State, told: list[Change]) -> Iterator[tuple[Re
         before, after = _items(parent.values.get(channel)), _items(state.values.get(channel))
         unknown = after is None or channel in channels.deltas(parent)
         grown = None if unknown else len(after or ()) - len(before or ())
-        if change.kind is Kind.ADDED and grown not in (None, change.added - change.removed):
+        if change.kind is ChangeKind.ADDED and grown not in (None, change.added - change.removed):
             yield state.ref, channel, f"grew by {grown}, not by {change.added} - {change.removed}"
         yield from ((state.ref, channel, problem) for problem in _untrue(parent, state, change))
 
 
-_STANDS = (Kind.SET, Kind.CHANGED, Kind.SAME)
+_STANDS = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.SAME)
 
 
 def _untrue(parent: State, state: State, change: Change) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _untrue(parent: State, state: State, change: Change) -> Iterator[str]:
     octets = isinstance(change.after, bytes) or (isinstance(change.after, Node) and change.after.name == "bytearray")
     if change.kind in _STANDS and not octets and not same(value, channels.unwrapped(change.after)):
         yield f"is {value!r}, not {change.after!r}"
-    if change.kind is Kind.SUMMED and value != parent.values.get(change.channel, 0) + change.after:
+    if change.kind is ChangeKind.SUMMED and value != parent.values.get(change.channel, 0) + change.after:
         yield f"is {value!r}, which isn't {change.after!r} more"
 
 

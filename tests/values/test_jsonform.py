@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.jsonback import SNAPSHOT_CLASS
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import SNAPSHOT_CLASS, from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 from ckpt_cli.values.same import same
 from tests.serde.samples import VALUES, payload

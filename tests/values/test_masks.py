@@ -6,7 +6,8 @@ import pytest
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.values import masks
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 

@@ -9,7 +9,7 @@ from typing import Any
 from ckpt_cli.history.diff.align import align, digest
 from ckpt_cli.history.state.paths import spell
 from ckpt_cli.values import known
-from ckpt_cli.values.difference import Counts, Difference, Kind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, positions
 from ckpt_cli.values.same import same
@@ -26,9 +26,11 @@ def differences(before: Mapping[Any, Any], after: Mapping[Any, Any], path: Path 
     for key in dict.fromkeys([*before, *after]):
         here = (*path, key)
         if key not in after:
-            found.append(Difference(spell(here), Kind.REMOVED, before=inside(before[key]), who=_who(before[key])))
+            found.append(
+                Difference(spell(here), DifferenceKind.REMOVED, before=inside(before[key]), who=_who(before[key]))
+            )
         elif key not in before:
-            found.append(Difference(spell(here), Kind.ADDED, after=inside(after[key]), who=_who(after[key])))
+            found.append(Difference(spell(here), DifferenceKind.ADDED, after=inside(after[key]), who=_who(after[key])))
         elif (changed := difference(before[key], after[key], here)) is not None:
             found.append(changed)
     return found
@@ -43,7 +45,7 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
         return None
     where = spell(path)
     if len(path) > _DEEPEST or not _comparable(before, after):
-        return Difference(where, Kind.CHANGED, before, after)
+        return Difference(where, DifferenceKind.CHANGED, before, after)
     if _is_set(after):
         return _members(known.items(before) or [], known.items(after) or [], path)
     parts = differences(_named(before), _named(after), path)
@@ -52,8 +54,8 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
         counts, elements = _elements(old, new, path)
         parts += elements
     if not parts:
-        return Difference(where, Kind.CHANGED, before, after)
-    return Difference(where, Kind.CHANGED, who=_who(after), counts=counts, parts=parts)
+        return Difference(where, DifferenceKind.CHANGED, before, after)
+    return Difference(where, DifferenceKind.CHANGED, who=_who(after), counts=counts, parts=parts)
 
 
 def _comparable(before: Any, after: Any) -> bool:
@@ -77,11 +79,14 @@ def _members(old: Sequence[Any], new: Sequence[Any], path: Path) -> Difference:
     """Sets differ in their members; in what order they were stored means nothing."""
     left, right = {digest(item): item for item in old}, {digest(item): item for item in new}
     where = spell(path)
-    gone = [Difference(where, Kind.REMOVED, before=item) for mark, item in left.items() if mark not in right]
-    come = [Difference(where, Kind.ADDED, after=item) for mark, item in right.items() if mark not in left]
+    gone = [Difference(where, DifferenceKind.REMOVED, before=item) for mark, item in left.items() if mark not in right]
+    come = [Difference(where, DifferenceKind.ADDED, after=item) for mark, item in right.items() if mark not in left]
     kept = len(left) - len(gone)
     return Difference(
-        where, Kind.CHANGED, counts=Counts(kept=kept, added=len(come), removed=len(gone)), parts=[*gone, *come]
+        where,
+        DifferenceKind.CHANGED,
+        counts=Counts(kept=kept, added=len(come), removed=len(gone)),
+        parts=[*gone, *come],
     )
 
 
@@ -91,14 +96,16 @@ def _elements(old: Sequence[Any], new: Sequence[Any], path: Path) -> tuple[Count
     after = dict(found.pairs)
     parts: list[tuple[float, Difference]] = []
     for i in found.removed:
-        gone = Difference(spell((*path, i)), Kind.REMOVED, before=old[i], who=_who(old[i]))
+        gone = Difference(spell((*path, i)), DifferenceKind.REMOVED, before=old[i], who=_who(old[i]))
         parts.append((_place(i, after) - 0.5, gone))
     for i, j in found.pairs:
         if (changed := difference(old[i], new[j], (*path, j))) is not None:
             parts.append((j, changed))
-    kept = len(found.pairs) - sum(1 for _, part in parts if part.kind is Kind.CHANGED)
+    kept = len(found.pairs) - sum(1 for _, part in parts if part.kind is DifferenceKind.CHANGED)
     parts += [(j, _moved(old[i], new[j], (*path, i), (*path, j))) for i, j in found.moved]
-    parts += [(j, Difference(spell((*path, j)), Kind.ADDED, after=new[j], who=_who(new[j]))) for j in found.added]
+    parts += [
+        (j, Difference(spell((*path, j)), DifferenceKind.ADDED, after=new[j], who=_who(new[j]))) for j in found.added
+    ]
     parts.sort(key=lambda part: part[0])
     changed_count = len(found.pairs) - kept
     counts = Counts(kept, changed_count, len(found.added), len(found.removed), len(found.moved))
@@ -115,7 +122,9 @@ def _place(i: int, after: Mapping[int, int]) -> int:
 def _moved(old: Any, new: Any, was: Path, path: Path) -> Difference:
     inner = difference(old, new, path)
     parts = [inner] if inner is not None else []
-    return Difference(spell(path), Kind.MOVED, after=None if parts else new, was=spell(was), who=_who(new), parts=parts)
+    return Difference(
+        spell(path), DifferenceKind.MOVED, after=None if parts else new, was=spell(was), who=_who(new), parts=parts
+    )
 
 
 def _who(value: Any) -> str | None:

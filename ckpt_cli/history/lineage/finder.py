@@ -10,7 +10,7 @@ from typing import Protocol
 from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.revisions import FORMS, Kind, Revision, parse
+from ckpt_cli.history.lineage.revisions import FORMS, Revision, RevisionKind, parse
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.model import CheckpointRow
@@ -73,17 +73,17 @@ class Finder:
 
     def _start(self, revision: Revision) -> CheckpointRow:
         match revision.kind:
-            case Kind.HEAD:
+            case RevisionKind.HEAD:
                 return self._rows.head()
-            case Kind.ID:
+            case RevisionKind.ID:
                 return self._rows.row(revision.name) or self._prefixed(revision.name)
-            case Kind.STEP:
+            case RevisionKind.STEP:
                 return self._step(int(revision.name))
-            case Kind.BRANCH:
+            case RevisionKind.BRANCH:
                 return self._branch(int(revision.name))
-            case Kind.TIME:
+            case RevisionKind.TIME:
                 return self._current_at(moment(revision.name, self._clock()))
-            case Kind.TAG:
+            case RevisionKind.TAG:
                 return self._tagged(revision.name)
 
     def _ancestor(self, row: CheckpointRow, up: int, text: str) -> CheckpointRow:

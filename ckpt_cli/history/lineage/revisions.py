@@ -16,7 +16,7 @@ _NUMBERED = r"(step|branch):(-?\d{1,9})"
 _ID = r"[0-9A-Za-z.:+_\-]+"
 
 
-class Kind(StrEnum):
+class RevisionKind(StrEnum):
     """The ways to name a checkpoint."""
 
     HEAD = "head"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 class Revision(NamedTuple):
     """A parsed revision: where to start, and how many parents up from there."""
 
-    kind: Kind
+    kind: RevisionKind
     name: str = ""
     up: int = 0
 
@@ -42,21 +42,21 @@ def parse(text: str) -> Revision:
         UsageError: it is none.
     """
     if text in _HEADS and text:
-        return Revision(Kind.HEAD)
+        return Revision(RevisionKind.HEAD)
     base = re.sub(_UPS, "", text)
     up = sum(int(n or 1) for n in re.findall(r"\^|~(\d*)", text[len(base) :]))
     if base in _HEADS and text:
-        return Revision(Kind.HEAD, up=up)
+        return Revision(RevisionKind.HEAD, up=up)
     if base.startswith("@{") and base.endswith("}") and len(base) > 3:
-        return Revision(Kind.TIME, base[2:-1], up)
+        return Revision(RevisionKind.TIME, base[2:-1], up)
     if found := re.fullmatch(_NUMBERED, base):
-        return Revision(Kind(found[1]), str(int(found[2])), up)
+        return Revision(RevisionKind(found[1]), str(int(found[2])), up)
     head, colon, name = base.partition(":")
     if head == "tag" and name:
-        return Revision(Kind.TAG, name, up)
+        return Revision(RevisionKind.TAG, name, up)
     if base != EMPTY and (not re.fullmatch(_ID, base) or (colon and head in ("step", "branch", "tag"))):
         raise UsageError(f"{text!r} is no revision", hint=f"one of: {FORMS}")
-    return Revision(Kind.ID, "" if base == EMPTY else base, up)
+    return Revision(RevisionKind.ID, "" if base == EMPTY else base, up)
 
 
 def split_range(text: str) -> tuple[str, str] | None:
@@ -75,7 +75,7 @@ def split_thread(text: str) -> Iterator[tuple[str, str]]:
 def is_own(text: str) -> bool:
     """Whether a text is a revision by its very form, before it is tried as ``THREAD:REV``."""
     try:
-        return parse(text).kind is not Kind.ID
+        return parse(text).kind is not RevisionKind.ID
     except UsageError:
         return False
 

@@ -16,10 +16,10 @@ from ckpt_cli.history.reducers.reducers import (
     COLLECT,
     MESSAGES,
     UNION,
+    ChannelStep,
     Evidence,
     Reducer,
     Shorthand,
-    Step,
     Unfit,
     learn,
 )
@@ -61,7 +61,7 @@ class Rebuilt:
 
     seed: Any = ABSENT
     writes: list[Any] = field(default_factory=list)
-    spans: list[Step] = field(default_factory=list)
+    spans: list[ChannelStep] = field(default_factory=list)
     marked: bool = False
 
     @property
@@ -181,7 +181,7 @@ class _Walk:
 
     def _close(self, before: Any) -> None:
         if self._after is not ABSENT and self._writes:
-            self.rebuilt.spans.append(Step(before, list(self._writes), self._after))
+            self.rebuilt.spans.append(ChannelStep(before, list(self._writes), self._after))
 
 
 def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
@@ -191,7 +191,7 @@ def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> N
         for channel in list(writes):
             stored = station.state.values.get(channel, ABSENT) if place else ABSENT
             if stored is not ABSENT:
-                step = Step(unproven[channel].seed, writes.pop(channel), unwrapped(stored))
+                step = ChannelStep(unproven[channel].seed, writes.pop(channel), unwrapped(stored))
                 if station.grown:
                     unproven[channel].spans.append(step)
             else:

@@ -9,10 +9,10 @@ from ckpt_cli.history.reducers.reducers import (
     ABSENT,
     MESSAGES,
     REDUCERS,
+    ChannelStep,
     Evidence,
     Reducer,
     Shorthand,
-    Step,
     Unfit,
     agree,
     as_message,
@@ -53,7 +53,7 @@ class Tally:
     _explained: list[int] = field(default_factory=lambda: [0] * len(REDUCERS))
     _merging: "Merging" = field(default_factory=lambda: Merging())
 
-    def add(self, step: Step) -> None:
+    def add(self, step: ChannelStep) -> None:
         """Take in one more step."""
         if step.writes:
             self.steps += 1
@@ -97,7 +97,7 @@ class Merging:
         self._held: Any = None
         self._ids: set[str] = set()
 
-    def explains(self, step: Step) -> bool:
+    def explains(self, step: ChannelStep) -> bool:
         """As `reducers.explains` with `MESSAGES`."""
         if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
             return False
@@ -124,7 +124,7 @@ class Merging:
         self._held, self._ids = before, set(ids)
         return True
 
-    def _added(self, before: list[Any], step: Step) -> set[str] | None:
+    def _added(self, before: list[Any], step: ChannelStep) -> set[str] | None:
         """The ids of what was put behind all that stays; None where something else was done."""
         new = [item for write in step.writes for item in (write if isinstance(write, list) else [write])]
         after, end = step.after, len(before)

@@ -59,7 +59,7 @@ class Reducer:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChannelStep:
     """What was recorded of one step of a channel."""
 
     before: Any
@@ -212,7 +212,7 @@ REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, AN
 
 
 def evidence(
-    steps: Iterable[Step], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
+    steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
 ) -> list[Evidence]:
     """How far each reducer explains the steps; `replayed` where a step is the writes of many."""
     recorded = list(steps)
@@ -220,12 +220,14 @@ def evidence(
     return [Evidence(r, count, len(recorded)) for r, count in zip(reducers, counts, strict=True)]
 
 
-def learn(steps: Iterable[Step], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False) -> Evidence | None:
+def learn(
+    steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
+) -> Evidence | None:
     """The first reducer that explains every step; None if there is none or nothing was recorded."""
     return next((found for found in evidence(steps, reducers, replayed=replayed) if found.holds), None)
 
 
-def explains(reducer: Reducer, step: Step, *, replayed: bool = False) -> bool:
+def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
     """Whether a reducer makes of the writes what was recorded after them."""
     try:
         made = (reducer.replay if replayed else reducer.step)(step.before, step.writes)
@@ -234,7 +236,7 @@ def explains(reducer: Reducer, step: Step, *, replayed: bool = False) -> bool:
     return agree(made, step.after)
 
 
-def folds_to(reducer: Reducer, step: Step) -> bool:
+def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
     """As `explains` for one step none of whose writes is an ``Overwrite``."""
     if reducer.makes is not None and type(step.after) not in reducer.makes:
         return False

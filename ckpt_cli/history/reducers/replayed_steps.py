@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.reducers.delta import Rebuilt, marked
 from ckpt_cli.history.reducers.learning import Tally
-from ckpt_cli.history.reducers.reducers import ABSENT, Evidence, Reducer, Step, explains
+from ckpt_cli.history.reducers.reducers import ABSENT, ChannelStep, Evidence, Reducer, explains
 from ckpt_cli.history.state.channels import unwrapped, user_channels
 from ckpt_cli.values.known import items
 from ckpt_cli.values.node import Form, Node
@@ -56,7 +56,7 @@ class Reducers:
         """Take in a step that its parent's writes made."""
         for channel in dict.fromkeys([*before, *after, *written]):
             if channel not in self.deltas and channel not in self.said:
-                step = Step(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
+                step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
                 self.tallies.setdefault(channel, Tally()).add(step)
 
     def learn_deltas(self, found: Mapping[str, Evidence | Reducer | None]) -> None:
@@ -108,7 +108,7 @@ def judged(
                 otherwise[channel] = "changed, and nothing wrote it"
         elif not (known := reducers.of(channel)):
             otherwise[channel] = "no reducer explains it"
-        elif not any(explains(reducer, Step(old, writes, new)) for reducer in known):
+        elif not any(explains(reducer, ChannelStep(old, writes, new)) for reducer in known):
             otherwise[channel] = f"not what {known[0].name} makes of the writes"
     if not otherwise:
         return Judged(Verdict.AGREES)
@@ -191,6 +191,6 @@ class Line:
         for channel in self._kept.keys() & stored.keys():
             kept = self._kept[channel]
             if grown and kept.writes:
-                kept.spans = [*kept.spans, Step(kept.seed, kept.writes, stored[channel])][-_SPANS:]
+                kept.spans = [*kept.spans, ChannelStep(kept.seed, kept.writes, stored[channel])][-_SPANS:]
             kept.seed, kept.writes = stored[channel], []
         return self._kept

@@ -30,7 +30,7 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchedText:
     """A text that matches, in one value; `mark` is equal for equal texts."""
 
     path: Path
@@ -43,7 +43,7 @@ class Search:
 
     def __init__(self, needle: Needle) -> None:
         self._needle = needle
-        self._known: dict[tuple[str, int], list[Found]] = {}  # what was found in objects, by their bytes
+        self._known: dict[tuple[str, int], list[MatchedText]] = {}  # what was found in objects, by their bytes
         self._broken: list[tuple[Path, Node]] = []
 
     def broken(self) -> list[tuple[Path, Node]]:
@@ -51,11 +51,11 @@ class Search:
         found, self._broken = self._broken, []
         return found
 
-    def find(self, value: Any, path: Path = ()) -> Iterator[Found]:
+    def find(self, value: Any, path: Path = ()) -> Iterator[MatchedText]:
         """Every matching text in a value: strings, keys of dicts, numbers, and what dates and the like read as."""
         return self._walk(value, path, 0)
 
-    def _walk(self, value: Any, path: Path, nested: int) -> Iterator[Found]:
+    def _walk(self, value: Any, path: Path, nested: int) -> Iterator[MatchedText]:
         stack = [(value, path)]
         while stack:
             value, path = stack.pop()
@@ -76,16 +76,16 @@ class Search:
         """Whether it is an object that nothing was found in before."""
         return type(value) is Node and self._known.get((value.encoding, hash(value.raw))) == []
 
-    def _node(self, node: Node, path: Path, nested: int) -> Iterator[Found]:
+    def _node(self, node: Node, path: Path, nested: int) -> Iterator[MatchedText]:
         raw = node.raw or b""
         key = (node.encoding, hash(raw))
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._first(node, path, nested)
         for one in found:
-            yield Found((*path, *one.path), one.mark, one.match)
+            yield MatchedText((*path, *one.path), one.mark, one.match)
 
-    def _first(self, node: Node, path: Path, nested: int) -> list[Found]:
+    def _first(self, node: Node, path: Path, nested: int) -> list[MatchedText]:
         """What is in an object that wasn't seen before, by its paths from there."""
         holds = self._needle.may_hold_raw(node.encoding, node.raw or b"")
         if (holds or node.opened) and node.form is Form.BROKEN:
@@ -97,7 +97,7 @@ class Search:
             return found
         return []
 
-    def _open(self, node: Node, nested: int) -> Iterator[Found]:
+    def _open(self, node: Node, nested: int) -> Iterator[MatchedText]:
         value = inside(node)
         if value is not node:
             yield from self._walk(value, (), nested)
@@ -107,7 +107,7 @@ class Search:
             for key, item in parts(node):
                 yield from self._walk(item, (key,), nested)
 
-    def _leaf(self, value: Any, path: Path) -> Iterator[Found]:
+    def _leaf(self, value: Any, path: Path) -> Iterator[MatchedText]:
         if isinstance(value, bool | bytes | bytearray) or value is None or is_secret(value):
             return
         if isinstance(value, Node):
@@ -115,10 +115,10 @@ class Search:
         elif not self._needle.word:  # no number reads like a word
             yield from self._text(str(value) if not isinstance(value, int) or value.bit_length() < 4096 else "", path)
 
-    def _text(self, told: str, path: Path) -> Iterator[Found]:
+    def _text(self, told: str, path: Path) -> Iterator[MatchedText]:
         match = self._needle.match(told)
         if match is not None:
-            yield Found(path, hash(told), match)
+            yield MatchedText(path, hash(told), match)
 
 
 def _read(node: Node) -> str:
@@ -155,7 +155,7 @@ class Sightings:
     def __init__(self) -> None:
         self._all: dict[tuple[Place, Path, int], Sighting] = {}
 
-    def add(self, checkpoint_id: str, place: Place, found: Iterable[Found]) -> None:
+    def add(self, checkpoint_id: str, place: Place, found: Iterable[MatchedText]) -> None:
         """What was found in one checkpoint; a text that only moved in its list is still the same sighting."""
         for one in found:
             names = tuple(step for step in one.path if not isinstance(step, int))

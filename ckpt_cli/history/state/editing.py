@@ -12,11 +12,11 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.history.state.grafting import elements, grafted, place, put, taken
 from ckpt_cli.history.state.paths import find, lost, spell
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside
-
-State = Mapping[str, Any]
+from ckpt_cli.values.state import ChannelValues
 
 
 class Act(StrEnum):
@@ -41,7 +41,7 @@ class Edit:
     value: Any = None
 
 
-def edited(state: State, edits: Iterable[Edit]) -> dict[str, Any]:
+def edited(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     """The state after all edits, one after the other.
 
     Raises:
@@ -113,7 +113,7 @@ def _appended(value: Any, edit: Edit) -> Any:
     return put(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
 
 
-def patched_state(state: State, operations: Any) -> dict[str, Any]:
+def patched_state(state: ChannelValues, operations: Any) -> dict[str, Any]:
     """The state after an RFC 6902 patch of its JSON form, as ``diff --json`` gives.
 
     Raises:
@@ -126,7 +126,7 @@ def patched_state(state: State, operations: Any) -> dict[str, Any]:
     return merged(state, document, after)
 
 
-def merged(state: State, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def merged(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The state that a document says, which was edited; `document` is the JSON form of `state`, secrets and all.
 
     Raises:

@@ -30,7 +30,7 @@ _REMOVE_ALL = "__remove_all__"
 _NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """How a channel was changed."""
 
     ADDED = "added"
@@ -72,7 +72,7 @@ class Change(NamedTuple):
     """
 
     channel: str
-    kind: Kind
+    kind: ChangeKind
     after: Any = None
     before: Any = None
     added: int = 0
@@ -107,9 +107,9 @@ def changes(
     for channel, some in by_channel.items():
         size = sum(write.row.size for write in some)
         if not all(write.read for write in some):
-            found.append(Change(channel, Kind.UNREAD, added=len(some), size=size))
+            found.append(Change(channel, ChangeKind.UNREAD, added=len(some), size=size))
         elif (bad := next((write.value for write in some if is_broken(write.value)), None)) is not None:
-            found.append(Change(channel, Kind.UNREADABLE, bad, added=len(some), size=size))
+            found.append(Change(channel, ChangeKind.UNREADABLE, bad, added=len(some), size=size))
         elif channel == TASKS:
             found.append(_sent([write.value for write in some], size))
         else:
@@ -127,25 +127,25 @@ def changed(
     """What values written to one channel changed: nothing, one thing, or messages on top of a fresh start."""
     replaced = [known.value for value in values if (known := overwrite(value)) is not None]
     if replaced:
-        return [Change(channel, Kind.REPLACED, replaced[-1], size=size)]
+        return [Change(channel, ChangeKind.REPLACED, replaced[-1], size=size)]
     if habit is not Habit.REPLACES and (spoken := _messages(values, habit)) is not None:
         return _spoken(channel, spoken, size)
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit in (None, Habit.FIRST))):
         items = [item for value in lists for item in value]
-        return [Change(channel, Kind.ADDED, items, added=len(items), size=size)] if items else []
+        return [Change(channel, ChangeKind.ADDED, items, added=len(items), size=size)] if items else []
     if habit is Habit.SUMS and numeric(values):
-        return [Change(channel, Kind.SUMMED, sum(values), size=size)]
+        return [Change(channel, ChangeKind.SUMMED, sum(values), size=size)]
     if len(values) > 1:
-        return [Change(channel, Kind.SEVERAL, values, added=len(values), size=size)]
+        return [Change(channel, ChangeKind.SEVERAL, values, added=len(values), size=size)]
     if not lasting(habit):
-        return [Change(channel, Kind.SET if habit is Habit.FIRST else Kind.WROTE, values[0], size=size)]
+        return [Change(channel, ChangeKind.SET if habit is Habit.FIRST else ChangeKind.WROTE, values[0], size=size)]
     old = before(channel)
     if old is NOTHING or old is UNKNOWN:
-        return [Change(channel, Kind.SET, values[0], size=size, unsure=old is UNKNOWN)]
+        return [Change(channel, ChangeKind.SET, values[0], size=size, unsure=old is UNKNOWN)]
     if not same(old, values[0]):
-        return [Change(channel, Kind.CHANGED, values[0], old, size=size)]
-    return [Change(channel, Kind.SAME, values[0], size=size)]
+        return [Change(channel, ChangeKind.CHANGED, values[0], old, size=size)]
+    return [Change(channel, ChangeKind.SAME, values[0], size=size)]
 
 
 def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
@@ -164,8 +164,8 @@ def _spoken(channel: str, items: list[Any], size: int) -> list[Change]:
     )
     new = [item for item, one in said[fresh:] if one.role != "remove"]
     if fresh:
-        return [Change(channel, Kind.REPLACED, new, size=size)]
-    return [Change(channel, Kind.ADDED, new, added=len(new), removed=len(said) - len(new), size=size)]
+        return [Change(channel, ChangeKind.REPLACED, new, size=size)]
+    return [Change(channel, ChangeKind.ADDED, new, added=len(new), removed=len(said) - len(new), size=size)]
 
 
 def _sent(values: list[Any], size: int) -> Change:
@@ -174,7 +174,7 @@ def _sent(values: list[Any], size: int) -> Change:
         known = js_send(value)
         name = known.node if known is not None else "?"
         to[name] = to.get(name, 0) + 1
-    return Change(TASKS, Kind.SENT, to=to, added=len(values), size=size)
+    return Change(TASKS, ChangeKind.SENT, to=to, added=len(values), size=size)
 
 
 def is_broken(value: Any) -> bool:
@@ -187,8 +187,12 @@ def between(channel: str, before: Any, after: Any) -> Change:
     if isinstance(before, list) and isinstance(after, list) and (found := _edited(channel, before, after)):
         return found
     if isinstance(after, list) and before is not UNKNOWN:
-        return Change(channel, Kind.REPLACED, after)
-    return Change(channel, Kind.SET, after) if before is UNKNOWN else Change(channel, Kind.CHANGED, after, before)
+        return Change(channel, ChangeKind.REPLACED, after)
+    return (
+        Change(channel, ChangeKind.SET, after)
+        if before is UNKNOWN
+        else Change(channel, ChangeKind.CHANGED, after, before)
+    )
 
 
 def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
@@ -201,6 +205,6 @@ def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
     if found.moved or not (named or len(edited) < len(found.pairs) or not before or not after):
         return None
     new = [after[j] for j in sorted([*edited, *found.added])]
-    kind = Kind.EDITED if edited else Kind.ADDED
+    kind = ChangeKind.EDITED if edited else ChangeKind.ADDED
     added, removed = len(found.added), len(found.removed)
     return Change(channel, kind, new, added=added, removed=removed, edited=len(edited))

@@ -16,7 +16,7 @@ from ckpt_cli.history.tasks.step_changes import (
     NOTHING,
     UNKNOWN,
     Change,
-    Kind,
+    ChangeKind,
     between,
     changed,
     changes,
@@ -100,7 +100,7 @@ class Steps(Makers):
 
     def given(self, state: State) -> None:
         """Take in a decoded input of the functional API, whose writes tell nothing of what came in."""
-        self._compared[state.ref.checkpoint_id] = [Change(START, Kind.SET, state.values[START])]
+        self._compared[state.ref.checkpoint_id] = [Change(START, ChangeKind.SET, state.values[START])]
 
     def compare(self, state: State, parent: State) -> None:
         """Take in two decoded states where no writes tell what the step between them changed."""
@@ -156,7 +156,7 @@ class Steps(Makers):
         """The nearest ancestor of which isn't known how it was made, to tell what this step's values replaced."""
         habits = self.habits(checkpoint_id)
         found = self.changes(checkpoint_id) or ()
-        left = {c.channel for c in found if c.kind is Kind.SET and lasting(habits.get(c.channel))}
+        left = {c.channel for c in found if c.kind is ChangeKind.SET and lasting(habits.get(c.channel))}
         parent = self.lineage.parent(checkpoint_id)
         for at in islice(self.lineage.line(parent), BACK) if parent is not None and left else ():
             wrote = self._left(at)
@@ -189,7 +189,7 @@ class Steps(Makers):
         """What a step left in channels: as it was compared, which proves nothing of reducers, else as it wrote."""
         if at not in self._compared:
             return self._written(at)
-        whole = (Kind.SET, Kind.CHANGED, Kind.REPLACED)
+        whole = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.REPLACED)
         return {one.channel: [one.after] if one.kind in whole else None for one in self._compared[at]}
 
     def _written_above(self, checkpoint_id: str | None) -> Iterator[dict[str, list[Any] | None]]:

@@ -14,9 +14,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import NotSupported, PayloadCorrupt
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.about import Form
+from ckpt_cli.savers.about import StorageForm
 from ckpt_cli.savers.dynamodb.halves import halves, joined
 from ckpt_cli.savers.dynamodb.items import unpacked
 from ckpt_cli.serde.codec import Codec
@@ -82,7 +83,7 @@ def test_compressed_values(dynamo: Dynamo, table: Callable[[], str]) -> None:
     with opened(dynamo.url(name)) as mine:
         reader = Reader(mine, Codec())
         head = reader.head("t").ref
-        assert reader.values(head)["topic"] == state.values["topic"]
+        assert Inspection(reader, head).values()["topic"] == state.values["topic"]
         broken = next(
             i for i in items(dynamo, name).values() if i["PK"]["S"].endswith(head.checkpoint_id) and "payload" in i
         )
@@ -107,7 +108,7 @@ def test_values_in_s3(dynamo: Dynamo, table: Callable[[], str]) -> None:
     with opened(url) as mine:
         reader = Reader(mine, Codec())
         head = reader.head("t").ref
-        assert len(reader.values(head)["messages"]) == len(state.values["messages"])
+        assert len(Inspection(reader, head).values()["messages"]) == len(state.values["messages"])
         assert mine.about().facts["large values"] == f"S3 bucket {bucket}"
         with pytest.raises(NotSupported, match="in S3"):
             mine.apply(Plan("", remove=(head,)))
@@ -126,7 +127,7 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
     with opened(dynamo.url(name)) as mine:
         reader = Reader(mine, Codec(KEY))
         head = reader.head("t").ref
-        assert reader.values(head)["topic"] == state.values["topic"]
+        assert Inspection(reader, head).values()["topic"] == state.values["topic"]
         assert reader.state(head).step == state.metadata["step"]
         (stored,) = mine.checkpoints([head])
         assert joined(stored.body, stored.metadata).data == stored.body.data
@@ -175,7 +176,7 @@ def test_a_value_that_has_no_room(given: str) -> None:
 def test_form(given: str) -> None:
     """It says how new records are kept, for who adds some."""
     with opened(given) as saver:
-        assert saver.form == Form(versions="int", metadata="msgpack")
+        assert saver.form == StorageForm(versions="int", metadata="msgpack")
 
 
 def test_a_payload_that_decompresses_to_too_much_stays_compressed() -> None:
