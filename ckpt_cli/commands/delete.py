@@ -19,7 +19,7 @@ from ckpt_cli.parameters.options import MATCH, Ns, matcher
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import Mend
 from ckpt_cli.queries.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
-from ckpt_cli.queries.thread_status import Standing, in_pages
+from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
@@ -67,13 +67,13 @@ class Chosen:
             named = fitting(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
-        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread, unread, passed))
+        return (thread for thread in prefetch_threads(reader, named) if self._stands(reader, thread, unread, passed))
 
     def _is_named(self, thread: Thread) -> bool:
         return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
     def _stands(self, reader: Reader, thread: Thread, unread: Unread, passed: Callable[[str], None]) -> bool:
-        one = Standing(reader, thread)
+        one = ThreadStatus(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
         if self.where is None or self.any_checkpoint or one.fits(self.where):

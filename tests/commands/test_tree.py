@@ -15,7 +15,7 @@ from ckpt_cli.commands.tree import TreeFormat, tree
 from ckpt_cli.errors import NotFound, ThreadNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
-from ckpt_cli.queries import step_lines
+from ckpt_cli.queries import step_reads
 from ckpt_cli.views.tree import TreeRow, TreeView
 from tests import golden
 from tests.commands.asking import look
@@ -165,7 +165,7 @@ def test_nodes_that_only_sends_call_are_named_in_folds(
     length: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the Sends are too long to be read in a listing, and where there are more than are read at once."""
-    monkeypatch.setattr(step_lines, "_SENDS", at_once)
+    monkeypatch.setattr(step_reads, "_SENDS", at_once)
     names = ("left", "right")
     graph = StateGraph(Rounds)
     graph.add_node("plan", lambda state: {"n": state.get("n", 0) + 1})

@@ -1,5 +1,6 @@
 """What is told of every step of every database agrees with the states before and after it."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.step_changes import Change, ChangeKind
 from ckpt_cli.model import Ref
-from ckpt_cli.queries.step_lines import Describer
+from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_saver
 from ckpt_cli.serde.codec import Codec
@@ -19,30 +20,26 @@ from ckpt_cli.values.state import State
 from tests.databases import DATABASES, KEYS
 
 
-def described(reader: Reader) -> Iterator[Describer]:
+def described(reader: Reader) -> Iterator[StepLines]:
     """Every namespace of a database, all of it read as `log --all` would."""
     for thread in list(reader.saver.threads()):
         for ns in reader.saver.namespaces(thread.thread_id):
-            describer = Describer(reader, thread.thread_id, ns)
-            every = list(describer.lineage.rows)
-            describer.read_notes(every)
-            describer.read_writes(every)
-            describer.read_around(every)
-            describer.read_tips(every)
-            yield describer
+            lines = StepLines(reader, thread.thread_id, ns)
+            deque(lines.views(list(lines.lineage.rows), edits=[]), maxlen=0)
+            yield lines
 
 
-def steps(describer: Describer) -> Iterator[tuple[State, State, list[Change]]]:
+def steps(lines: StepLines) -> Iterator[tuple[State, State, list[Change]]]:
     """Each checkpoint that is no input with its parent and what is told of it."""
-    for checkpoint_id in describer.lineage.rows:
-        parent = describer.lineage.parent(checkpoint_id)
-        found = describer.steps.changes(checkpoint_id)
-        if parent is None or found is None or describer.steps.note(checkpoint_id).source == "input":
+    for checkpoint_id in lines.lineage.rows:
+        parent = lines.lineage.parent(checkpoint_id)
+        found = lines.steps.changes(checkpoint_id)
+        if parent is None or found is None or lines.steps.note(checkpoint_id).source == "input":
             continue
         try:
             yield (
-                describer.reader.state(describer.ref(parent)),
-                describer.reader.state(describer.ref(checkpoint_id)),
+                lines.reader.state(Ref(lines.thread_id, lines.ns, parent)),
+                lines.reader.state(Ref(lines.thread_id, lines.ns, checkpoint_id)),
                 found,
             )
         except PayloadCorrupt:
@@ -70,8 +67,8 @@ def test_told_channels_are_those_that_moved(name: str, opened: Callable[[str], R
     wrong = []
 
     def look() -> None:
-        for describer in described(reader):
-            for parent, state, told in steps(describer):
+        for lines in described(reader):
+            for parent, state, told in steps(lines):
                 wrong.extend(_wrong(parent, state, told))
 
     reader.moment(look)
@@ -120,14 +117,14 @@ def test_every_step_has_its_nodes(name: str, opened: Callable[[str], Reader]) ->
     unknown = []
 
     def look() -> None:
-        for describer in described(reader):
-            for checkpoint_id in describer.lineage.rows:
-                made = describer.steps.credited(checkpoint_id)
+        for lines in described(reader):
+            for checkpoint_id in lines.lineage.rows:
+                made = lines.steps.credited(checkpoint_id)
                 entry = any(write.channel == "__end__" for write in made or ())
-                if describer.steps.note(checkpoint_id).source == "loop" and made and not entry:
-                    nodes = describer.steps.nodes(checkpoint_id)
+                if lines.steps.note(checkpoint_id).source == "loop" and made and not entry:
+                    nodes = lines.steps.nodes(checkpoint_id)
                     if not nodes or "?" in nodes:
-                        unknown.append(describer.ref(checkpoint_id))
+                        unknown.append(Ref(lines.thread_id, lines.ns, checkpoint_id))
 
     reader.moment(look)
     assert unknown == []
