@@ -1,4 +1,4 @@
-"""What is due at a checkpoint, by the channels it holds and what each node has seen."""
+"""The tasks due at a checkpoint, from its channels and the versions that each node has seen."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ from ckpt_cli.values.state import State
 from tests.history.recorded import sent, state
 
 
-def nodes(found: State, *others: State) -> list[str | None]:
-    """The nodes due, with what other checkpoints teach."""
-    known = Wiring(found, lambda: others)
-    known.learn_until(lambda: settled(found, known))
-    return [one.node for one in due(found, known)]
+def nodes(at: State, *others: State) -> list[str | None]:
+    """The due nodes, with what is learned from other checkpoints."""
+    wiring = Wiring(at, lambda: others)
+    wiring.learn_until(lambda: settled(at, wiring))
+    return [one.node for one in due(at, wiring)]
 
 
-def is_settled(found: State, *others: State) -> bool:
-    """Whether those others tell all that triggers."""
-    known = Wiring(found, lambda: others)
-    return known.learn_until(lambda: settled(found, known))
+def is_settled(at: State, *others: State) -> bool:
+    """Whether the other checkpoints show what every channel triggers."""
+    wiring = Wiring(at, lambda: others)
+    return wiring.learn_until(lambda: settled(at, wiring))
 
 
 def test_a_set_channel_that_the_node_has_not_seen() -> None:
-    """``branch:to:X`` makes X due while its version is above what X saw."""
+    """``branch:to:X`` makes X due while its version is above the one that X saw."""
     held = {"branch:to:a": None, "branch:to:b": None, "branch:to:c": None}
     seen = {"a": {"branch:to:a": 1}, "b": {"branch:to:b": 2}}
     assert nodes(state(values=held, seen=seen)) == ["a", "c"]
@@ -53,7 +53,7 @@ def test_ready(channel: str, value: Any, want: bool) -> None:
 
 
 def test_sends_come_first_and_in_their_order() -> None:
-    """One task a Send, before the nodes; those of v < 4 stand apart."""
+    """There is one task a Send, before the nodes; Sends of v < 4 are stored apart."""
     now = state(values={"__pregel_tasks": [sent("w"), sent("v")], "branch:to:a": None})
     assert nodes(now) == ["w", "v", "a"]
     old = state(values={"branch:to:a": None}, v=3, sends=[sent("w"), {"node": "js", "args": 1}])
@@ -67,7 +67,7 @@ def test_sends_of_javascript() -> None:
 
 
 def test_plain_edges_are_learned() -> None:
-    """Before v 3 an edge is named after its source; who listens stands in what nodes have seen."""
+    """Before v 3 an edge is named after its source; ``versions_seen`` shows its listeners."""
     now = state(values={"a": "a"}, versions={"a": 5}, seen={"a": {"start:a": 4}, "b": {"a": 3}}, v=1)
     assert nodes(now) == ["b"]
     assert settled(now, Wiring(now))
@@ -81,7 +81,7 @@ def test_plain_edges_that_nobody_took_are_open() -> None:
 
 
 def test_a_finished_step_proves_an_end() -> None:
-    """Where the next input found nothing listening, the node before it was the last."""
+    """If no node had listened when the next input came, the node before it was the last."""
     seen = {"a": {"start:a": 1}}
     end = state(1, values={"a": "a"}, seen=seen, v=1)
     after = state(2, values={"__start__": {}}, seen=seen, v=1, source="input", parent=1)
@@ -94,17 +94,17 @@ def test_a_finished_step_proves_an_end() -> None:
 
 
 def test_history_is_asked_only_while_something_is_open() -> None:
-    """A checkpoint of today answers for itself."""
+    """For a checkpoint of today no other is read."""
 
     def never() -> Any:
-        raise AssertionError("asked")
+        raise AssertionError("other checkpoints were read")
 
     now = state(values={"branch:to:a": None})
     assert Wiring(now, never).learn_until(lambda: settled(now, Wiring(now)))
 
 
 def test_input_waits_for_a_node_that_the_name_does_not_tell() -> None:
-    """``__start__`` is a StateGraph's node or an entrypoint's; who took it before takes it again."""
+    """``__start__`` is for a StateGraph's node or an entrypoint; the one that took it before takes it again."""
     fresh = state(-1, values={"__start__": 1}, source="input")
     assert due(fresh, Wiring(fresh)) == [Due(None, ("__start__",), frozenset({"__start__"}))]
     assert nodes(state(3, values={"__start__": 1}, seen={"flow": {"__start__": 1}})) == ["flow"]

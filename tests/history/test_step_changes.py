@@ -1,4 +1,4 @@
-"""Changes, told from writes alone."""
+"""Changes of a step, computed from writes alone."""
 
 from typing import Any
 
@@ -26,35 +26,35 @@ def wrote(channel: str, *values: Any, read: bool = True) -> list[TaskWrite]:
     ]
 
 
-def said(role: str, text: str, message_id: str = "m") -> Node:
+def chat_message(role: str, text: str, message_id: str = "m") -> Node:
     """A message."""
     name = f"{role.capitalize()}Message"
     fields = {"content": text, "id": message_id, "type": role}
     return Node(Opened("langchain_core.messages", name, Form.PYDANTIC, fields))
 
 
-def only(found: list[Change]) -> Change:
+def only(changes_found: list[Change]) -> Change:
     """The single change."""
-    assert len(found) == 1
-    return found[0]
+    assert len(changes_found) == 1
+    return changes_found[0]
 
 
-def test_messages_are_counted_and_removals_taken_off() -> None:
-    """A write of messages adds each; a RemoveMessage takes one out."""
-    change = only(changes(wrote("messages", [said("human", "hi"), said("remove", "", "x")]), {}))
+def test_added_and_removed_messages_are_counted() -> None:
+    """A write of messages adds each; a RemoveMessage removes one."""
+    change = only(changes(wrote("messages", [chat_message("human", "hi"), chat_message("remove", "", "x")]), {}))
     assert (change.kind, change.added, change.removed) == (ChangeKind.ADDED, 1, 1)
-    assert only(changes(wrote("messages", said("ai", "one alone")), {})).added == 1
+    assert only(changes(wrote("messages", chat_message("ai", "one alone")), {})).added == 1
 
 
 def test_removing_all_messages_replaces_the_conversation() -> None:
     """``__remove_all__`` leaves what comes after it."""
-    all_gone = said("remove", "", "__remove_all__")
-    change = only(changes(wrote("messages", [said("human", "old"), all_gone, said("ai", "new")]), {}))
+    all_gone = chat_message("remove", "", "__remove_all__")
+    change = only(changes(wrote("messages", [chat_message("human", "old"), all_gone, chat_message("ai", "new")]), {}))
     assert (change.kind, len(change.after)) == (ChangeKind.REPLACED, 1)
 
 
-def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() -> None:
-    """``count 3→4``; no arrow where nothing was read before."""
+def test_the_old_value_is_shown_if_it_is_known_and_the_channel_keeps_the_last() -> None:
+    """``count 3→4``; no arrow if the value before was not read."""
     last = {"count": Habit.REPLACES}
     assert only(changes(wrote("count", 4), last, lambda _: 3)).before == 3
     assert only(changes(wrote("count", 4), last, lambda _: 4)).kind is ChangeKind.SAME
@@ -67,8 +67,8 @@ def test_old_value_is_told_where_it_is_known_and_the_channel_keeps_the_last() ->
 
 @pytest.mark.parametrize("before", [UNKNOWN, NOTHING, 3, 4])
 @pytest.mark.parametrize("habit", [None, Habit.REDUCES, Habit.APPENDS, Habit.TALKS])
-def test_what_a_reducer_is_given_is_not_told_as_the_value(before: object, habit: Habit | None) -> None:
-    """Nor what is given to a channel of which nothing is known: it was written, and that is all."""
+def test_what_a_reducer_is_given_is_not_shown_as_the_value(before: object, habit: Habit | None) -> None:
+    """Nor is what a channel without a known habit is given: the change only says that it was written."""
     change = only(changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
     assert (change.kind, change.after, change.unsure) == (ChangeKind.WROTE, 4, False)
     assert change_view(change).text == "count wrote 4"
@@ -77,8 +77,8 @@ def test_what_a_reducer_is_given_is_not_told_as_the_value(before: object, habit:
 @pytest.mark.parametrize(
     ("written", "text"), [([5], "cost +5"), ([-2], "cost −2"), ([5, 1.5], "cost +6.5"), (["5"], "cost wrote “5”")]
 )
-def test_a_sum_is_told_what_was_added_to_it(written: list[Any], text: str) -> None:
-    """By all tasks together; what is no number is just written."""
+def test_a_sum_shows_what_was_added_to_it(written: list[Any], text: str) -> None:
+    """The numbers of all tasks are added up; what is no number is just written."""
     assert change_view(only(changes(wrote("cost", *written), {"cost": Habit.SUMS}))).text == text
 
 
@@ -92,8 +92,8 @@ def test_a_sum_is_told_what_was_added_to_it(written: list[Any], text: str) -> No
         (Habit.REPLACES, ChangeKind.SET),
     ],
 )
-def test_list_counts_as_appended_only_where_that_is_proved(habit: Habit | None, kind: ChangeKind) -> None:
-    """One write of a list may be appended or put in the place of the old one."""
+def test_a_list_counts_as_appended_only_if_that_is_proved(habit: Habit | None, kind: ChangeKind) -> None:
+    """One written list may be appended or replace the old one."""
     known = {"log": habit} if habit else {}
     assert only(changes(wrote("log", ["a", "b"]), known)).kind is kind
 
@@ -105,7 +105,7 @@ def test_several_tasks_need_a_reducer() -> None:
 
 
 def test_overwrite_is_a_replacement() -> None:
-    """``Overwrite`` and its JSON form throw away what was gathered."""
+    """``Overwrite`` and its JSON form replace what was gathered."""
     change = only(changes(wrote("log", {"__overwrite__": ["fresh"]}), {"log": Habit.APPENDS}))
     assert (change.kind, change.after) == (ChangeKind.REPLACED, ["fresh"])
 
@@ -116,36 +116,36 @@ def test_sends_are_counted_by_node() -> None:
     assert (change.kind, change.to) == (ChangeKind.SENT, {"work": 12})
 
 
-def test_where_little_fits_sends_are_named_by_whom_they_called() -> None:
-    """The channel that they go through is none of the user's."""
+def test_in_a_narrow_column_sends_show_the_nodes_that_they_called() -> None:
+    """The channel of Sends does not belong to the user."""
     sends = wrote("__pregel_tasks", {"node": "check", "args": 1}, {"node": "check", "args": 2})
-    found = changes([*wrote("messages", [said("ai", "I will look into it")]), *sends, *wrote("price", 4)], {})
-    assert plain(words([change_view(change) for change in found], 52)).endswith("”  → check ×2, price")
-    assert plain(words([change_view(change) for change in found], None)).endswith("”  → check ×2  price wrote 4")
+    shown = changes([*wrote("messages", [chat_message("ai", "I will look into it")]), *sends, *wrote("price", 4)], {})
+    assert plain(words([change_view(change) for change in shown], 52)).endswith("”  → check ×2, price")
+    assert plain(words([change_view(change) for change in shown], None)).endswith("”  → check ×2  price wrote 4")
 
 
-def test_what_differs_only_where_it_is_cut_is_told_as_changed() -> None:
-    """Two sides that look alike would say that nothing changed."""
+def test_a_difference_behind_the_cut_is_shown_as_changed() -> None:
+    """Two equal sides would say that nothing changed."""
     change = change_view(Change("plan", ChangeKind.CHANGED, "x" * 90 + "new", "x" * 90))
     assert plain(one(change, 40)) == f"plan changed “{'x' * 24}…”"
     assert "→" in plain(one(change, UNCUT * 2))
 
 
-def test_what_was_not_read_is_told_by_its_size() -> None:
-    """A long value stays where it is; nothing is guessed."""
+def test_a_value_that_was_not_read_is_shown_by_its_size() -> None:
+    """A long value is not read, and nothing is guessed."""
     change = only(changes(wrote("docs", None, None, read=False), {}))
     assert (change.kind, change.size, change.after) == (ChangeKind.UNREAD, 14, None)
 
 
-def test_what_cannot_be_decoded_is_told_as_such() -> None:
-    """Without a key, or damaged: no value, no arrow from it, and the channel is still named."""
+def test_an_undecodable_value_is_shown_as_such() -> None:
+    """If a key is missing or bytes are damaged, there is no value and no arrow, but the channel is named."""
     locked = broken("no key", needs_key=True)
     change = only(changes(wrote("messages", locked), {}, lambda _: 1))
     assert (change.kind, change.after) == (ChangeKind.UNREADABLE, locked)
 
 
 def test_habits_are_proved_by_the_state() -> None:
-    """Last values, appended lists and reducers show in what became of the last write; a first list may be either."""
+    """The state shows what became of the last write; a first list may be a last value or an appended one."""
     values = {"last": 4, "sum": 9, "log": [1, 2, 3], "plan": ["b"], "first": ["a"], "both": [1, 2]}
     written = {
         "last": [[4], [3]],
@@ -166,7 +166,7 @@ def test_habits_are_proved_by_the_state() -> None:
 
 
 def test_between_two_values() -> None:
-    """Where both states are read: items added or removed, else from what to what."""
+    """From two states, a change has the items added or removed, else the old and the new value."""
     assert between("log", [1], [1, 2]).added == 1
     assert between("log", [1, 2, 3], [1, 3]).removed == 1
     assert between("log", [1], [2]).kind is ChangeKind.REPLACED
@@ -175,32 +175,32 @@ def test_between_two_values() -> None:
 
 
 def test_an_edited_list_is_no_new_one() -> None:
-    """An item in the place of another, or a message with the same id, is told as edited."""
+    """An item in the place of another, or a message with the same id, is edited."""
     one = between("log", [1, 2, 3], [1, 9, 3])
     assert (one.kind, one.after, one.edited, one.added, one.removed) == (ChangeKind.EDITED, [9], 1, 0, 0)
     both = between("log", [1, 2, 3], [1, 9, 3, 4])
     assert (both.kind, both.after, both.edited, both.added) == (ChangeKind.EDITED, [9, 4], 1, 1)
-    said = between("messages", [message("late", "m1")], [message("lost", "m1")])
-    assert (said.kind, said.edited) == (ChangeKind.EDITED, 1)
+    talk = between("messages", [message("late", "m1")], [message("lost", "m1")])
+    assert (talk.kind, talk.edited) == (ChangeKind.EDITED, 1)
     assert between("messages", [message("late", "m1")], [message("lost", "m2")]).kind is ChangeKind.REPLACED
 
 
 @pytest.mark.parametrize(
     "written", ["hello", ["human", "hello"], [["human", "hello"]], [{"role": "user", "content": "hello"}]]
 )
-def test_shorter_forms_of_messages_are_messages_where_a_conversation_is_held(written: object) -> None:
-    """A text, a pair of role and text; elsewhere they are what they look like."""
+def test_shorter_forms_of_messages_are_messages_in_a_conversation(written: object) -> None:
+    """A text or a pair of role and text is a message there; in other channels it stays what it is."""
     change = only(changes(wrote("talk", written), {"talk": Habit.TALKS}))
     assert (change.kind, change.added) == (ChangeKind.ADDED, 1)
     if not isinstance(written, list) or not isinstance(written[0], dict):
         assert only(changes(wrote("talk", written), {})).kind is ChangeKind.WROTE
 
 
-def test_a_conversation_is_told_by_its_state() -> None:
-    """Messages that were gathered; a list that is written anew each time stays one that is replaced."""
-    told = [said("human", "hello"), said("ai", "hi")]
-    assert habits({"talk": told}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.TALKS}
-    assert habits({"talk": told}, {"talk": [[told], [told[:1]]]}) == {"talk": Habit.REPLACES}
+def test_the_state_shows_a_conversation() -> None:
+    """It is proved by gathered messages; a list that is written as a whole each time is replaced."""
+    talk = [chat_message("human", "hello"), chat_message("ai", "hi")]
+    assert habits({"talk": talk}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.TALKS}
+    assert habits({"talk": talk}, {"talk": [[talk], [talk[:1]]]}) == {"talk": Habit.REPLACES}
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ def test_a_conversation_is_told_by_its_state() -> None:
     ],
 )
 def test_a_sum_is_proved_by_all_that_was_ever_written(value: Any, written: list[list[Any]], habit: Habit) -> None:
-    """Several numbers that make up the value; where the last one is the value, too, nothing is proved."""
+    """Several numbers add up to the value; if the last one is the value too, nothing is proved."""
     assert habits({"cost": value}, {"cost": written}, ["cost"]).get("cost") is habit
     assert habits({"cost": value}, {"cost": written}).get("cost") is not Habit.SUMS
 
 
 def test_what_two_states_prove_together_holds_for_both() -> None:
-    """The nearer one counts, unless its write was the value by chance, or it knows no more than that it isn't."""
+    """The nearer one counts, unless its write was the value by chance, or it only proves that the last isn't kept."""
     near = {"sum": Habit.REPLACES, "log": Habit.REDUCES, "max": Habit.REDUCES, "plan": Habit.REPLACES}
     far = {"sum": Habit.SUMS, "log": Habit.APPENDS, "max": Habit.REPLACES, "plan": Habit.APPENDS, "n": Habit.TALKS}
     near, far = {**near, "one": Habit.FIRST, "both": Habit.APPENDS}, {**far, "one": Habit.APPENDS, "both": Habit.FIRST}
