@@ -12,7 +12,7 @@ from typing import Any
 from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
-from ckpt_cli.history.tasks.next_tasks import Wiring, due
+from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import seen, seen_heads
@@ -162,6 +162,6 @@ def _must_run_the_same(reader: Reader, of: Origin, made: Checkpoint) -> None:
     if not same(of.state.sends, after.sends):
         what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
         raise NotSupported(f"it can't be edited: {what}")
-    if (was := due(of.state, known)) != (now := due(after, known)):
+    if (was := due_tasks(of.state, known)) != (now := due_tasks(after, known)):
         told = [", ".join(one.node or "?" for one in some) or "nothing" for some in (was, now)]
         raise Refused(f"with these edits {told[1]} would run next, and not {told[0]}", hint="see `ckpt update`")

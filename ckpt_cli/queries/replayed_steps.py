@@ -7,7 +7,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, in_another_order, judged
+from ckpt_cli.history.reducers.replayed_steps import Judgement, Reducers, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.thread_history import sends_in
@@ -125,11 +125,11 @@ class Player:
             list(found.channels),
         )
 
-    def _judged(self, pace: Pace) -> Judged:
+    def _judged(self, pace: Pace) -> Judgement:
         if pace.before is None or pace.after is None:
-            return Judged(Verdict.UNKNOWN, pace.doubt)
+            return Judgement(Verdict.UNKNOWN, pace.doubt)
         is_input = pace.state is not None and pace.state.source == "input"
-        found = judged(pace.before, pace.after, {} if is_input else pace.written, self.reducers)
+        found = judge(pace.before, pace.after, {} if is_input else pace.written, self.reducers)
         if found.verdict is Verdict.AGREES:
             return found
         doubt = pace.doubt or (self._late_doubt(pace) if found.verdict is Verdict.DIFFERS else "")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due, ready, settled
+from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks, is_settled, ready
 from ckpt_cli.values.state import State
 from tests.history.recorded import sent, state
 
@@ -12,21 +12,21 @@ from tests.history.recorded import sent, state
 def nodes(at: State, *others: State) -> list[str | None]:
     """The due nodes, with what is learned from other checkpoints."""
     wiring = Wiring(at, lambda: others)
-    wiring.learn_until(lambda: settled(at, wiring))
-    return [one.node for one in due(at, wiring)]
+    wiring.learn_until(lambda: is_settled(at, wiring))
+    return [one.node for one in due_tasks(at, wiring)]
 
 
-def is_settled(at: State, *others: State) -> bool:
+def settles(at: State, *others: State) -> bool:
     """Whether the other checkpoints show what every channel triggers."""
     wiring = Wiring(at, lambda: others)
-    return wiring.learn_until(lambda: settled(at, wiring))
+    return wiring.learn_until(lambda: is_settled(at, wiring))
 
 
 def test_a_set_channel_that_the_node_has_not_seen() -> None:
     """``branch:to:X`` makes X due while its version is above the one that X saw."""
-    held = {"branch:to:a": None, "branch:to:b": None, "branch:to:c": None}
+    values = {"branch:to:a": None, "branch:to:b": None, "branch:to:c": None}
     seen = {"a": {"branch:to:a": 1}, "b": {"branch:to:b": 2}}
-    assert nodes(state(values=held, seen=seen)) == ["a", "c"]
+    assert nodes(state(values=values, seen=seen)) == ["a", "c"]
 
 
 def test_a_version_without_a_value_triggers_nothing() -> None:
@@ -70,13 +70,13 @@ def test_plain_edges_are_learned() -> None:
     """Before v 3 an edge is named after its source; ``versions_seen`` shows its listeners."""
     now = state(values={"a": "a"}, versions={"a": 5}, seen={"a": {"start:a": 4}, "b": {"a": 3}}, v=1)
     assert nodes(now) == ["b"]
-    assert settled(now, Wiring(now))
+    assert is_settled(now, Wiring(now))
 
 
 def test_plain_edges_that_nobody_took_are_open() -> None:
     """A node that never ran can't be known, and is not guessed."""
     now = state(values={"a": "a"}, seen={"a": {"start:a": 1}}, v=1)
-    assert not is_settled(now, now)
+    assert not settles(now, now)
     assert nodes(now, now) == []
 
 
@@ -87,9 +87,9 @@ def test_a_finished_step_proves_an_end() -> None:
     after = state(2, values={"__start__": {}}, seen=seen, v=1, source="input", parent=1)
     edited = state(2, values={}, seen=seen, v=1, source="update", parent=1)
     again = state(7, values={"a": "a"}, seen=seen, v=1)
-    assert is_settled(again, end, after)
-    assert is_settled(again, after, end)
-    assert not is_settled(again, end, edited)
+    assert settles(again, end, after)
+    assert settles(again, after, end)
+    assert not settles(again, end, edited)
     assert nodes(again, end, after) == nodes(again, end, edited) == []
 
 
@@ -100,13 +100,13 @@ def test_history_is_asked_only_while_something_is_open() -> None:
         raise AssertionError("other checkpoints were read")
 
     now = state(values={"branch:to:a": None})
-    assert Wiring(now, never).learn_until(lambda: settled(now, Wiring(now)))
+    assert Wiring(now, never).learn_until(lambda: is_settled(now, Wiring(now)))
 
 
 def test_input_waits_for_a_node_that_the_name_does_not_tell() -> None:
     """``__start__`` is for a StateGraph's node or an entrypoint; the one that took it before takes it again."""
     fresh = state(-1, values={"__start__": 1}, source="input")
-    assert due(fresh, Wiring(fresh)) == [Due(None, ("__start__",), frozenset({"__start__"}))]
+    assert due_tasks(fresh, Wiring(fresh)) == [Due(None, ("__start__",), frozenset({"__start__"}))]
     assert nodes(state(3, values={"__start__": 1}, seen={"flow": {"__start__": 1}})) == ["flow"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ckpt_cli.history.tasks.task_ids import Place, caller, identified, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets, with_id
 from ckpt_cli.values.known import Interrupt
 
 
@@ -83,6 +83,6 @@ def test_trigger_sets_begin_with_the_likely() -> None:
 def test_identified() -> None:
     """An interrupt of 0.4 and 0.5 gets the id that the library computes from its namespaces."""
     interrupt = Interrupt(None, "ok?", ["ask:0b1f2486-95e3-11ff-97d5-379108a0be87"])
-    assert identified(interrupt).id == "8d4ea41ebc92cb9fd5086577b58b7d75"
-    assert identified(Interrupt("own", 1, ["x"])).id == "own"
-    assert identified(Interrupt(None, 1)).id is None
+    assert with_id(interrupt).id == "8d4ea41ebc92cb9fd5086577b58b7d75"
+    assert with_id(Interrupt("own", 1, ["x"])).id == "own"
+    assert with_id(Interrupt(None, 1)).id is None

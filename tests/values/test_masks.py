@@ -29,7 +29,7 @@ def test_masks_stand_for_their_secrets() -> None:
     """No secret is shown; the unedited document is read back as the state."""
     document, hidden = shown()
     assert "abc" not in str(document) and "xyz" not in str(document)
-    assert same(from_json(masks.filled(document, hidden)), STATE)
+    assert same(from_json(masks.fill(document, hidden)), STATE)
 
 
 def test_a_mask_may_be_moved_and_copied() -> None:
@@ -37,7 +37,7 @@ def test_a_mask_may_be_moved_and_copied() -> None:
     document, hidden = shown()
     document["keys"].reverse()
     document["more"] = document["keys"][1]
-    back = from_json(masks.filled(document, hidden))
+    back = from_json(masks.fill(document, hidden))
     assert [back["keys"][0]["deep"].state, back["keys"][1].state, back["more"].state] == ["xyz", "abc", "abc"]
     assert back["$masked"] == 7
 
@@ -48,6 +48,6 @@ def test_a_secret_can_be_given_anew() -> None:
     first = document["keys"][0]
     first["$value"] = "new"
     with pytest.raises(UsageError, match="masked"):
-        masks.filled(document, hidden)
+        masks.fill(document, hidden)
     del first["$masked"]
-    assert from_json(masks.filled(document, hidden))["keys"][0].state == "new"
+    assert from_json(masks.fill(document, hidden))["keys"][0].state == "new"
