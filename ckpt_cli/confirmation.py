@@ -23,7 +23,7 @@ _FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] 
 def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: Survey | None) -> PlanView:
     """See `Session.change`."""
     saver, log = session.reader.saver, session.logs.to_write()
-    plan = plan._replace(reason=session.will.reason or plan.reason)
+    plan = plan._replace(reason=session.options.reason or plan.reason)
     config = None if plan.result is None else {"configurable": _configurable(plan.result)}
     notes = [*plan.notes, *(recent.notes(saver, log, plan.recent, session.clock()) if plan.recent else ())]
     view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
@@ -42,8 +42,8 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
 
 def undo(session: Session, number: int | None) -> PlanView:
     """See `Session.undo`."""
-    saver, log, reason = session.reader.saver, session.logs.to_undo(), session.will.reason
-    if not session.will.dry_run:
+    saver, log, reason = session.reader.saver, session.logs.to_undo(), session.options.reason
+    if not session.options.dry_run:
         settle(session, log)
     operation = undoing.find(log, number)
     session.must_be_writable()
@@ -76,24 +76,24 @@ def _confirmed(
     act: Callable[[Collection[SideEffect]], int],
     wiped: Sequence[RowLine] = (),
 ) -> PlanView:
-    will, saver = session.will, session.reader.saver
-    if not will.dry_run:
+    options, saver = session.options, session.reader.saver
+    if not options.dry_run:
         settle(session, log)
     view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
     if not view.rows:
         return view
     found = _side_effects(session, view, log)
-    if will.dry_run:
+    if options.dry_run:
         return view
-    accepted = found if will.with_triggers else side_effects.remembered(log)
+    accepted = found if options.with_triggers else side_effects.remembered(log)
     side_effects.must_be_accepted(found, accepted, side_effects.remembered_at(log))
-    if not will.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
+    if not options.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
         raise Refused("not confirmed; nothing was written")
     view.operation = act(accepted)
     view.applied = True
     if not view.forgets:
         view.undo = _way_back(session, view, log)
-    if will.remember:
+    if options.remember:
         side_effects.remember(log, found, session.clock())
     return view
 
@@ -110,7 +110,7 @@ def _side_effects(session: Session, view: PlanView, log: OperationLog) -> list[S
     saver = session.reader.saver
     every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
     found = side_effects.set_off(every, {(row.table, row.change) for row in view.rows})
-    accepted = found if session.will.with_triggers else side_effects.remembered(log)
+    accepted = found if session.options.with_triggers else side_effects.remembered(log)
     view.side_effects = side_effects.lines(found, accepted)
     view.notes += caveats
     return found

@@ -26,7 +26,7 @@ KEY_ENV = "LANGGRAPH_AES_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class Will:
+class ChangeOptions:
     """What a person said about changing the database, on the command line of a command that does."""
 
     dry_run: bool = False
@@ -59,8 +59,8 @@ class Session:
     key_env: str = KEY_ENV
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
-    will: Will = Will()
-    changing: bool = False
+    options: ChangeOptions = ChangeOptions()
+    may_change: bool = False
     ask: Callable[["PlanView"], bool] = _nobody
     same_database: bool = False
     ask_again: Callable[[str], bool] = lambda _: False
@@ -78,7 +78,7 @@ class Session:
             try:
                 saver = open_saver(self.database, self.say)
             except HalfWrittenError as error:
-                if not self.changing or self.will.dry_run:
+                if not self.may_change or self.options.dry_run:
                     raise
                 error.mend()
                 saver = open_saver(self.database, self.say)
@@ -101,15 +101,15 @@ class Session:
         """The operation log of the database, to look at; that makes no file."""
         return self.logs.to_look()
 
-    def look(self, run: Callable[[Reader], T]) -> T:
+    def read(self, run: Callable[[Reader], T]) -> T:
         """Run something that only reads, in one moment of the database."""
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
-    def planned(self, make: Callable[[Reader], T]) -> T:
+    def make_plan(self, make: Callable[[Reader], T]) -> T:
         """Compute a plan, in one moment of the database; who may not write there is told so before."""
         self.must_be_writable()
-        return self.look(make)
+        return self.read(make)
 
     def why_unwritable(self) -> str:
         """Why a change would be refused, as far as reading tells; empty where nothing is known against it."""
@@ -158,7 +158,7 @@ class Session:
         Raises:
             Refused: the database, or this user's rights, allow no change.
         """
-        if not self.will.dry_run:
+        if not self.options.dry_run:
             self.reader.saver.must_be_writable(trying=True)
         elif why := self.why_unwritable():
             self.say(f"without --dry-run this would be refused: {why}")

@@ -245,8 +245,8 @@ def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
 
 def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> Plan:
     if part.said:
-        return session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
-    return session.planned(lambda reader: run(reader, chosen))
+        return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
+    return session.make_plan(lambda reader: run(reader, chosen))
 
 
 def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:

@@ -98,7 +98,7 @@ def edit(
     def changed(state: State) -> State:
         return edited(state if operations is None else patched_state(state, operations), edits)
 
-    return session.planned(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
+    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
 
 
 class _Maker:

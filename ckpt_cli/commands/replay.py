@@ -83,7 +83,7 @@ def replay(
         return play(session, thread, rev, to, ns, said)
     at = "@" if rev is None else rev
     if not commit:
-        return session.look(lambda r: run(r, r.resolve(thread, at, ns), said))
+        return session.read(lambda r: run(r, r.resolve(thread, at, ns), said))
     ends = [[update.Update(None, END)]]
 
     def planned(reader: Reader) -> Plan:
@@ -91,7 +91,7 @@ def replay(
         mint = Mint(session.clock)
         return update.plan(reader, row, mint, ends, reducers=said, verb="replay", changes=changes)
 
-    return session.change(session.planned(planned))
+    return session.change(session.make_plan(planned))
 
 
 def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:

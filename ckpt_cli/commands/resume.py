@@ -56,9 +56,9 @@ def resume(
       ckpt resume support-42 -i approve_refund=true -i 92269d82='"why?"' --reason "Ada said so"
     """
     if value is None and not interrupt:
-        return session.look(lambda reader: run(reader, thread, ns))
+        return session.read(lambda reader: run(reader, thread, ns))
     answers = _answers(value, interrupt or [])
-    return session.change(session.planned(lambda reader: plans.plan(reader, thread, answers, ns)))
+    return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, answers, ns)))
 
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:

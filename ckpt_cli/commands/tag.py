@@ -59,7 +59,7 @@ def tag(
         return _view("listed", session, tags.tags(session.log, thread))
     if rev is None or name is None:
         raise UsageError("say which: THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
-    row = session.look(lambda reader: reader.resolve(thread, rev, ns))
+    row = session.read(lambda reader: reader.resolve(thread, rev, ns))
     given = tags.Tag(name, row.ref, session.clock())
     log, saver = session.logs.to_write(), session.reader.saver
     had = [tag.ref for tag in tags.tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
@@ -73,11 +73,11 @@ def _witness(session: Session, ref: Ref) -> bytes | None:
     """The digest of a checkpoint, where it stays as it is: a shallow saver writes over its only one."""
     if Ability.BRANCHES not in session.reader.saver.abilities:
         return None
-    return session.look(lambda reader: digests(reader.saver, [ref])).get(ref)
+    return session.read(lambda reader: digests(reader.saver, [ref])).get(ref)
 
 
 def _view(did: str, session: Session, found: list[tags.Tag]) -> TagView:
-    return session.look(lambda reader: run(reader, did, found))
+    return session.read(lambda reader: run(reader, did, found))
 
 
 def run(reader: Reader, did: str, found: list[tags.Tag]) -> TagView:

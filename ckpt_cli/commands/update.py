@@ -86,7 +86,7 @@ def update(
         mint = Mint(session.clock)
         return plans.plan(reader, row, mint, steps, reducers=said, finished=finished, changes=changes)
 
-    return session.change(session.planned(planned))
+    return session.change(session.make_plan(planned))
 
 
 def _steps(

@@ -59,7 +59,7 @@ def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> 
         make.may(reader, row)
         return _base(reader, row)
 
-    base = session.planned(read)
+    base = session.make_plan(read)
     draft = Draft(_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
     session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
     try:
@@ -119,7 +119,7 @@ class _Editing:
                 raise Refused("the thread moved on while you edited")
             return self._make.plan(reader, base.row, lambda state: merged(state, base.whole, after))
 
-        return self._session.look(plan)()
+        return self._session.read(plan)()
 
     def _moved(self, document: dict[str, Any], error: Refused) -> str:
         """Put the edits onto what the thread is now, to be looked over; the problem in words.
@@ -127,7 +127,7 @@ class _Editing:
         Raises:
             Refused: it didn't move and the reason is another one, or the edits don't fit.
         """
-        base, now = self._base, self._session.look(self._read)
+        base, now = self._base, self._session.read(self._read)
         if now.row.ref == base.row.ref and now.seen == base.seen:
             raise error
         try:

@@ -52,7 +52,7 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         ThreadNotFound: neither the database nor the log has one of them.
         Refused: the reason that is to be logged names what is to be forgotten, or an operation isn't settled.
     """
-    if not session.will.dry_run:
+    if not session.options.dry_run:
         session.settle(session.logs.to_write())
 
     def plan(reader: Reader) -> tuple[Plan, Survey]:
@@ -63,11 +63,11 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         thread_ids = dict.fromkeys(chosen)
         if selection.pattern is not None:
             thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(logged)))
-        _must_not_tell(session.will.reason, [*thread_ids, *selection.texts()])
+        _must_not_tell(session.options.reason, [*thread_ids, *selection.texts()])
         plan, found = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
         return plan._replace(notes=(*plan.notes, *notes)), found
 
-    return session.planned(plan)
+    return session.make_plan(plan)
 
 
 def _plan(
@@ -79,7 +79,7 @@ def _plan(
     if not there:
         plan = plan._replace(summary=f"of {_some(len(gone), 'thread')}: the database has nothing of it any more")
     found = survey(reader.saver, session.logs.to_write(), thread_ids)
-    if found.planned and not session.will.dry_run:
+    if found.planned and not session.options.dry_run:
         what = f"operation {found.planned[0]} was interrupted, or goes on now, and its rows are needed to settle it"
         raise Refused(f"{what}; nothing was written", hint="`ckpt operations --settle` finds out how it ended")
     notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in gone[:_LISTED])]

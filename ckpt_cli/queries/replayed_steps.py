@@ -27,7 +27,7 @@ def play(session: Session, thread: str, rev: str | None, to: str, ns: str, said:
         UsageError: the one is no ancestor of the other.
         PayloadCorrupt: where it starts can't be read.
     """
-    player, view = session.look(lambda reader: _begun(reader, thread, rev, to, ns, said))
+    player, view = session.read(lambda reader: _begun(reader, thread, rev, to, ns, said))
     view.steps = _steps(session, player, view)
     return view
 
@@ -78,7 +78,7 @@ def _steps(session: Session, player: "Player", view: PlayedView) -> Iterator[Pla
     """Some at a time, each in a moment of the database; none is open while somebody reads."""
     counted: Counter[str] = Counter()
     pages = player.pages()
-    while page := session.look(lambda _: next(pages, None)):
+    while page := session.read(lambda _: next(pages, None)):
         for step in page:
             counted[step.verdict] += 1
             view.verdicts = {str(verdict): counted[verdict] for verdict in Verdict if counted[verdict]}

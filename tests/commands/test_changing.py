@@ -22,7 +22,7 @@ from ckpt_cli.operations.witnesses import Choice, sample
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text.plan import render
 from ckpt_cli.savers.sqlite import open_file
-from ckpt_cli.session import Session, Will
+from ckpt_cli.session import ChangeOptions, Session
 from ckpt_cli.views.plan import PlanView, RowLine
 from ckpt_cli.views.tag import TagLine, TagView
 from tests import golden
@@ -303,7 +303,7 @@ def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
     log.close()
     saver.close()
     said: list[str] = []
-    session = Session(str(path), say=said.append, will=Will(yes=True), changing=True)
+    session = Session(str(path), say=said.append, options=ChangeOptions(yes=True), may_change=True)
     from ckpt_cli.commands.fork import fork
 
     fork(session, THREAD, "step:1")
