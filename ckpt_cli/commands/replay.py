@@ -96,7 +96,7 @@ def replay(
 
 def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:
     """A checkpoint with its pending writes applied."""
-    found, state = plans.outcome(reader, row, said), reader.state(row.ref)
+    found, state = plans.compute_outcome(reader, row, said), reader.state(row.ref)
     return ReplayView(
         row.thread_id,
         row.checkpoint_id,

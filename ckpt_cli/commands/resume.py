@@ -10,7 +10,7 @@ from ckpt_cli.parameters.json_input import given
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer, Question
-from ckpt_cli.plans.stale_questions import changed_since
+from ckpt_cli.plans.stale_questions import find_changed_subgraph
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
@@ -71,7 +71,7 @@ def _line(reader: Reader, thread: str, question: Question) -> QuestionLine:
     source = question.source
     if source is None:
         return QuestionLine(question.id, question.node, question.ns, question.value, 0)
-    changed = changed_since(reader, thread, question.id or "", source)
+    changed = find_changed_subgraph(reader, thread, question.id or "", source)
     return QuestionLine(question.id, question.node, question.ns, question.value, len(source.answers), changed)
 
 

@@ -17,20 +17,26 @@ from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Around
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Write
 from ckpt_cli.operations.apply import seen, seen_heads
-from ckpt_cli.plans.child import origin, taken_apart
-from ckpt_cli.plans.messages import shaped
-from ckpt_cli.plans.metadata import UNCHANGED, Changes
-from ckpt_cli.plans.metadata import notes as metadata_notes
+from ckpt_cli.plans.child import make_origin, read_origin
+from ckpt_cli.plans.messages import as_messages
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import Finished, before_update, is_older
+from ckpt_cli.plans.pending import Finished, follows_old_update, steps_before_update
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.replay import ended
+from ckpt_cli.plans.replay import end_tasks
 from ckpt_cli.plans.reruns import finished_calls
-from ckpt_cli.plans.routing import Hop, branch, inferred
-from ckpt_cli.plans.step_start import Standing, standing
-from ckpt_cli.plans.successor import Step, must_be_known, successor
-from ckpt_cli.plans.superstep import Acting
-from ckpt_cli.plans.wording import abandoned, called, dropped, just_written, moved, upcoming
+from ckpt_cli.plans.routing import Hop, choose_route, infer_node
+from ckpt_cli.plans.step_start import StepStart, read_step_start
+from ckpt_cli.plans.successor import StepInfo, make_successor, must_allow_steps
+from ckpt_cli.plans.superstep import TaskOutput
+from ckpt_cli.plans.wording import (
+    describe_cleared,
+    describe_end,
+    describe_new_head,
+    describe_next,
+    recently_written,
+    short_ids,
+)
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import Send, overwrite
@@ -60,7 +66,7 @@ class _Writer:
     reader: Reader
     mint: Mint
     reducers: Reducers
-    at: Standing
+    at: StepStart
     head_id: str
     superseded: bool
     new_id: Callable[[], str]
@@ -68,7 +74,7 @@ class _Writer:
     said: list[str]
     finished: Finished | None
     older: bool
-    changes: Changes
+    changes: MetadataChanges
     first: bool = True
 
     def run(self, updates: Sequence[Update]) -> None:
@@ -80,7 +86,7 @@ class _Writer:
         only = updates[0]
         if only.values is None and only.as_node == END:
             self._alone(updates)
-            self._put(*ended(self.reader, self.at, self.mint))
+            self._put(*end_tasks(self.reader, self.at, self.mint))
         elif only.as_node == INPUT:
             self._alone(updates)
             self._input(only)
@@ -97,14 +103,14 @@ class _Writer:
             raise UsageError("an input has values")
         for channel in update.values:
             self._must_know(channel)
-        task_id, writes = str(uuid5(UUID(self.at.of.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
+        task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
         if not self.older:
             self._store(task_id, "", writes)
-        board = self.at.board
-        updated = board.apply([Acting("", INPUT, writes)], self._after)
-        step = self.at.of.step + 1
+        board = self.at.channels
+        updated = board.apply([TaskOutput("", INPUT, writes)], self._after)
+        step = self.at.origin.step + 1
         self.said.append("as input")
-        self._put(updated, Step("input", step, step, updated, self.at.touched if self.first else ()))
+        self._put(updated, StepInfo("input", step, step, updated, self.at.written_deltas if self.first else ()))
         if self.older:
             self._store(task_id, "", writes)
 
@@ -112,33 +118,33 @@ class _Writer:
         if self.first:
             self._take_over()
         free = [(task.node, task.id) for task in self.at.tasks.tasks]
-        acting: list[tuple[str, Acting]] = []
+        acting: list[tuple[str, TaskOutput]] = []
         for place, update in enumerate(updates):
             node = self._who(update, alone=len(updates) == 1)
             task_id = next((i for name, i in free if name == node and i), None)
             if task_id is not None:
                 free.remove((node, task_id))
             writes = [(c, self._given(c, value)) for c, value in (update.values or {}).items()]
-            route, why = branch(self.reducers, node, update.next)
+            route, why = choose_route(self.reducers, node, update.next)
             self.said += [f"as {node}: {why}", *self._doubted(update.next or ())]
-            task = Acting(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
+            task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
             acting.append((task_id or self._task_id(place), task))
         written = {channel for _, task in acting for channel, _ in task.writes}
-        forced = set(self.at.touched) if self.first else set()
-        deltas = written & self.reducers.past.deltas.keys()
+        forced = set(self.at.written_deltas) if self.first else set()
+        deltas = written & self.reducers.history.deltas.keys()
         forced |= {c for _, t in acting for c, v in t.writes if c in deltas and overwrite(v) is not None}
         if self.first and self.superseded:
             forced |= deltas
         for task_id, task in acting:
             self._store(task_id, task.path, task.writes)
-        self.at.board.apply([task for _, task in acting], self._after)
-        step = self.at.of.step + 1
-        self._put(written, Step("update", step, step, written, forced))
+        self.at.channels.apply([task for _, task in acting], self._after)
+        step = self.at.origin.step + 1
+        self._put(written, StepInfo("update", step, step, written, forced))
 
     def _take_over(self) -> None:
-        steps, names = before_update(self.reader, self.at, self.finished)
+        steps, names = steps_before_update(self.reader, self.at, self.finished)
         for step in steps:
-            self.at.board.apply(step, self._after)
+            self.at.channels.apply(step, self._after)
         if names:
             self.said.append(f"taken over: what {', '.join(names)} had finished")
 
@@ -146,7 +152,7 @@ class _Writer:
         if update.as_node is None and not alone:
             raise UsageError("where a superstep has several updates, each needs its node")
         known = self._known
-        node = update.as_node or inferred(self.at.board.seen, known)
+        node = update.as_node or infer_node(self.at.channels.seen, known)
         if self._is_new(node):
             near = get_close_matches(node, known, n=3, cutoff=0.5)
             others = sorted(known - {*near}, key=lambda name: (name.startswith("__"), name))
@@ -156,11 +162,11 @@ class _Writer:
 
     @property
     def _known(self) -> set[str]:
-        return {*self.reducers.past.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
+        return {*self.reducers.history.nodes, *(t.node for t in self.at.tasks.tasks if t.node), START}
 
     def _is_new(self, node: str) -> bool:
         """Whether neither this thread nor one of the same graph knows a node."""
-        return node not in self._known and node not in {n for kin in self.reducers.kin for n in kin.nodes}
+        return node not in self._known and node not in {n for kin in self.reducers.related for n in kin.nodes}
 
     def _doubted(self, hops: Sequence[Hop]) -> Iterator[str]:
         """One line about each node to go on with that nobody has seen: the library passes over a wrong name."""
@@ -172,13 +178,15 @@ class _Writer:
 
     def _given(self, channel: str, value: Any) -> Any:
         self._must_know(channel)
-        before = self.at.board.values.get(channel, ABSENT)
-        return shaped(value, before, self.new_id) if self.reducers.of_messages(channel, before, value) else value
+        before = self.at.channels.values.get(channel, ABSENT)
+        return (
+            as_messages(value, before, self.new_id) if self.reducers.holds_messages(channel, before, value) else value
+        )
 
     def _must_know(self, channel: str) -> None:
-        if not self.reducers.known(channel):
+        if not self.reducers.is_known(channel):
             names = f"NAME is one of {', '.join(learning.names())}"
-            if channel in self.at.board.values:
+            if channel in self.at.channels.values:
                 raise UsageError(
                     f"the reducer of channel {channel!r} can't be told: no recorded step wrote to it",
                     hint=f"--reducer {argument(channel + '=NAME')} says it; {names}",
@@ -186,23 +194,23 @@ class _Writer:
             raise UsageError(
                 f"no channel {channel!r} is known of this thread",
                 hint=f"--reducer {argument(channel + '=NAME')} writes to it anyway; {names}",
-                candidates=self.reducers.channels(),
+                candidates=self.reducers.channel_names(),
             )
 
     def _task_id(self, place: int) -> str:
         name = INTERRUPT if place == 0 or self.older else f"{INTERRUPT}:{place}"
-        return str(uuid5(UUID(self.at.of.ref.checkpoint_id), name))
+        return str(uuid5(UUID(self.at.origin.ref.checkpoint_id), name))
 
     def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
         """Record what was written on the checkpoint that is updated, as far as the task left no writes there before."""
         if self.first and self.superseded and not self.older:
             return
-        ref, like = self.at.of.ref, self.at.of.stored.body
+        ref, like = self.at.origin.ref, self.at.origin.stored.body
         taken = {
             (r.task_id, r.idx) for r in self.records if isinstance(r, Write) and r.checkpoint_id == ref.checkpoint_id
         }
         for idx, (channel, value) in enumerate(writes):
-            if (task_id, idx) not in self.at.taken | taken:
+            if (task_id, idx) not in self.at.stored_writes | taken:
                 payload = Payload("null", b"") if value is None else self.reader.codec.encode(value, like=like)
                 self.records.append(
                     Write(ref.thread_id, ref.ns, ref.checkpoint_id, task_id, idx, channel, path, payload)
@@ -211,15 +219,17 @@ class _Writer:
     def _after(self, highest: Any) -> Any:
         return self.mint.version(highest, highest)
 
-    def _put(self, _updated: Any, step: Step) -> None:
-        deltas = self.reducers.past.deltas
-        made = successor(self.reader, self.mint, self.at.of, self.at.board, step, deltas, self.head_id, self.changes)
+    def _put(self, _updated: Any, step: StepInfo) -> None:
+        deltas = self.reducers.history.deltas
+        made = make_successor(
+            self.reader, self.mint, self.at.origin, self.at.channels, step, deltas, self.head_id, self.changes
+        )
         self.records.append(made)
         self.head_id = made.row.checkpoint_id
-        of = taken_apart(made, self.reader.decode(made), self.reader)
-        self.at.board.versions = dict(of.state.versions)  # with those that only a snapshot moved
-        self.at.board.seen = {node: dict(seen) for node, seen in of.state.seen.items()}
-        self.at = Standing(of, self.at.board, _ahead(self.reader, made), frozenset(), frozenset())
+        origin = make_origin(made, self.reader.decode(made), self.reader)
+        self.at.channels.versions = dict(origin.state.versions)  # with those that only a snapshot moved
+        self.at.channels.seen = {node: dict(seen) for node, seen in origin.state.seen.items()}
+        self.at = StepStart(origin, self.at.channels, _ahead(self.reader, made), frozenset(), frozenset())
 
 
 def plan(
@@ -232,7 +242,7 @@ def plan(
     finished: Finished | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
     verb: str = "update",
-    changes: Changes = UNCHANGED,
+    changes: MetadataChanges = UNCHANGED,
 ) -> Plan:
     """What the real call would write, one checkpoint a superstep.
 
@@ -245,30 +255,30 @@ def plan(
     """
     if not supersteps or not all(supersteps):
         raise UsageError("there is nothing to update")
-    of = origin(reader, row.ref)
+    origin = read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, reducers or {}, new_id)
-    must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
-    at, now = standing(reader, of, learned), reader.head(row.thread_id, row.ns).checkpoint_id
-    older = is_older(reader, at, finished)
+    must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
+    at, now = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
+    older = follows_old_update(reader, at, finished)
     writer = _Writer(reader, mint, learned, at, now, now != row.checkpoint_id, new_id, [], [], finished, older, changes)
     for updates in supersteps:
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
-    short = called(reader, row.ref, *(one.row.checkpoint_id for one in made))
+    short = short_ids(reader, row.ref, *(one.row.checkpoint_id for one in made))
     return Plan(
         reason="",
         add=tuple(writer.records),
         basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
-        recent=just_written(reader, reader.rows(row.thread_id)),
+        recent=recently_written(reader, reader.rows(row.thread_id)),
         verb=verb,
-        summary=f"of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
-        f"{short(made[-1].row.checkpoint_id)}, source {writer.at.of.state.source}, step {writer.at.of.step}; "
-        f"{upcoming(writer.at.tasks)}",
+        summary=f"of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
+        f"{short(made[-1].row.checkpoint_id)}, source {writer.at.origin.state.source}, step {writer.at.origin.step}; "
+        f"{describe_next(writer.at.tasks)}",
         notes=(
             *_notes(writer, supersteps, at.tasks),
             *(f"what {calls} had finished is not taken over" for calls in finished_calls(reader, at.tasks, row)),
-            *moved(reader, row, short),
-            *metadata_notes(of.metadata, changes),
+            *describe_new_head(reader, row, short),
+            *describe_changes(origin.metadata, changes),
         ),
         result=made[-1].row.ref,
     )
@@ -288,8 +298,8 @@ def _gone(supersteps: Sequence[Sequence[Update]], before: Snapshot, writer: _Wri
     if first == INPUT:
         return []
     if len(supersteps) == 1 and first == END:
-        return abandoned(before)
-    return dropped(before, writer.at.tasks, kept=writer.finished is Finished.KEEP)
+        return describe_end(before)
+    return describe_cleared(before, writer.at.tasks, kept=writer.finished is Finished.KEEP)
 
 
 def _ahead(reader: Reader, made: Checkpoint) -> Snapshot:

@@ -10,7 +10,7 @@ from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, in_another_order, judged
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.thread_history import sends_in
+from ckpt_cli.plans.thread_history import count_sends
 from ckpt_cli.queries.step_walk import AT_ONCE, Given, Pace, Walk
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -138,7 +138,7 @@ class Player:
     def _late_doubt(self, pace: Pace) -> str:
         """What is looked for only where a state isn't what the writes make."""
         tasks, parent_id = pace.by_task, pace.state.parent_id if pace.state else None
-        sent = sends_in(self._reader.state(pace.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
+        sent = count_sends(self._reader.state(pace.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
         if len(tasks) < sent:
             return f"of {sent} tasks that were sent, {sent - len(tasks)} left no writes"
         if pace.ordered or len(tasks) < 2 or pace.before is None or pace.after is None:

@@ -101,7 +101,7 @@ def test_what_came_after_goes_and_comes_back(name: str, database: Database) -> N
                 assert {i for i in left.rows if left.missing(i)} <= missing
                 assert reader.writes(row.ref, values=0) == []
 
-            bench.there_and_back(lambda reader, row=row: delete.after(reader, row, delete.Mend.DELETE), stands)
+            bench.there_and_back(lambda reader, row=row: delete.after(reader, row, delete.OrphanAction.DELETE), stands)
 
 
 ANSWER = {"ok": [1, "ja"]}
