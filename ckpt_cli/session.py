@@ -93,13 +93,13 @@ class Session:
         if self._logs is None:
             from ckpt_cli.operations.logs import Logs
 
-            self._logs = Logs(self.reader.saver, self.say, is_vouched_for=self.same_database)
+            self._logs = Logs(self.reader.saver, self.say, is_trusted=self.same_database)
         return self._logs
 
     @property
     def log(self) -> "OperationLog":
         """The operation log of the database, to look at; that makes no file."""
-        return self.logs.to_look()
+        return self.logs.for_listing()
 
     def read(self, run: Callable[[Reader], T]) -> T:
         """Run something that only reads, in one moment of the database."""
@@ -121,12 +121,12 @@ class Session:
 
     def side_effects(self) -> "list[SideEffectLine]":
         """The triggers, rules and foreign keys of the database, and whether a person has accepted them for good."""
-        from ckpt_cli.operations.side_effects import lines, remembered
+        from ckpt_cli.operations.side_effects import load_accepted, make_lines
 
         saver = self.reader.saver
         found = saver.moment(saver.side_effects)
-        log = self.logs.tagged() if found and self._has_logs() else None
-        return lines(found, () if log is None else remembered(log))
+        log = self.logs.for_tags() if found and self._has_logs() else None
+        return make_lines(found, () if log is None else load_accepted(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
         """Show a plan, ask, apply it; `changes` are what it does to a state.
@@ -167,17 +167,17 @@ class Session:
         """Say that what is read may be half of a plan, where the database has no transaction to hold it together."""
         if not self._has_logs():
             return
-        for operation in self.logs.interrupted():
+        for operation in self.logs.interrupted_operations():
             what = f"operation {operation.number} ({operation.verb}) was interrupted, or goes on now"
             self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
-        log = self.logs.tagged() if self._has_logs() else None
+        log = self.logs.for_tags() if self._has_logs() else None
         if log is None:
             return {}
-        from ckpt_cli.operations.tags import tags
+        from ckpt_cli.operations.tags import read_tags
 
-        return {tag.name: tag.ref.checkpoint_id for tag in tags(log, thread_id) if tag.ref.ns == ns}
+        return {tag.name: tag.ref.checkpoint_id for tag in read_tags(log, thread_id) if tag.ref.ns == ns}
 
     def _has_logs(self) -> bool:
         """Whether there are logs at all, of whatever database: a look without any imports nothing of them."""

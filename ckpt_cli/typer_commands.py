@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hi
 import typer
 from typer.core import TyperCommand
 
-from ckpt_cli import interrupts
+from ckpt_cli import ctrl_c
 from ckpt_cli.completion.names import complete_database
 from ckpt_cli.errors import UsageError
 from ckpt_cli.fast_start import prepare
@@ -161,7 +161,7 @@ def _run(
     if options is not None and options.remember and not options.with_triggers:
         raise UsageError("--remember belongs to --with-triggers")
     if options is not None:
-        interrupts.leaves("nothing was written")
+        ctrl_c.note_outcome("nothing was written")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
     session = Session(
         database=db,

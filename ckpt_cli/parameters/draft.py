@@ -11,7 +11,7 @@ from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.history.state.editing import merged
 from ckpt_cli.model import CheckpointRow, Seen
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.operations.apply import basis_of
 from ckpt_cli.output.editor import Draft
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -143,7 +143,7 @@ class _Editing:
 def _base(reader: Reader, row: CheckpointRow) -> _Base:
     values = reader.values(row.ref)
     whole, shown = to_json(values, reveal=True), to_json(values)
-    return _Base(row, seen(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
+    return _Base(row, basis_of(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
 
 
 def _document(text: str) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
-from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes
+from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
 from ckpt_cli.plans.child import encode_checkpoint, read_origin
 from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
@@ -56,7 +56,7 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     total, notes = _Count(), []
     remove: list[Ref | WriteKey] = []
     basis, recent = [], list[Ref]()
-    for thread, found in seen_wholes(reader.saver, thread_ids):
+    for thread, found in basis_of_threads(reader.saver, thread_ids):
         if not thread.rows:
             reader.thread(thread.thread_id)
         count = _Count()
@@ -172,8 +172,8 @@ def _part(reader: Reader, thread_id: str, chosen: Ids, mend: OrphanAction, what:
         replace=changed,
         remove=remove,
         basis=(
-            seen(reader.saver, Ref(thread_id, ANY_NS, "")),
-            *(seen(reader.saver, row.ref, writes=False) for row in found.orphans),
+            basis_of(reader.saver, Ref(thread_id, ANY_NS, "")),
+            *(basis_of(reader.saver, row.ref, writes=False) for row in found.orphans),
         ),
         recent=recently_written(reader, reader.rows(thread_id)),
         verb="delete",

@@ -14,7 +14,7 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
-from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.child import Origin, make_child, read_origin
 from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
@@ -63,7 +63,7 @@ def plan(
     return Plan(
         reason="",
         add=(made,),
-        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="edit",
         summary=f"{edited} of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "

@@ -2,7 +2,7 @@
 
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.model import CheckpointRow, Plan
-from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.child import make_child, read_origin
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
@@ -31,7 +31,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     return Plan(
         reason="",
         add=(made,),
-        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="fork",
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint {short(new.checkpoint_id)}, "

@@ -15,7 +15,7 @@ from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, as
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
-from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.stale_questions import find_changed_subgraph, must_be_first
 from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
@@ -145,8 +145,8 @@ def describe_question(question: Question) -> str:
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
     """The heads as well as who asked: an answer is for the head, whichever checkpoint that is."""
     asking = {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}
-    heads = {one.ref: one for ref in asking for one in seen_heads(reader.saver, ref.thread_id, ref.ns)}
-    return (*heads.values(), *(seen(reader.saver, ref) for ref in sorted(asking)))
+    heads = {one.ref: one for ref in asking for one in basis_of_heads(reader.saver, ref.thread_id, ref.ns)}
+    return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
 
 
 def _chosen(waiting: Sequence[Question], name: str | None) -> Question:

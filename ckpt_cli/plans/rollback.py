@@ -3,7 +3,7 @@
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Plan
-from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.child import Origin, make_child, read_origin
 from ckpt_cli.plans.delta_snapshots import snapshots_for_child
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
@@ -41,7 +41,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     return Plan(
         reason="",
         add=(made,),
-        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="rollback",
         summary=f"to {short(row.checkpoint_id)} (step {origin.step}): its state is current again in new checkpoint "

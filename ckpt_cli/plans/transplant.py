@@ -12,7 +12,7 @@ from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
-from ckpt_cli.operations.apply import ANY_NS, seen
+from ckpt_cli.operations.apply import ANY_NS, basis_of
 from ckpt_cli.plans.child import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.delta_snapshots import stored_values
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
@@ -47,9 +47,9 @@ def plan(
         reason="",
         add=records,
         basis=(
-            seen(reader.saver, Ref(to, ANY_NS, "")),
+            basis_of(reader.saver, Ref(to, ANY_NS, "")),
             *(
-                seen(reader.saver, ref, writes=ref == row.ref)
+                basis_of(reader.saver, ref, writes=ref == row.ref)
                 for ref in (Ref(row.thread_id, ns, i) for ns in kept for i in sorted(kept[ns]))
             ),
         ),

@@ -16,7 +16,7 @@ from ckpt_cli.history.state.channels import END, INTERRUPT, START
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Around
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Record, Write
-from ckpt_cli.operations.apply import seen, seen_heads
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
 from ckpt_cli.plans.child import make_origin, read_origin
 from ckpt_cli.plans.messages import as_messages
 from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
@@ -268,7 +268,7 @@ def plan(
     return Plan(
         reason="",
         add=tuple(writer.records),
-        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb=verb,
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "

@@ -18,7 +18,7 @@ from ckpt_cli.app import run
 from ckpt_cli.commands import operations
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.place import default_path
-from ckpt_cli.operations.witnesses import Choice, sample
+from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.text.plan import render
 from ckpt_cli.savers.sqlite import open_file
@@ -299,7 +299,7 @@ def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
     """What a crash left open is said by the next change, and told apart in the list."""
     log = OperationLog(default_path(f"sqlite:{path.resolve()}"))
     saver = open_file(path)
-    log.begin(Heading(1.0, "fork", "", "cut off"), [], witnessing=Choice(saver, sample(saver)))
+    log.begin(Heading(1.0, "fork", "", "cut off"), [], witnessing=Choice(saver, sample_checkpoints(saver)))
     log.close()
     saver.close()
     said: list[str] = []

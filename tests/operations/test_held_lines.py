@@ -10,11 +10,11 @@ from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Payload, Plan, Ref, Write, WriteKey
 from ckpt_cli.operations import undo
-from ckpt_cli.operations.apply import apply, seen, seen_heads
-from ckpt_cli.operations.lock import locked
+from ckpt_cli.operations.apply import apply, basis_of, basis_of_heads
+from ckpt_cli.operations.lock import hold_lock
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.operations.witnesses import Choice, sample
+from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.memory import MemorySaver
 
@@ -48,7 +48,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_checkpoint_is_compared_in_all_its_parts(name: str, log: OperationLog, saver: MemorySaver) -> None:
     """A plan made from a checkpoint is refused where any part of it or of its writes is another by then."""
-    plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(seen(saver, HEAD),))
+    plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(basis_of(saver, HEAD),))
     saver.apply(Plan("the application", replace=(CHANGES[name],)))
     with pytest.raises(Refused, match="checkpoint 2 changed while the plan was made"):
         apply(saver, log, plan, at=1.0)
@@ -66,7 +66,7 @@ LATER: dict[str, Plan] = {
 def test_a_head_stays_where_it_was(name: str, ns: str, log: OperationLog, saver: MemorySaver) -> None:
     """A plan is refused where its namespace's head, or one around it, is another or has other writes by then."""
     saver.apply(Plan("", (checkpoint("t", "2", ns="sub:1"), checkpoint("t", "2", ns="sub:1|x:2"))))
-    plan = Plan("", (checkpoint("t", "9", ns=ns),), basis=seen_heads(saver, "t", ns))
+    plan = Plan("", (checkpoint("t", "9", ns=ns),), basis=basis_of_heads(saver, "t", ns))
     saver.apply(LATER[name])
     with pytest.raises(Refused, match="thread 't' went on while the plan was made; nothing was written"):
         apply(saver, log, plan, at=1.0)
@@ -76,7 +76,7 @@ def test_a_head_stays_where_it_was(name: str, ns: str, log: OperationLog, saver:
 def test_what_is_elsewhere_moves_no_head(log: OperationLog, saver: MemorySaver) -> None:
     """Other namespaces, other threads and older checkpoints may change meanwhile."""
     saver.apply(Plan("", (checkpoint("t", "1", ns="other"), checkpoint("u", "1"))))
-    plan = Plan("", (checkpoint("t", "9"),), basis=seen_heads(saver, "t"))
+    plan = Plan("", (checkpoint("t", "9"),), basis=basis_of_heads(saver, "t"))
     meanwhile = (checkpoint("t", "2", ns="other"), checkpoint("u", "2"), write("t", "1"))
     saver.apply(Plan("", meanwhile, (checkpoint("t", "1", body=OTHER),)))
     assert apply(saver, log, plan, at=1.0) == 1
@@ -85,8 +85,8 @@ def test_what_is_elsewhere_moves_no_head(log: OperationLog, saver: MemorySaver) 
 def test_one_ckpt_at_a_time_where_there_are_no_transactions(log: OperationLog, saver: MemorySaver) -> None:
     """While another holds the lock, nothing is planned or settled; with transactions nobody needs it."""
     plan = Plan("", (checkpoint("t", "3", parent_id="2"),))
-    log.begin(Heading(1.0, "fork", "", ""), saver.expand(plan), witnessing=Choice(saver, sample(saver)))
-    with locked(log.path.with_name("lock")):
+    log.begin(Heading(1.0, "fork", "", ""), saver.expand(plan), witnessing=Choice(saver, sample_checkpoints(saver)))
+    with hold_lock(log.path.with_name("lock")):
         saver.abilities = frozenset(Ability) - {Ability.ATOMIC}  # type: ignore[misc]
         for act in (lambda: apply(saver, log, plan, at=2.0), lambda: settle(saver, log)):
             with pytest.raises(Refused, match="another ckpt is at work on this database"):
@@ -110,7 +110,7 @@ UNSETTLED = {
 def test_a_row_that_is_neither_as_before_nor_as_after(name: str, log: OperationLog, saver: MemorySaver) -> None:
     """It tells that an operation happened which added it, and nothing of one that changed it."""
     plan, phase = UNSETTLED[name]
-    log.begin(Heading(1.0, "resume", "", ""), saver.expand(plan), witnessing=Choice(saver, sample(saver)))
+    log.begin(Heading(1.0, "resume", "", ""), saver.expand(plan), witnessing=Choice(saver, sample_checkpoints(saver)))
     saver.apply(plan)
     [written] = [one for one in (*plan.add, *plan.replace) if isinstance(one, Write)]
     saver.apply(Plan("the application", replace=(written._replace(payload=LONGER, size=len(LONGER.data)),)))
@@ -125,7 +125,7 @@ def replacing(body: bytes) -> Plan:
 
 def undone(saver: MemorySaver, log: OperationLog, number: int | None = None) -> None:
     """Take an operation back."""
-    undo.undo(saver, log, undo.find(log, number), at=2.0, reason="")
+    undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
 
 
 def test_an_undone_operation_is_nobodys_reason(log: OperationLog, saver: MemorySaver) -> None:
@@ -174,9 +174,9 @@ def test_every_row_of_an_operation_is_taken_back(size: int, log: OperationLog, s
 def test_names_with_half_a_surrogate_pair_are_compared(log: OperationLog, saver: MemorySaver) -> None:
     """A name that no encoding carries is compared like any other."""
     saver.apply(Plan("", replace=(write("t", "2", channel="\ud83d"),)))
-    plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(seen(saver, HEAD), *seen_heads(saver, "t")))
+    plan = Plan("", (checkpoint("t", "3", parent_id="2"),), basis=(basis_of(saver, HEAD), *basis_of_heads(saver, "t")))
     apply(saver, log, plan, at=1.0)
-    plan = Plan("", (checkpoint("t", "4", parent_id="2"),), basis=(seen(saver, HEAD),))
+    plan = Plan("", (checkpoint("t", "4", parent_id="2"),), basis=(basis_of(saver, HEAD),))
     saver.apply(Plan("", replace=(write("t", "2", channel="\ude00"),)))
     with pytest.raises(Refused, match="checkpoint 2 changed"):
         apply(saver, log, plan, at=2.0)
@@ -192,9 +192,9 @@ def test_in_place_of_a_forgotten_operation_one_that_stands_is_named(log: Operati
     apply(saver, log, Plan("", (checkpoint("u", "4", parent_id="1"),), verb="fork"), at=3.0)
     for number, hint in ((None, "`ckpt undo 2` takes back an earlier one"), (2, "`ckpt undo 1` takes"), (1, "")):
         if number is not None:
-            undo.undo(saver, log, undo.find(log, number), at=4.0, reason="")
+            undo.undo(saver, log, undo.find_operation(log, number), at=4.0, reason="")
         with pytest.raises(Refused, match="its rows were forgotten") as refused:
-            undo.find(log, 3)
+            undo.find_operation(log, 3)
         assert refused.value.hint.startswith(hint) and bool(refused.value.hint) == bool(hint)
 
 
@@ -206,7 +206,7 @@ def test_a_row_that_is_no_record_is_said_to_be_changed(
     saver.apply(Plan("", replace=(checkpoint("t", "2", parent_id="1", body=LONGER),)))
     monkeypatch.setattr(saver, "record_of", lambda *_: None)
     with pytest.raises(Refused, match=r": a row was changed since by somebody else; nothing was written"):
-        undo.undo(saver, log, undo.find(log, number), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
 
 
 def witnesses(log: OperationLog) -> set[str]:

@@ -13,11 +13,11 @@ from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Failed, NotFound, Refused, UsageError
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
 from ckpt_cli.operations import tags, undo
-from ckpt_cli.operations.apply import apply, seen
+from ckpt_cli.operations.apply import apply, basis_of
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.operations.witnesses import Choice, sample
+from ckpt_cli.operations.witnesses import Choice, sample_checkpoints
 from ckpt_cli.savers.memory import MemorySaver
 
 DAY = 86400
@@ -58,9 +58,9 @@ def phases(log: OperationLog) -> dict[int, Phase]:
 
 def test_looking_makes_no_file(log: OperationLog, saver: MemorySaver) -> None:
     """A log that nobody wrote is empty, has no tags, and is still not there after all that only looks."""
-    assert (log.operations(), tags.tags(log), settle(saver, log), log.exists) == ([], [], [], False)
+    assert (log.operations(), tags.read_tags(log), settle(saver, log), log.exists) == ([], [], [], False)
     with pytest.raises(NotFound, match="nothing to undo"):
-        undo.find(log, None)
+        undo.find_operation(log, None)
     assert not log.path.parent.parent.exists()
 
 
@@ -93,18 +93,18 @@ def test_undo_goes_back_one_by_one(log: OperationLog, saver: MemorySaver) -> Non
     for checkpoint_id in ("3", "4"):
         apply(saver, log, adding(checkpoint_id), at=1.0)
     for expected in (2, 1):
-        operation = undo.find(log, None)
+        operation = undo.find_operation(log, None)
         assert operation.number == expected
         undo.undo(saver, log, operation, at=2.0, reason="")
     assert [row.checkpoint_id for row in saver.rows("t")] == ["1", "2"]
     with pytest.raises(NotFound):
-        undo.find(log, None)
+        undo.find_operation(log, None)
     with pytest.raises(Refused, match="operation 1 is undone already") as refused:
-        undo.find(log, 1)
+        undo.find_operation(log, 1)
     assert refused.value.hint == "`ckpt undo 4` brings it back"
-    undo.undo(saver, log, undo.find(log, 4), at=3.0, reason="")
+    undo.undo(saver, log, undo.find_operation(log, 4), at=3.0, reason="")
     assert phases(log) == {1: "done", 2: "undone", 3: "done", 4: "undone", 5: "done"}
-    assert undo.find(log, None).number == 1
+    assert undo.find_operation(log, None).number == 1
 
 
 def test_undo_refuses_where_a_later_operation_touched_the_rows(log: OperationLog, saver: MemorySaver) -> None:
@@ -112,9 +112,9 @@ def test_undo_refuses_where_a_later_operation_touched_the_rows(log: OperationLog
     for body in (b"first", b"second"):
         apply(saver, log, replacing("1", body), at=1.0)
     with pytest.raises(Refused, match="operation 2 changed the same rows later"):
-        undo.undo(saver, log, undo.find(log, 1), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(log, 1), at=2.0, reason="")
     for number in (2, 1):
-        undo.undo(saver, log, undo.find(log, number), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(log, number), at=2.0, reason="")
     (restored,) = saver.checkpoints([Ref("t", "", "1")])
     assert restored.body == checkpoint("t", "1").body
 
@@ -124,7 +124,7 @@ def test_undo_refuses_where_somebody_else_changed_the_rows(log: OperationLog, sa
     apply(saver, log, replacing("1", b"mine"), at=1.0)
     saver.apply(replacing("1", b"theirs"))
     with pytest.raises(Refused, match="checkpoint 1 of thread 't' was changed since by somebody else"):
-        undo.undo(saver, log, undo.find(log, None), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
     assert phases(log) == {1: Phase.DONE}
 
 
@@ -134,14 +134,16 @@ def test_undo_refuses_where_an_application_went_on(log: OperationLog, saver: Mem
     apply(saver, log, adding("3"), at=1.0)
     saver.apply(Plan("the application", (record,)))
     with pytest.raises(Refused, match=r"thread 't' went on from what it added \(.\)"):
-        undo.undo(saver, log, undo.find(log, None), at=2.0, reason="")
+        undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
     assert saver.row(Ref("t", "", "3")) is not None
 
 
 @pytest.mark.parametrize("written", [True, False])
 def test_a_crash_is_settled_by_the_rows(log: OperationLog, saver: MemorySaver, written: bool) -> None:
     """An operation found planned is done if its rows are written, else abandoned; the same for an undo."""
-    number = log.begin(Heading(1.0, "fork", "", ""), saver.expand(adding("3")), witnessing=Choice(saver, sample(saver)))
+    number = log.begin(
+        Heading(1.0, "fork", "", ""), saver.expand(adding("3")), witnessing=Choice(saver, sample_checkpoints(saver))
+    )
     if written:
         saver.apply(adding("3"))
     assert [operation.number for operation in settle(saver, log)] == [number]
@@ -149,11 +151,11 @@ def test_a_crash_is_settled_by_the_rows(log: OperationLog, saver: MemorySaver, w
     assert settle(saver, log) == []
     if not written:
         with pytest.raises(Refused, match="abandoned"):
-            undo.find(log, 1)
+            undo.find_operation(log, 1)
         return
-    operation = undo.find(log, None)
+    operation = undo.find_operation(log, None)
     heading = Heading(2.0, "undo", "", "", operation.number)
-    log.begin(heading, undo.inverse(saver, log, operation), witnessing=Choice(saver, sample(saver)))
+    log.begin(heading, undo.inverse(saver, log, operation), witnessing=Choice(saver, sample_checkpoints(saver)))
     saver.change(undo.inverse(saver, log, operation))
     settle(saver, log)
     assert phases(log) == {1: Phase.UNDONE, 2: Phase.DONE}
@@ -163,10 +165,10 @@ def test_what_a_plan_was_made_from_must_not_change(log: OperationLog, saver: Mem
     """A checkpoint, its writes or a thread that changed meanwhile refuse the plan; writes only where they matter."""
     ref, thread = Ref("t", "", "2"), Ref("t", "*", "")
     bases = {
-        "thread": seen(saver, thread),
-        "writes": seen(saver, ref),
-        "payload": seen(saver, ref, writes=False),
-        "other": seen(saver, Ref("t", "", "1")),
+        "thread": basis_of(saver, thread),
+        "writes": basis_of(saver, ref),
+        "payload": basis_of(saver, ref, writes=False),
+        "other": basis_of(saver, Ref("t", "", "1")),
     }
     saver.apply(Plan("the application", (write("t", "2", idx=1),)))
     for name, basis in bases.items():
@@ -245,12 +247,12 @@ def test_tags(log: OperationLog) -> None:
         tags.add(log, tags.Tag("good", second, 3.0))
     tags.add(log, tags.Tag("good", second, 4.0), move=True)
     tags.add(log, tags.Tag("v1.2/中", Ref("u", "", "1"), 5.0))
-    assert [(tag.name, tag.ref, tag.at) for tag in tags.tags(log, "t")] == [
+    assert [(tag.name, tag.ref, tag.at) for tag in tags.read_tags(log, "t")] == [
         ("good", second, 4.0),
         ("good", Ref("t", "sub:1", "7"), 3.0),
     ]
     assert tags.remove(log, "t", "", "good").ref == second
-    assert [tag.name for tag in tags.tags(log)] == ["good", "v1.2/中"]
+    assert [tag.name for tag in tags.read_tags(log)] == ["good", "v1.2/中"]
     with pytest.raises(NotFound, match="no tag 'good'"):
         tags.remove(log, "t", "", "good")
 
@@ -272,6 +274,6 @@ def test_halves_of_surrogate_pairs(saver: MemorySaver, log: OperationLog) -> Non
     assert (found.reason, found.summary) == (f"why {odd}", f"adds 3 in {odd}")
     tag = tags.Tag("good", Ref(odd, "", "1"), 5.0)
     tags.add(log, tag)
-    assert tags.tags(log, odd) == tags.tags(log) == [tag]
+    assert tags.read_tags(log, odd) == tags.read_tags(log) == [tag]
     tags.remove(log, odd, "", "good")
-    assert tags.tags(log) == []
+    assert tags.read_tags(log) == []
