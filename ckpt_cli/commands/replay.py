@@ -18,6 +18,7 @@ from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.superstep_writer import Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.state import State
@@ -84,7 +85,7 @@ def replay(
     at = "@" if rev is None else rev
     if not commit:
         return session.read(lambda r: run(r, r.resolve(thread, at, ns), said))
-    ends = [[update.Update(None, END)]]
+    ends = [[Update(None, END)]]
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, at, ns)

@@ -16,7 +16,7 @@ from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.pending import Finished
 from ckpt_cli.plans.routing import Hop
-from ckpt_cli.plans.update import INPUT, Update
+from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonback import from_json
