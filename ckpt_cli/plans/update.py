@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import uuid4
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.state.channels import END
 from ckpt_cli.history.tasks.snapshot import Snapshot
@@ -66,16 +67,13 @@ def plan(
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
     short = short_ids(reader, row.ref, *(one.row.checkpoint_id for one in made))
-    last = writer.at.origin
     return Plan(
         reason="",
         add=tuple(writer.records),
         basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
         recent=recently_written(reader, reader.rows(row.thread_id)),
         verb=verb,
-        summary=f"of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
-        f"{short(made[-1].row.checkpoint_id)}, source {last.state.source}, step {last.step}; "
-        f"{describe_next(writer.at.tasks)}",
+        summary=f"of {short(row.checkpoint_id)} (step {origin.step}): {_describe_last(writer, short)}",
         notes=(
             *writer.notes,
             *_reducer_notes(learned),
@@ -86,6 +84,12 @@ def plan(
         ),
         result=made[-1].row.ref,
     )
+
+
+def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
+    last = writer.at.origin
+    made = f"new checkpoint {short(last.ref.checkpoint_id)}, source {last.state.source}, step {last.step}"
+    return f"{made}; {describe_next(writer.at.tasks)}"
 
 
 def _reducer_notes(reducers: Reducers) -> Iterator[str]:
