@@ -62,7 +62,8 @@ def plan(
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     start, head_id = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
     is_old = follows_old_update(reader, start, finished)
-    writer = SuperstepWriter(UpdateRules(reader, mint, learned, finished, is_old, new_id, changes), start, head_id)
+    rules = UpdateRules(reader, mint, learned, finished, is_old, new_id, changes)
+    writer = SuperstepWriter(rules, start, head_id)
     for updates in supersteps:
         writer.run(updates)
     made = [record for record in writer.records if isinstance(record, Checkpoint)]
@@ -76,9 +77,7 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} (step {origin.step}): {_describe_last(writer, short)}",
         notes=(
             *writer.notes,
-            *_reducer_notes(learned),
-            *_cleared_notes(supersteps, start.tasks, writer),
-            *(f"what {calls} had finished is not taken over" for calls in finished_calls(reader, start.tasks, row)),
+            *_notes(supersteps, start.tasks, writer, finished_calls(reader, start.tasks, row)),
             *describe_new_head(reader, row, short),
             *describe_changes(origin.metadata, changes),
         ),
@@ -92,16 +91,15 @@ def _describe_last(writer: SuperstepWriter, short: ShortIds) -> str:
     return f"{made}; {describe_next(writer.at.tasks)}"
 
 
-def _reducer_notes(reducers: Reducers) -> Iterator[str]:
-    used = [f"{channel} {words}" for channel, words in reducers.used.items()]
+def _notes(
+    supersteps: Sequence[Sequence[Update]], before: Snapshot, writer: SuperstepWriter, calls: Sequence[str]
+) -> Iterator[str]:
+    used = [f"{channel} {words}" for channel, words in writer.rules.reducers.used.items()]
     if used:
         yield f"reducers: {', '.join(used)}"
-
-
-def _cleared_notes(supersteps: Sequence[Sequence[Update]], before: Snapshot, writer: SuperstepWriter) -> list[str]:
     first = supersteps[0][0].as_node
-    if first == INPUT:
-        return []
     if len(supersteps) == 1 and first == END:
-        return describe_end(before)
-    return describe_cleared(before, writer.at.tasks, kept=writer.rules.finished is Finished.KEEP)
+        yield from describe_end(before)
+    elif first != INPUT:
+        yield from describe_cleared(before, writer.at.tasks, kept=writer.rules.finished is Finished.KEEP)
+    yield from (f"what {call} had finished is not taken over" for call in calls)
