@@ -50,7 +50,7 @@ def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
     saver = MemorySaver([checkpoint("t", old), checkpoint("u", old)])
     deleted(saver, log, old)
     saver.apply(Plan("", (checkpoint("t", new),)))
-    with pytest.raises(Refused, match="thread 't' was made anew since, and two histories would be mixed") as refused:
+    with pytest.raises(Refused, match="thread 't' was made again since, and two histories would be mixed") as refused:
         undone(saver, log, 1)
     keeps = "before that `ckpt fork t @ --to NEW_THREAD` keeps what is there now"
     assert refused.value.hint == f"`ckpt delete t` first ({keeps}), then `ckpt undo 1`"
@@ -63,7 +63,7 @@ def test_a_thread_made_anew_by_ckpt(log: OperationLog) -> None:
     saver = MemorySaver([checkpoint("t", old), checkpoint("other", old)])
     deleted(saver, log, old)
     apply(saver, log, Plan("", (checkpoint("t", older),), verb="fork", summary="to t"), at=NOW + 1)
-    with pytest.raises(Refused, match="was made anew since") as refused:
+    with pytest.raises(Refused, match="was made again since") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
@@ -79,7 +79,7 @@ def test_a_thread_brought_back_by_an_undo(log: OperationLog) -> None:
     saver.apply(Plan("", (checkpoint("t", new),)))
     deleted(saver, log, new)
     assert undone(saver, log, 2) == 3
-    with pytest.raises(Refused, match="was made anew since") as refused:
+    with pytest.raises(Refused, match="was made again since") as refused:
         undone(saver, log, 1)
     restored = "it brought back what operation 2 had changed"
     assert refused.value.hint == f"`ckpt undo 3` first ({restored}), then `ckpt undo 1`"
@@ -96,7 +96,7 @@ def test_a_branch_beside_what_an_operation_added(log: OperationLog) -> None:
     apply(saver, log, Plan("", tuple(rows), verb="fork", summary="to t"), at=NOW)
     child, tip = at(30), at(31)
     saver.apply(Plan("", (checkpoint("t", child, parent_id=ids[0]), checkpoint("t", tip, parent_id=child))))
-    with pytest.raises(Refused, match="went on from what it added") as refused:
+    with pytest.raises(Refused, match="continued from what it added") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == f"`ckpt delete t --branch {tip}` first, then `ckpt undo 1`"
 
@@ -108,7 +108,7 @@ def test_an_undone_fork_made_again(log: OperationLog) -> None:
     apply(saver, log, Plan("", (checkpoint("t", made),), verb="fork", summary="to t"), at=NOW)
     undone(saver, log, 1)
     saver.apply(Plan("", (checkpoint("t", new),)))
-    with pytest.raises(Refused, match="was made anew since"):
+    with pytest.raises(Refused, match="was made again since"):
         undone(saver, log, 2)
 
 
@@ -140,7 +140,7 @@ def test_writes_under_another_child(log: OperationLog) -> None:
     gone = undo.WriteKey(writes.ref, writes.task_id, writes.idx)
     apply(saver, log, Plan("", remove=(Ref("t", "", child), gone), verb="delete"), at=NOW)
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
-    with pytest.raises(Refused, match=f"thread 't' went on since from {root}") as refused:
+    with pytest.raises(Refused, match=f"thread 't' continued since from {root}") as refused:
         undone(saver, log, 1)
     assert f"`ckpt delete t --after {root}` first" in refused.value.hint
 
@@ -153,7 +153,7 @@ def test_a_branch_beside_the_head(log: OperationLog) -> None:
     assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == []
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
     assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == [
-        f"the head stays {other}; what comes back is another branch"
+        f"the head stays {other}; the restored checkpoints are another branch"
     ]
     undone(saver, log, 1)
     assert [row.checkpoint_id for row in saver.rows("t")] == [root, child, other]

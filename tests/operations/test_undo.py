@@ -57,7 +57,7 @@ def test_undo_refuses_where_an_application_went_on(log: OperationLog, saver: Mem
     """A checkpoint that has got a child or a write is not pulled away from under it."""
     apply(saver, log, adding("3"), at=1.0)
     saver.apply(Plan("the application", (record,)))
-    with pytest.raises(Refused, match=r"thread 't' went on from what it added \(.\)"):
+    with pytest.raises(Refused, match=r"thread 't' continued from what it added \(.\)"):
         undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
     assert saver.row(Ref("t", "", "3")) is not None
 
@@ -88,12 +88,12 @@ def test_what_went_on_is_nobodys_who_was_undone(log: OperationLog, saver: Memory
     apply(saver, log, Plan("", (added,), verb="fork"), at=1.0)
     later = (write("t", "3"), checkpoint("t", "4", parent_id="3"))
     apply(saver, log, Plan("", later, verb="update"), at=1.0)
-    with pytest.raises(Refused, match="went on from what it added") as refused:
+    with pytest.raises(Refused, match="continued from what it added") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
     saver.apply(Plan("the application", later))
-    with pytest.raises(Refused, match="went on from what it added") as refused:
+    with pytest.raises(Refused, match="continued from what it added") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt delete t --after 3` first, then `ckpt undo 1`"
 
