@@ -45,7 +45,7 @@ def answering(graph: Graph) -> None:
 
 
 def updating(graph: Graph) -> None:
-    """The root graph goes on; no subgraph of it does."""
+    """The root graph continues; none of its subgraphs does."""
     graph.update_state(on(MINE), {"log": ["from the application"]}, as_node="root")
 
 
@@ -113,7 +113,7 @@ class Since:
 
     @pytest.mark.parametrize("name", PLANS)
     def test_a_plan_confirmed_too_late(self, name: str, backend: Backend) -> None:
-        """Where the thread went on before the yes, nothing is written, and the plan has said that it might."""
+        """If the thread continued before the yes, nothing is written; the plan warned about a running application."""
         plan, notes, before = PLANS[name], list[str](), list[Any]()
         with backend.official() as official:
             graph = plan.build(official)
@@ -168,7 +168,7 @@ class Since:
             assert (told(graph, MINE), told(graph, THEIRS)) == (old, new)
 
     def test_a_turn_comes_back_beside_another(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """Where the application went on from what stayed, a deleted turn comes back as a branch, and the head stays."""
+        """If the application continued from what stayed, a deleted turn is restored as a branch, and the head stays."""
         with backend.official() as official:
             graph = chat_graph(official)
             talk(graph, MINE, "hello", "the weather?")

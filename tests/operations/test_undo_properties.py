@@ -183,10 +183,10 @@ def _undone(home: Opened, number: int) -> int:
 def _bears(home: Opened, plan: Plan) -> bool:
     """Whether a child or a write of what the plan removes stays."""
     _, checkpoints, writes = everything(home.saver)
-    gone = set(plan.remove)
-    children = [c.row for c in checkpoints if c.row.ref not in gone and c.row.parent_id]
+    removed = set(plan.remove)
+    children = [c.row for c in checkpoints if c.row.ref not in removed and c.row.parent_id]
     left = {Ref(row.thread_id, row.ns, row.parent_id or "") for row in children}
-    return bool(gone & (left | {write.ref for write in writes if _name(write) not in gone}))
+    return bool(removed & (left | {write.ref for write in writes if _name(write) not in removed}))
 
 
 class Breaking(SqliteSaver):
