@@ -1,53 +1,89 @@
-"""What the checkpoints around one tell of it: its line, its graph's other runs, the task that called it."""
+"""What one checkpoint means: its next tasks, its nodes, its values, computed with the checkpoints around it.
+
+The reader below gives rows, decoded states and writes; it knows nothing of this.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.tasks.snapshot import Status, graph_of, status_of
-from ckpt_cli.model import Ref
-from ckpt_cli.savers.contract import Saver
+from ckpt_cli.history.state.channels import missing, unwrapped, user_channels
+from ckpt_cli.history.tasks.next_tasks import Wiring
+from ckpt_cli.history.tasks.node_names import Names
+from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot, status_of
+from ckpt_cli.model import NULL_TASK, Ref
+from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
 if TYPE_CHECKING:
-    from ckpt_cli.history.reducers.delta import Station
+    from ckpt_cli.history.reducers.delta import Rebuilt, Station
 
 
-class Source(Protocol):
-    """What of a `Reader` is needed here."""
+class Inspection:
+    """One checkpoint and the checkpoints around it, each read only when it is needed.
 
-    saver: Saver
+    `snapshot`, `names`, `values` and `deltas` raise CheckpointNotFound and PayloadCorrupt as `Reader.state` does.
+    """
 
-    def lineage(self, thread_id: str, ns: str = "") -> Lineage:
-        """See `Reader.lineage`."""
-
-    def state(self, ref: Ref) -> State:
-        """See `Reader.state`."""
-
-    def states(self, refs: Iterable[Ref]) -> Iterator[State]:
-        """See `Reader.states`."""
-
-    def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]:
-        """See `Reader.writes`."""
-
-
-class Around:
-    """One checkpoint's surroundings, each read when it is asked for."""
-
-    def __init__(self, source: Source, ref: Ref) -> None:
-        self._source = source
+    def __init__(self, reader: Reader, ref: Ref) -> None:
+        self._reader = reader
         self._ref = ref
+
+    def snapshot(self) -> Snapshot:
+        """The next nodes, the tasks and the interrupts, as ``graph.get_state`` gives them."""
+        return snapshot(
+            self._reader.state(self._ref),
+            self._reader.writes(self._ref),
+            consumed=self.consumed,
+            history=self.others,
+            namespaces=self.namespaces,
+            ended=self.returned,
+            below=lambda ns: self._reader.writes(self._reader.head(self._ref.thread_id, ns).ref),
+        )
+
+    def names(self, written: list[TaskWrite] | None = None) -> Names:
+        """The node of each task that left writes here; other checkpoints are read only if this one can't say.
+
+        `written` are the writes stored on the checkpoint, if they were read before.
+        """
+        writes = self._reader.writes(self._ref) if written is None else written
+        state = self._reader.state(self._ref)
+        wiring = Wiring(state, self.others)
+        names = Names(state, writes, wiring, self.namespaces)
+        tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
+        if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
+            return names
+        wiring.learn_until(lambda: False)
+        return Names(state, writes, wiring, self.namespaces)
+
+    def values(self) -> dict[str, Any]:
+        """The user's channels that hold something, as the graph sees them: delta channels rebuilt, snapshots opened."""
+        state = self._reader.state(self._ref)
+        rebuilt = {channel: delta.value for channel, delta in self.deltas().items()}
+        stored = {channel: unwrapped(value) for channel, value in state.values.items()}
+        values = {**stored, **rebuilt}
+        return {channel: values[channel] for channel in user_channels(state) if channel in values}
+
+    def deltas(self) -> "dict[str, Rebuilt]":
+        """The delta channels that the checkpoint holds no value of, each with the seed and the writes that make it."""
+        state = self._reader.state(self._ref)
+        unstored = missing(state)
+        if not unstored:
+            return {}
+        from ckpt_cli.history.reducers.delta import rebuild
+
+        return rebuild(state, unstored, self._ancestors(), self._descendants)
 
     @property
     def _lineage(self) -> Lineage:
-        return self._source.lineage(self._ref.thread_id, self._ref.ns)
+        return self._reader.lineage(self._ref.thread_id, self._ref.ns)
 
     def namespaces(self) -> list[str]:
-        """Those of the thread."""
-        return self._source.saver.namespaces(self._ref.thread_id)
+        """All namespaces of the thread."""
+        return self._reader.saver.namespaces(self._ref.thread_id)
 
     @property
     def consumed(self) -> bool:
@@ -62,28 +98,28 @@ class Around:
         refs = [Ref(thread_id, ns, i) for i in nearest]
         for other in self.namespaces() if ns else ():
             if other != ns and graph_of(other) == graph_of(ns):
-                refs += [Ref(thread_id, other, i) for i in self._source.lineage(thread_id, other).rows]
+                refs += [Ref(thread_id, other, i) for i in self._reader.lineage(thread_id, other).rows]
         for ref in self._expected(refs):
             with suppress(PayloadCorrupt):
-                yield from self._source.states([ref])
+                yield from self._reader.states([ref])
 
     def returned(self) -> bool:
         """Whether the task that called this subgraph has finished."""
         outer, _, called = self._ref.ns.rpartition("|")
-        parents = self._source.state(self._ref).metadata.get("parents")
+        parents = self._reader.state(self._ref).metadata.get("parents")
         caller = parents.get(outer) if isinstance(parents, dict) else None
         if not isinstance(caller, str):
             return False
-        written = self._source.writes(Ref(self._ref.thread_id, outer, caller), values=0)
+        written = self._reader.writes(Ref(self._ref.thread_id, outer, caller), values=0)
         task_id = called.rpartition(":")[2]
         return status_of([write for write in written if write.task_id == task_id]) is Status.FINISHED
 
-    def ancestors(self) -> "Iterator[Station]":
+    def _ancestors(self) -> "Iterator[Station]":
         """Its line from the parent back."""
         return self._stations(list(self._lineage.line(self._ref.checkpoint_id))[1:])
 
-    def ahead(self) -> "Iterator[Station]":
-        """Itself and its line of first children."""
+    def _descendants(self) -> "Iterator[Station]":
+        """Itself, its first child, the first child of that, and so on."""
         return self._stations(self._first_children())
 
     def _first_children(self) -> Iterator[str]:
@@ -96,24 +132,22 @@ class Around:
         from ckpt_cli.history.reducers.delta import Station
 
         for ref in self._expected(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
-            state = self._source.state(ref)
-            yield Station(state, self._source.writes(ref), self.grown(state))
+            state = self._reader.state(ref)
+            yield Station(state, self._reader.writes(ref), self.grown(state))
 
     def _expected(self, refs: Iterable[Ref]) -> Iterator[Ref]:
-        """The saver hears of few at first: most walks end after a step or two."""
+        """The same refs; the saver is told to expect few at first, because most walks end after a step or two."""
         left, size = iter(refs), 1
         while page := list(islice(left, size)):
-            self._source.saver.expect(page)
+            self._reader.saver.expect(page)
             yield from page
-            size = min(size * 4, self._source.saver.page)
-
-    def _state(self, checkpoint_id: str) -> State:
-        return self._source.state(Ref(self._ref.thread_id, self._ref.ns, checkpoint_id))
+            size = min(size * 4, self._reader.saver.page)
 
     def grown(self, state: State) -> bool:
-        """Whether a checkpoint is what its parent's writes made: the first child, one step on, by a run."""
+        """Whether its parent's writes made a checkpoint: the first child, one step on, by a run."""
         own_id, lineage = state.ref.checkpoint_id, self._lineage
         parent_id = lineage.parent(own_id)
         if parent_id is None or state.source not in ("loop", "input") or state.step is None:
             return False
-        return lineage.children[parent_id][0] == own_id and self._state(parent_id).step == state.step - 1
+        parent = Ref(self._ref.thread_id, self._ref.ns, parent_id)
+        return lineage.children[parent_id][0] == own_id and self._reader.state(parent).step == state.step - 1

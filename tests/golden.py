@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 
 from ckpt_cli.output.cells import cell_len
+from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.json import document
 from ckpt_cli.output.line import Page
-from ckpt_cli.output.printer import plain_text, render
+from ckpt_cli.output.printer import render
 from ckpt_cli.views.base import View
 
 FOLDER = Path(__file__).parent / "golden"
@@ -22,7 +23,7 @@ WIDTHS = {"80.txt": 80, "200.txt": 200, "piped.txt": None}
 def check(name: str, view: View) -> None:
     """A view looks as its files say (``NAME.80.txt``, ``.200.txt``, ``.piped.txt``, ``.json``), and fits."""
     for ending, width in WIDTHS.items():
-        lines = [plain_text(line) for line in render(view, Page(width, NOW))]
+        lines = [clean_line(line) for line in render(view, Page(width, NOW))]
         assert width is None or not [line for line in lines if cell_len(line) > width]
         compare(f"{name}.{ending}", lines)
     compare(f"{name}.json", document(view, None, reveal=False).split("\n"))

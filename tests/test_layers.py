@@ -17,29 +17,30 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words", "interrupts", "masking"}
+_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking"}
 _LOGIC = {"history", "serde", "savers", "views"}
-_BELOW_COMMANDS = {"session", "reading", "operations", "plans", "layouts", "output", "demo"} | _LOGIC | _GROUND
+_READING = {"layouts", "reading", "inspection"}
+_BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
 _BESIDE_COMMANDS = {"completion", "parameters", "queries"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "shell_words": set(),
-    "interrupts": set(),
+    "ctrl_c": set(),
     "masking": set(),
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,
-    "savers": {"model", "errors", "interrupts", "masking"},  # they work on checkpoints nobody can decode
+    "savers": {"model", "errors", "ctrl_c", "masking"},  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
     "layouts": _GROUND | {"history"},
-    "inspection": _GROUND | {"history", "savers"},
-    "reading": _GROUND | _LOGIC | {"layouts", "inspection"},
+    "reading": _GROUND | _LOGIC | {"layouts"},
+    "inspection": _GROUND | {"history", "reading"},
     "demo": _GROUND | _LOGIC,
     "operations": _GROUND | {"savers", "views", "history"},  # ids tell when a checkpoint was made
-    "plans": _GROUND | {"inspection", "history", "layouts", "reading", "operations"},
+    "plans": _GROUND | _READING | {"history", "operations"},
     "session": _GROUND | _LOGIC | {"reading", "operations", "output", "confirmation"},
     "confirmation": _GROUND | {"savers", "views", "operations", "session"},  # the way of a plan to the database
     "completion": _BELOW_COMMANDS,
@@ -48,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": _BELOW_COMMANDS | _BESIDE_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
-    "fast_start": {"interrupts"},
+    "fast_start": {"ctrl_c"},
     "typer_commands": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "commands"},
     "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands"},
     "__main__": {"app"},
@@ -131,6 +132,30 @@ def _imports(tree: ast.AST) -> Iterator[str]:
                 yield node.module or ""
 
 
+def _own_imports(tree: ast.AST, known: set[str]) -> set[str]:
+    """The modules of the package that a module imports, without the package's name."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("ckpt_cli"):
+            part = node.module.removeprefix("ckpt_cli").removeprefix(".")
+            names = {f"{part}.{alias.name}".removeprefix(".") for alias in node.names}
+            found |= (names & known) or {part}
+    return found
+
+
+def _circle(start: str, edges: dict[str, set[str]]) -> list[str]:
+    """The shortest way from a module over its imports back to itself; empty where there is none."""
+    ways, seen = [[start]], {start}
+    for way in ways:
+        for module in sorted(edges.get(way[-1], ())):
+            if module == start:
+                return [*way, module]
+            if module not in seen:
+                seen.add(module)
+                ways.append([*way, module])
+    return []
+
+
 def _own(module: str, imported: str) -> Iterator[str]:
     here, there = module.split(".")[0], [*imported.split("."), ""][1]
     may = MAY_IMPORT[here] | DOORS.get(".".join(module.split(".")[:2]), set())
@@ -179,6 +204,14 @@ def test_module_keeps_to_its_layer(path: Path) -> None:
     """A module imports what its layer may, third parties stay at home, and only output talks."""
     module = module_name(path) or "__main__"
     assert list(breaches(module, path.read_text())) == []
+
+
+def test_no_module_of_output_imports_itself_over_others() -> None:
+    """The imports of `output` form no circle, also counting those inside functions."""
+    sources = {module_name(path): path.read_text() for path in modules()}
+    edges = {module: _own_imports(ast.parse(source), set(sources)) for module, source in sources.items()}
+    assert [way for module in sources if module.startswith("output.") if (way := _circle(module, edges))] == []
+    assert _circle("a", {"a": {"b"}, "b": {"c", "b"}, "c": {"a"}}) == ["a", "b", "c", "a"]
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)

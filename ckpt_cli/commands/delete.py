@@ -17,9 +17,9 @@ from ckpt_cli.model import Plan, Thread
 from ckpt_cli.parameters.json_input import file_or_stdin
 from ckpt_cli.parameters.options import MATCH, Ns, matcher
 from ckpt_cli.plans import delete as plans
-from ckpt_cli.plans.delete import Mend
+from ckpt_cli.plans.delete import OrphanAction
 from ckpt_cli.queries.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
-from ckpt_cli.queries.thread_status import Standing, in_pages
+from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.plan import PlanView
@@ -67,13 +67,13 @@ class Chosen:
             named = fitting(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
-        return (thread for thread in in_pages(reader, named) if self._stands(reader, thread, unread, passed))
+        return (thread for thread in prefetch_threads(reader, named) if self._stands(reader, thread, unread, passed))
 
     def _is_named(self, thread: Thread) -> bool:
         return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
     def _stands(self, reader: Reader, thread: Thread, unread: Unread, passed: Callable[[str], None]) -> bool:
-        one = Standing(reader, thread)
+        one = ThreadStatus(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
         if self.where is None or self.any_checkpoint or one.fits(self.where):
@@ -243,13 +243,13 @@ def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> Plan:
+def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: OrphanAction) -> Plan:
     if part.said:
-        return session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
-    return session.planned(lambda reader: run(reader, chosen))
+        return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
+    return session.make_plan(lambda reader: run(reader, chosen))
 
 
-def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:
+def _part(reader: Reader, thread: str, part: Part, ns: str, mend: OrphanAction) -> Plan:
     if part.branch is not None:
         return plans.branch(reader, reader.resolve(thread, part.branch, ns), mend)
     if part.after is not None:
@@ -266,13 +266,13 @@ def _named(threads: list[str]) -> Iterator[str]:
             yield name
 
 
-def _mend(with_children: bool, reparent: bool) -> Mend:
+def _mend(with_children: bool, reparent: bool) -> OrphanAction:
     if with_children and reparent:
         raise UsageError("--with-children and --reparent say opposite things")
-    return Mend.DELETE if with_children else Mend.REPARENT if reparent else Mend.NOTHING
+    return OrphanAction.DELETE if with_children else OrphanAction.REPARENT if reparent else OrphanAction.NOTHING
 
 
-def _must_fit(chosen: Chosen, part: Part, mend: Mend, ns: str) -> None:
+def _must_fit(chosen: Chosen, part: Part, mend: OrphanAction, ns: str) -> None:
     said = part.said
     if chosen.match == "":  # a part of every id: the unset variable of a script must not mean all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
@@ -280,7 +280,7 @@ def _must_fit(chosen: Chosen, part: Part, mend: Mend, ns: str) -> None:
         raise UsageError(f"{' and '.join(said)} are said one at a time")
     if said and (len(chosen.named or ()) != 1 or chosen.filtered):
         raise UsageError(f"{said[0]} is of one thread, which is named", hint=f"ckpt delete THREAD {said[0]} …")
-    if mend is not Mend.NOTHING and not said:
+    if mend is not OrphanAction.NOTHING and not said:
         raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
     if ns and said in ([], ["--run"]):
         raise UsageError("--ns belongs to --branch and --after", hint="threads and runs go with all their subgraphs")

@@ -11,6 +11,7 @@ from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.diff.patch import patch
 from ckpt_cli.history.lineage.revisions import split_range
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.parameters.options import Channels, Ns, Thread
 from ckpt_cli.reading import Reader
@@ -68,7 +69,7 @@ def diff(
       ckpt diff support-42 @ other-thread:@ --stat
       ckpt diff support-42 step:1..step:4 --channel messages --full
     """
-    view = session.look(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
+    view = session.read(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
     view.stat, view.full, view.finding = stat, full, exit_code
     return view
 
@@ -129,7 +130,7 @@ def _state(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -
     if row is None:
         return {}
     if not channels:
-        return reader.values(row.ref)
+        return Inspection(reader, row.ref).values()
     state = all_channels(reader, row.ref)
     return {name: state[name] for name in channels if name in state}
 

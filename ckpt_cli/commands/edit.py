@@ -1,31 +1,31 @@
 """``ckpt edit``: exact surgery on a state, without reducers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, edited, patched_state
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_patch_to_state
 from ckpt_cli.history.state.paths import parse
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.json_input import file_or_stdin, given, is_file
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import edit as plans
-from ckpt_cli.plans.metadata import Changes
+from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.reruns import must_run_once
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.difference import Difference
-from ckpt_cli.values.jsonform import from_json
+from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsontext import parse as parse_json
 from ckpt_cli.values.node import Node
+from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
-
-State = Mapping[str, Any]
 
 _JSON_HINT = "text stands in quotes of its own: --set 'name=\"Ada\"'"
 
@@ -95,27 +95,29 @@ def edit(
         return in_editor(session, make, thread, rev, ns)
     operations = None if patch is None else _operations(patch)
 
-    def changed(state: State) -> State:
-        return edited(state if operations is None else patched_state(state, operations), edits)
+    def changed(state: ChannelValues) -> ChannelValues:
+        return apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
-    return session.planned(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
+    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
 
 
 class _Maker:
     """Plans an edit in a moment of the database, and applies the plan outside of it."""
 
-    def __init__(self, session: Session, *, rerun: bool, create: bool, changes: Changes) -> None:
+    def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
         self._session = session
         self._rerun = rerun
         self._create = create
         self._changes = changes
 
-    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+    def plan(
+        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+    ) -> Callable[[], PlanView]:
         """What applies an edit, or says that it changes nothing."""
-        before = reader.values(row.ref)
+        before = Inspection(reader, row.ref).values()
         after = changed(before)
         found = differences(before, after)
-        if not found and not self._changes.change(reader.state(row.ref).metadata):
+        if not found and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
@@ -124,7 +126,7 @@ class _Maker:
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
         """Refuse before anybody begins to write what would be refused afterwards."""
-        must_run_once(reader, reader.snapshot(row.ref), row, rerun=self._rerun)
+        must_run_once(reader, Inspection(reader, row.ref).snapshot(), row, rerun=self._rerun)
 
 
 def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:

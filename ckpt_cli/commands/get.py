@@ -8,6 +8,7 @@ import typer
 from ckpt_cli.completion.names import complete_path
 from ckpt_cli.errors import ChannelNotFound, KeyMissing, PayloadCorrupt
 from ckpt_cli.history.state.paths import follow, parse, spell
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.parameters.options import At, Ns, Thread
 from ckpt_cli.reading import Reader
@@ -37,7 +38,7 @@ def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "")
       ckpt get support-42 'files["invoice.pdf"].status' --at step:3
       ckpt get support-42 messages | jq length
     """
-    return session.look(lambda reader: run(reader, thread, path, at, ns))
+    return session.read(lambda reader: run(reader, thread, path, at, ns))
 
 
 def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:
@@ -57,7 +58,7 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
 
 def channels(reader: Reader, ref: Ref) -> dict[str, Any]:
     """Every channel that holds something, control channels included, delta channels rebuilt."""
-    return {**reader.state(ref).values, **reader.values(ref)}
+    return {**reader.state(ref).values, **Inspection(reader, ref).values()}
 
 
 def _channel(state: dict[str, Any], name: Any) -> Any:

@@ -9,7 +9,7 @@ from ckpt_cli.history.lineage.ids import unix_time
 from ckpt_cli.history.state.era import era
 from ckpt_cli.model import Ref
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.queries.thread_status import in_pages
+from ckpt_cli.queries.thread_status import prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView
@@ -74,7 +74,7 @@ def _sample(reader: Reader) -> Iterator[Ref]:
     found = list(islice(reader.saver.threads(), _THREADS))
     chosen = [found[number * len(found) // _SAMPLE] for number in range(_SAMPLE)] if len(found) > _SAMPLE else found
     left = _BYTES
-    for head in (thread.head for thread in in_pages(reader, chosen)):
+    for head in (thread.head for thread in prefetch_threads(reader, chosen)):
         first = next(reader.saver.rows(head.thread_id, head.ns), None)
         last = reader.saver.row(head)
         for row in dict.fromkeys(row for row in (last, first) if row is not None):
@@ -94,7 +94,7 @@ def info(session: Session) -> InfoView:
       ckpt info -d checkpoints.sqlite --json
       ckpt info --query 'encodings'
     """
-    view = session.look(run)
+    view = session.read(run)
     view.side_effects = session.side_effects()
     view.unwritable = session.why_unwritable() or None
     return view

@@ -14,10 +14,10 @@ from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.lineage.rails import rails
 from ckpt_cli.history.lineage.revisions import between, split_range
 from ckpt_cli.history.lineage.typed_times import moment
-from ckpt_cli.history.tasks.step_changes import Kind
+from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread
 from ckpt_cli.queries.not_found import channels_of, no_channel
-from ckpt_cli.queries.step_lines import Describer
+from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.log import LogView, RailView
@@ -63,12 +63,12 @@ def run(
     """
     reader.thread(thread_id)
     ns = reader.head(thread_id, reader.namespace(thread_id, ns)).ns
-    describer = Describer(reader, thread_id, ns)
-    candidates = _candidates(reader, describer, wanted)
-    steps = list(islice(_matching(describer, candidates, wanted), wanted.limit or None))
-    lineage = describer.lineage
+    lines = StepLines(reader, thread_id, ns)
+    candidates = _candidates(reader, lines, wanted)
+    steps = list(islice(_matching(lines, candidates, wanted), wanted.limit or None))
+    lineage = lines.lineage
     if wanted.channels:
-        _refuse_unknown(describer, steps, wanted.channels)
+        _refuse_unknown(lines, steps, wanted.channels)
     return LogView(
         thread_id=thread_id,
         ns=ns,
@@ -83,14 +83,14 @@ def run(
     )
 
 
-def _refuse_unknown(describer: Describer, steps: Sequence[StepView], names: Collection[str]) -> None:
+def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collection[str]) -> None:
     """A channel that changed in none of the steps has to be one of the namespace's all the same."""
     told = {change.channel for step in steps for change in step.changes or ()}
     left = [name for name in names if name not in told]
-    known = channels_of(describer.reader, describer.thread_id, describer.ns) if left else None
+    known = channels_of(lines.reader, lines.thread_id, lines.ns) if left else None
     for name in left:
         if known is not None and name not in known:
-            raise no_channel(name, known, f"{describer.thread_id!r}")
+            raise no_channel(name, known, f"{lines.thread_id!r}")
 
 
 def _others(lineage: Lineage, start: str) -> int:
@@ -101,9 +101,9 @@ def _others(lineage: Lineage, start: str) -> int:
     return len(lineage.branches) - 1
 
 
-def _candidates(reader: Reader, describer: Describer, wanted: Wanted) -> list[str]:
+def _candidates(reader: Reader, lines: StepLines, wanted: Wanted) -> list[str]:
     """The ids to look at, newest first."""
-    lineage, thread_id, ns = describer.lineage, describer.thread_id, describer.ns
+    lineage, thread_id, ns = lines.lineage, lines.thread_id, lines.ns
     ends = split_range(wanted.rev)
     if ends is not None:
         older, newer = (reader.resolve(thread_id, end, ns).checkpoint_id for end in ends)
@@ -117,27 +117,18 @@ def _candidates(reader: Reader, describer: Describer, wanted: Wanted) -> list[st
     return found
 
 
-def _matching(describer: Describer, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
+def _matching(lines: StepLines, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
     size = min(_AT_ONCE, wanted.limit or _AT_ONCE) if wanted.plain else _AT_ONCE
     for start in range(0, len(candidates), size):
-        some = candidates[start : start + size]
-        describer.read_notes(some)
-        describer.read_writes(some)
-        describer.read_around(some)
-        describer.read_sent(some)
-        describer.read_tips(some)
-        if start == 0:
-            describer.read_edits(some[:_EDITED][::-1])
-        for checkpoint_id in some:
-            step = describer.step(checkpoint_id)
-            if _fits(step, wanted):
-                yield _narrowed(step, wanted)
+        page = candidates[start : start + size]
+        edits = page[:_EDITED][::-1] if start == 0 else []
+        yield from (_narrowed(step, wanted) for step in lines.views(page, edits=edits) if _fits(step, wanted))
 
 
 def _fits(step: StepView, wanted: Wanted) -> bool:
     if wanted.sources and step.source not in wanted.sources:
         return False
-    touched = {change.channel for change in step.changes or () if change.kind != Kind.SAME}
+    touched = {change.channel for change in step.changes or () if change.kind != ChangeKind.SAME}
     return not wanted.channels or not touched.isdisjoint(wanted.channels)
 
 
@@ -202,7 +193,7 @@ def log(
         sources=_known(source or ()),
         since=None if since is None else moment(since, session.clock()),
     )
-    view = session.look(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
+    view = session.read(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
     for remark in _remarks(view, limit):
         session.say(remark)
     return view

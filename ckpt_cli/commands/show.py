@@ -10,6 +10,7 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START, is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, Task
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.parameters.options import Channels, Ns, Rev, Thread
@@ -50,7 +51,7 @@ def show(
       ckpt show support-42 step:5 --channel messages --full
       ckpt show support-42 @^ --json --query channels.messages.value
     """
-    view = session.look(lambda reader: run(reader, thread, rev, ns, channel or (), everything=full or raw, raw=raw))
+    view = session.read(lambda reader: run(reader, thread, rev, ns, channel or (), everything=full or raw, raw=raw))
     view.full = full or raw
     view.only_channels = bool(channel)
     return view
@@ -73,7 +74,7 @@ def run(
     parent_id = lineage.parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
-    snapshot, near = reader.snapshot(row.ref), Neighbours(reader, row, lineage)
+    snapshot, near = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
     found = _channels(reader, state, lineage, raw)
     wanted = _wanted(found, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
@@ -109,8 +110,8 @@ def run(
 
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
     before = _parent(reader, state, lineage)
-    values = state.values if raw else {**state.values, **reader.values(state.ref)}
-    deltas = reader.deltas(state.ref)
+    values = state.values if raw else {**state.values, **Inspection(reader, state.ref).values()}
+    deltas = Inspection(reader, state.ref).deltas()
     found = {}
     for name in dict.fromkeys([*values, *state.versions]):
         value = values.get(name)

@@ -15,7 +15,7 @@ from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import MATCH, Limit, Since, matcher
 from ckpt_cli.queries.any_checkpoint import AnyOption, Unread, filter_of, fitting, older_by_server
-from ckpt_cli.queries.thread_status import Standing, in_pages
+from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView
@@ -67,8 +67,8 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
         candidates = fitting(reader, candidates, wanted.where, unread_metadata)
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
-    standing = (Standing(reader, thread) for thread in in_pages(reader, candidates))
-    found = (one for one in standing if _fits(one, wanted, unread, unread_metadata))
+    statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
+    found = (one for one in statuses if _fits(one, wanted, unread, unread_metadata))
     some = [one.view() for one in islice(found, wanted.limit or None)]
     more = bool(wanted.limit) and next(found, None) is not None
     if not wanted.judged:
@@ -134,7 +134,7 @@ def _weight(reader: Reader, thread: Thread) -> int:
     return total
 
 
-def _fits(one: Standing, wanted: Wanted, unread: list[str], unread_metadata: Unread) -> bool:
+def _fits(one: ThreadStatus, wanted: Wanted, unread: list[str], unread_metadata: Unread) -> bool:
     """Whether a thread is asked for; a head that can't be read is told, for nobody knows whether it would fit."""
     fits = not wanted.statuses or one.status in wanted.statuses
     if fits and wanted.where is not None and not wanted.any_checkpoint:
@@ -206,7 +206,7 @@ def threads(
     )
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
-    view = session.look(lambda reader: run(reader, wanted, wide=wide))
+    view = session.read(lambda reader: run(reader, wanted, wide=wide))
     view.narrowed = not (since is match is where is None)
     for line in _talk(view, wanted):
         session.say(line)

@@ -12,16 +12,17 @@ from ckpt_cli.history.tasks import nesting
 from ckpt_cli.history.tasks.nesting import Call
 from ckpt_cli.model import CheckpointRow
 from ckpt_cli.parameters.options import Ns, Thread
-from ckpt_cli.queries.step_lines import Describer
+from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
+from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
 
 _METADATA_BYTES = 2_000_000_000  # SQLite walks a checkpoint's pages to reach its metadata: 0.3 s a gigabyte
 _LISTED = 12
 
 
-class Form(StrEnum):
+class TreeFormat(StrEnum):
     """What a tree is printed as."""
 
     TEXT = "text"
@@ -41,18 +42,18 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     ns = nesting.named(members, ns)
     drawing = _Drawing(reader, thread_id, ns, members, full)
     below = nesting.inside(members, ns)
-    lineage = drawing.describer.lineage
+    lineage = drawing.lines.lineage
     return TreeView(
         thread_id=thread_id,
         ns=ns,
         head=lineage.head or "",
-        status=drawing.describer.status(lineage.head or ""),
+        status=drawing.lines.status(lineage.head or ""),
         checkpoints=len(lineage),
         namespaces=len(below),
         subgraph_checkpoints=sum(len(members[other]) for other in below),
         branches=[BranchView(b.number, b.first, b.tip) for b in lineage.branches],
         rows=drawing.rows,
-        problem=drawing.describer.problems.get(lineage.head or ""),
+        problem=drawing.lines.problems.get(lineage.head or ""),
         form=form,
     )
 
@@ -78,8 +79,8 @@ class _Drawing:
     ) -> None:
         self._members = members
         self._full = full
-        self.describer = Describer(reader, thread_id, ns)
-        lineage = self.describer.lineage
+        self.lines = StepLines(reader, thread_id, ns)
+        lineage = self.lines.lineage
         drawn = lineage if only is None else Lineage(lineage.rows[i] for i in only)
         self._read_outline(drawn)
         self._calls = self._called()
@@ -92,36 +93,33 @@ class _Drawing:
             left -= row.size or 0
             if left > 0 or checkpoint_id not in drawn.children or checkpoint_id in drawn.roots:
                 some.append(checkpoint_id)
-        self.describer.read_notes(some)
-        self.describer.read_all_writes()
+        self.lines.read_outline(some)
 
     def _called(self) -> dict[str | None, list[Call]]:
         """The subgraphs by the checkpoint that called them."""
-        steps = self.describer.steps
-        callers = {w.task_id: i for i, kept in steps.writes.items() for w in kept}
+        callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
         found: dict[str | None, list[Call]] = {}
-        for call in nesting.calls(self.describer.ns, self._members, callers, self._parents(callers)):
-            known = call.caller is not None and call.caller in self.describer.lineage
+        for call in nesting.calls(self.lines.ns, self._members, callers, self._parents(callers)):
+            known = call.caller is not None and call.caller in self.lines.lineage
             found.setdefault(call.caller if known else None, []).append(call)
         return found
 
     def _parents(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
         """Where no task's id tells who called, metadata does: of every checkpoint of such a namespace."""
-        describer, ns = self.describer, self.describer.ns
+        lines, ns = self.lines, self.lines.ns
         unknown = [c for c in nesting.inside(self._members, ns) if nesting.above(c) == ns]
         unknown = [child for child in unknown if nesting.task(child) not in callers]
         found = {}
         for child in unknown:
-            inner = Describer(describer.reader, describer.thread_id, child)
-            inner.read_notes(self._members[child])
-            for checkpoint_id, told in inner.steps.notes.items():
-                if ns in told.parents:
-                    found[child, checkpoint_id] = told.parents[ns]
+            inner = StepLines(lines.reader, lines.thread_id, child)
+            for checkpoint_id, note in inner.notes(self._members[child]).items():
+                if ns in note.parents:
+                    found[child, checkpoint_id] = note.parents[ns]
         return found
 
     def _marked(self, drawn: Lineage) -> Marked:
-        notes = self.describer.steps.notes
-        halted = {i for i in drawn.children if self.describer.halted(i)}
+        notes = self.lines.attribution.notes
+        halted = {i for i in drawn.children if self.lines.halted(i)}
         return Marked(
             edits={i for i in drawn.rows if i in notes and notes[i].source in ("update", "fork")} | halted,
             turns={i for i in drawn.rows if i in self._calls or (i in notes and notes[i].source == "input")},
@@ -130,28 +128,23 @@ class _Drawing:
 
     def _views(self, found: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in found if row.checkpoint_id is not None]
-        self.describer.read_writes(shown)
-        self.describer.read_around(shown)
-        self.describer.read_sent([*shown, *(i for row in found for i in row.run)])
-        self.describer.read_tips(shown)
-        self.describer.read_edits(shown)
+        folded = [i for row in found for i in row.run]
+        steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded, edits=shown)}
         for row in found:
-            yield self._view(row)
+            yield self._view(row, steps.get(row.checkpoint_id or ""))
         if None in self._calls:
             yield TreeRow(0, False, True, subgraphs=[self._subgraph(call) for call in self._calls[None]])
 
-    def _view(self, row: Row) -> TreeRow:
-        step = None if row.checkpoint_id is None else self.describer.step(row.checkpoint_id)
+    def _view(self, row: Row, step: StepView | None) -> TreeRow:
         aside = AsideView(row.branches, len(row.aside)) if row.branches else None
         subgraphs = [self._subgraph(call) for call in self._calls.get(row.checkpoint_id or "", ())]
         return TreeRow(row.depth, row.joint, row.ends, step, self._fold(row) if row.run else None, aside, subgraphs)
 
     def _fold(self, row: Row) -> FoldView:
-        steps = self.describer.steps
         nodes: dict[str, int] = {}
-        sources = [steps.note(checkpoint_id).source for checkpoint_id in row.run]
+        sources = [self.lines.attribution.note(checkpoint_id).source for checkpoint_id in row.run]
         for checkpoint_id in row.run:
-            for name in steps.nodes(checkpoint_id):
+            for name in self.lines.step_nodes.nodes(checkpoint_id):
                 nodes[name] = nodes.get(name, 0) + 1
         called = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
         return FoldView(
@@ -167,9 +160,9 @@ class _Drawing:
     def _subgraph(self, call: Call) -> SubgraphView:
         inner: list[TreeRow] = []
         if self._full:
-            describer = self.describer
+            lines = self.lines
             only = call.checkpoint_ids if len(call.checkpoint_ids) < len(self._members[call.ns]) else None
-            inner = _Drawing(describer.reader, describer.thread_id, call.ns, self._members, True, only).rows
+            inner = _Drawing(lines.reader, lines.thread_id, call.ns, self._members, True, only).rows
         return SubgraphView(call.ns, nesting.node(call.ns), len(call.checkpoint_ids), call.nested, inner)
 
 
@@ -179,8 +172,8 @@ def tree(
     ns: Ns = "",
     full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, and subgraphs within.")] = False,
     form: Annotated[
-        Form, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
-    ] = Form.TEXT,
+        TreeFormat, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
+    ] = TreeFormat.TEXT,
 ) -> TreeView:
     """Draw a thread: who descends from whom, what each step did, where it waits or failed.
 
@@ -193,7 +186,7 @@ def tree(
       ckpt tree support-42 --ns 'orders:4e19…'
       ckpt tree support-42 --format mermaid > tree.mmd
     """
-    view = session.look(lambda reader: run(reader, thread, ns or None, full=full, form=form.value))
+    view = session.read(lambda reader: run(reader, thread, ns or None, full=full, form=form.value))
     if view.problem:
         session.say(view.problem)
     return view

@@ -8,7 +8,8 @@ from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import caller, identified
+from ckpt_cli.history.tasks.task_ids import caller, with_id
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.reading import Reader
@@ -47,7 +48,7 @@ def writes(
       ckpt writes support-42 step:3 --full
       ckpt writes support-42 --json --query "tasks[?status=='failed'].node"
     """
-    view = session.look(lambda reader: run(reader, thread, rev, ns))
+    view = session.read(lambda reader: run(reader, thread, rev, ns))
     view.full = full
     if view.problem:
         session.say(f"the checkpoint is damaged, nodes may be missing: {view.problem}")
@@ -58,8 +59,8 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
     """The writes of the checkpoint that a revision names, by task in canonical order."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
-    state, names = reader.state(row.ref), reader.names(row.ref)
-    due = {task.id: task for task in reader.snapshot(row.ref).tasks}
+    state, names = reader.state(row.ref), Inspection(reader, row.ref).names()
+    due = {task.id: task for task in Inspection(reader, row.ref).snapshot().tasks}
     by_task: dict[str, list[TaskWrite]] = {}
     for write in reader.writes(row.ref):
         by_task.setdefault(write.task_id, []).append(write)
@@ -99,7 +100,7 @@ def _written(write: TaskWrite, node: str | None) -> Written:
     edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after where it comes from
     kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not edge else "trigger")
     sent = known.js_send(write.value) if kind == "send" else None
-    asked = [identified(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
+    asked = [with_id(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
     return Written(
         channel=write.channel,

@@ -8,6 +8,7 @@ from itertools import islice
 import typer
 
 from ckpt_cli.errors import CkptError
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.session import KEY_ENV, Session
 
 _BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
@@ -118,7 +119,7 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
     def waiting(session: Session) -> Iterator[Offer]:
         reader = session.reader
-        for task in reader.snapshot(reader.head(_thread(ctx)).ref).tasks:
+        for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().tasks:
             yield from ((one.id, task.node or "") for one in task.open if one.id)
 
     return _offers(ctx, waiting)
@@ -135,7 +136,7 @@ def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> 
     session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
-            return session.look(lambda _: list(islice(names(session), _OFFERED)))
+            return session.read(lambda _: list(islice(names(session), _OFFERED)))
         except Exception:  # at a prompt half typed, nothing is better than an error
             return []
         finally:

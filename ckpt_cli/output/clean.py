@@ -7,6 +7,8 @@ line separators that terminals obey, and lone surrogates that no encoding carrie
 import re
 from functools import cache
 
+from ckpt_cli.output.line import TAB, Line
+
 _BEYOND_C0 = "\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
 _SHORT = {"\n": "⏎", "\t": "⇥"}
 
@@ -14,6 +16,14 @@ _SHORT = {"\n": "⏎", "\t": "⇥"}
 def clean(text: str) -> str:
     """The text with every such character replaced by something that only prints; nearly always the text itself."""
     return text if text.isprintable() else hostile().sub(_shown, text)
+
+
+def clean_line(line: Line) -> str:
+    """A line without styles, safe to print; only an `exact` span goes into a pipe as it is."""
+    text = "".join([part for _, part in line])
+    if text.isprintable():
+        return text
+    return "".join(span[1] if span == TAB or span[0] == "exact" else clean(span[1]) for span in line)
 
 
 @cache

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.output import stdout, talk
-from ckpt_cli.output.clean import clean
-from ckpt_cli.output.line import TAB, Line, Page
+from ckpt_cli.output.clean import clean_line
+from ckpt_cli.output.line import Line, Page
 from ckpt_cli.views.base import View
 
 if TYPE_CHECKING:
@@ -55,16 +55,16 @@ class Printer:
         """
         if self._json:
             raise UsageError("--json shows no plan to say yes to", hint="--dry-run shows it, --yes applies it")
-        from ckpt_cli.output import asking
+        from ckpt_cli.output import prompt
 
-        view.asked = asking.confirm(view, colored=wants_color(self._color, talk.on_terminal()))
+        view.asked = prompt.confirm(view, colored=wants_color(self._color, talk.on_terminal()))
         return view.asked
 
     def confirm_again(self, question: str) -> bool:
         """Ask one more question about what `confirm` has shown."""
-        from ckpt_cli.output import asking
+        from ckpt_cli.output import prompt
 
-        return asking.answer(question)
+        return prompt.answer(question)
 
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
         """Print a view; `release` lets go of the database before anybody is kept waiting in a pager."""
@@ -81,7 +81,7 @@ class Printer:
         colored = wants_color(self._color, person)
         if not person and not colored:
             lines = render(view, Page(None, now, self._reveal))
-            stdout.write(map(plain_text, lines), prompt=_streams(view))
+            stdout.write(map(clean_line, lines), prompt=_streams(view))
             self._say_cut(view)
             return
         from ckpt_cli.output import terminal
@@ -98,14 +98,6 @@ def render(view: View, page: Page) -> Iterator[Line]:
     """The lines of a view, by the text renderer of its verb."""
     lines: Iterator[Line] = import_module(f"ckpt_cli.output.text.{view.verb}").render(view, page)
     return lines
-
-
-def plain_text(line: Line) -> str:
-    """A line without styles, safe to print but for what scripts ask for to the letter."""
-    text = "".join([words for _, words in line])
-    if text.isprintable():
-        return text
-    return "".join(span[1] if span == TAB or span[0] == "exact" else clean(span[1]) for span in line)
 
 
 def wants_color(choice: Color, person: bool) -> bool:

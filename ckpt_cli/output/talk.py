@@ -9,7 +9,7 @@ from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import NamedTuple
 
-from ckpt_cli import interrupts
+from ckpt_cli import ctrl_c
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.stdout import OutputClosedError, discard
@@ -51,7 +51,7 @@ def say(text: str) -> None:
 
 def report(error: Exception, *, as_json: bool = False) -> int:
     """Say what went wrong, and the exit code for it; as one line of JSON for a script."""
-    if interrupts.came():
+    if ctrl_c.was_pressed():
         return stopped(as_json=as_json)
     if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
         discard()
@@ -77,12 +77,12 @@ def report(error: Exception, *, as_json: bool = False) -> int:
 
 def stopped(*, as_json: bool = False) -> int:
     """Say that Ctrl-C ended the command and what it left, and the exit code for it."""
-    if interrupts.finished():
+    if ctrl_c.claim_last_line():
         if as_json:
-            _write_json(Said(interrupts.CODE, "interrupted", interrupts.sentence().removeprefix("ckpt: ")))
+            _write_json(Said(ctrl_c.CODE, "interrupted", ctrl_c.stop_message().removeprefix("ckpt: ")))
         else:
-            say(interrupts.sentence())
-    return interrupts.CODE
+            say(ctrl_c.stop_message())
+    return ctrl_c.CODE
 
 
 class Said(NamedTuple):

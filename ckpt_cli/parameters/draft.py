@@ -2,16 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
 from ckpt_cli.history.diff.patch import patch
-from ckpt_cli.history.diff.patch_application import patched
-from ckpt_cli.history.state.editing import merged
+from ckpt_cli.history.diff.patch_application import apply_patch
+from ckpt_cli.history.state.editing import merge_document
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Seen
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.operations.apply import basis_of
 from ckpt_cli.output.editor import Draft
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -19,17 +20,18 @@ from ckpt_cli.values import masks
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.jsontext import parse
 from ckpt_cli.values.same import same
+from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-State = Mapping[str, Any]
 
 
 class Maker(Protocol):
     """What makes a plan of a new state (`commands.edit`)."""
 
-    def plan(self, reader: Reader, row: CheckpointRow, changed: Callable[[State], State]) -> Callable[[], PlanView]:
+    def plan(
+        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+    ) -> Callable[[], PlanView]:
         """What applies the edit."""
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
@@ -59,7 +61,7 @@ def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> 
         make.may(reader, row)
         return _base(reader, row)
 
-    base = session.planned(read)
+    base = session.make_plan(read)
     draft = Draft(_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
     session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
     try:
@@ -111,15 +113,15 @@ class _Editing:
 
     def _apply(self, document: dict[str, Any]) -> PlanView:
         base = self._base
-        after = masks.filled(document, base.hidden)
+        after = masks.fill(document, base.hidden)
 
         def plan(reader: Reader) -> Callable[[], PlanView]:
             now = self._read(reader)
             if now.row.ref != base.row.ref or now.seen != base.seen:
                 raise Refused("the thread moved on while you edited")
-            return self._make.plan(reader, base.row, lambda state: merged(state, base.whole, after))
+            return self._make.plan(reader, base.row, lambda state: merge_document(state, base.whole, after))
 
-        return self._session.look(plan)()
+        return self._session.read(plan)()
 
     def _moved(self, document: dict[str, Any], error: Refused) -> str:
         """Put the edits onto what the thread is now, to be looked over; the problem in words.
@@ -127,11 +129,11 @@ class _Editing:
         Raises:
             Refused: it didn't move and the reason is another one, or the edits don't fit.
         """
-        base, now = self._base, self._session.look(self._read)
+        base, now = self._base, self._session.read(self._read)
         if now.row.ref == base.row.ref and now.seen == base.seen:
             raise error
         try:
-            both = patched(now.shown, list(patch(base.shown, document)))
+            both = apply_patch(now.shown, list(patch(base.shown, document)))
         except CkptError as clash:
             what = f"the thread moved on while you edited, and your edits don't fit: {clash.message}"
             raise Refused(f"{what}; nothing was written") from clash
@@ -141,9 +143,9 @@ class _Editing:
 
 
 def _base(reader: Reader, row: CheckpointRow) -> _Base:
-    values = reader.values(row.ref)
+    values = Inspection(reader, row.ref).values()
     whole, shown = to_json(values, reveal=True), to_json(values)
-    return _Base(row, seen(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
+    return _Base(row, basis_of(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
 
 
 def _document(text: str) -> dict[str, Any] | None:

@@ -10,11 +10,12 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.state import titles
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
-from ckpt_cli.history.tasks.step_changes import Kind
+from ckpt_cli.history.tasks.step_changes import ChangeKind
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.output.quantities import iso
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.queries.step_lines import Describer
+from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
@@ -24,16 +25,16 @@ _TITLE = 120  # cells of an input that has no text
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
 
 
-def in_pages(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
-    """The same threads; what a look at each of them reads is fetched a page at a time, where that saves round trips."""
-    left = iter(threads)
-    while page := list(islice(left, reader.saver.page)):
+def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
+    """The same threads; what a look at each reads is fetched a page at a time, where that saves round trips."""
+    rest = iter(threads)
+    while page := list(islice(rest, reader.saver.page)):
         reader.saver.expect_threads(page)
         yield from page
 
 
-class Standing:
-    """A thread, looked into as far as somebody asks."""
+class ThreadStatus:
+    """What is known of one thread's head; each part is read when it is first asked for."""
 
     def __init__(self, reader: Reader, thread: Thread) -> None:
         self._reader = reader
@@ -58,7 +59,7 @@ class Standing:
     @cached_property
     def snapshot(self) -> Snapshot | None:
         """What runs next at the head."""
-        return self._reader.snapshot(self._thread.head) if self.state is not None else None
+        return Inspection(self._reader, self._thread.head).snapshot() if self.state is not None else None
 
     @property
     def status(self) -> str | None:
@@ -144,11 +145,8 @@ class Standing:
         if title:
             return title
         head = self._thread.head
-        describer = Describer(self._reader, head.thread_id, head.ns)
-        describer.read_notes([first])
-        describer.read_writes([first])
-        found = describer.steps.changes(first) or []
-        changes = [change for change in found if change.kind not in (Kind.UNREAD, Kind.UNREADABLE)]
+        all_changes = StepLines(self._reader, head.thread_id, head.ns).changes(first)
+        changes = [change for change in all_changes if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
         told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
         return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 

@@ -12,9 +12,9 @@ import pytest
 from ckpt_cli.commands.diff import diff
 from ckpt_cli.commands.show import show
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, ThreadNotFound, UsageError
+from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.json import document
 from ckpt_cli.output.line import Page
-from ckpt_cli.output.printer import plain_text
 from ckpt_cli.output.text.diff import render
 from ckpt_cli.views.base import View
 from ckpt_cli.views.diff import DiffView
@@ -109,7 +109,7 @@ def test_patches_of_real_threads_apply(thread: str, database: Database) -> None:
 
 def text(view: DiffView, width: int) -> list[str]:
     """The lines on a screen."""
-    return [plain_text(line) for line in render(view, Page(width, golden.NOW))]
+    return [clean_line(line) for line in render(view, Page(width, golden.NOW))]
 
 
 def test_huge_differences_are_summed_up(tmp_path: Path) -> None:

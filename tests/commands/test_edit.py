@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import NotSupported
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Payload
 from ckpt_cli.plans import edit
 from ckpt_cli.plans.mint import Mint
@@ -291,7 +292,9 @@ def test_older_generations_keep_their_form(name: str, database: Callable[[str], 
             if channel is None:
                 continue
             try:
-                plan = edit.plan(reader, row, {**reader.values(row.ref), channel: "EDITED"}, Mint(), rerun=True)
+                plan = edit.plan(
+                    reader, row, {**Inspection(reader, row.ref).values(), channel: "EDITED"}, Mint(), rerun=True
+                )
             except NotSupported as error:
                 assert "Sends" in error.message
                 continue
@@ -384,7 +387,7 @@ def test_a_mistake_opens_the_editor_again(
     mistake: str,
     word: str,
 ) -> None:
-    """With what was written in it, and the error told."""
+    """The editor opens again with the text and the error."""
     again = "assert 'old' not in text or 'txet' in text\n"
     mended = "import json; text = json.dumps({**json.loads(KEPT), 'text': 'new'})"
     kept = json.dumps(shown(path, capsys))
@@ -401,7 +404,7 @@ def shown(path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_given_up(path: Path, editor: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Leaving the mistake as it is ends it; the text is kept, and where is told."""
+    """Leaving the mistake unchanged ends the edit; the text is kept, and its place is printed."""
     editor("text = text.replace('\"old\"', 'MINE')", "pass")
     assert run(["edit", "t", "-d", str(path), "--yes"]) == 7
     (kept,) = drafts(tmp_path)
@@ -438,7 +441,7 @@ def test_a_thread_that_moved_on(
 def test_edits_that_do_not_fit_any_more(
     path: Path, editor: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is said, nothing is written, and the text is kept."""
+    """An error says so, nothing is written, and the text is kept."""
     step = "import json; d = json.loads(text); d['ghosts'][1] = 'MINE'; text = json.dumps(d)"
     editor(other_edit(path, 'ghosts="none"') + step)
     assert run(["edit", "t", "-d", str(path), "--yes"]) == 7

@@ -12,8 +12,8 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.commands.get import get
 from ckpt_cli.errors import ChannelNotFound, PathNotFound, PayloadCorrupt, UsageError
+from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Page
-from ckpt_cli.output.printer import plain_text
 from ckpt_cli.output.text.get import render
 from tests import golden
 from tests.commands.asking import at
@@ -24,7 +24,7 @@ Database = Callable[[str], Path]
 
 def told(path: Path, *words: str, width: int | None = None, **options: str) -> str:
     """What is printed."""
-    return "\n".join(map(plain_text, render(at(path, get, *words, **options), Page(width, golden.NOW))))
+    return "\n".join(map(clean_line, render(at(path, get, *words, **options), Page(width, golden.NOW))))
 
 
 @pytest.mark.parametrize(

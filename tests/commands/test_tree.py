@@ -11,11 +11,11 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from ckpt_cli.commands.tree import Form, tree
+from ckpt_cli.commands.tree import TreeFormat, tree
 from ckpt_cli.errors import NotFound, ThreadNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
-from ckpt_cli.queries import step_lines
+from ckpt_cli.queries import step_reads
 from ckpt_cli.views.tree import TreeRow, TreeView
 from tests import golden
 from tests.commands.asking import look
@@ -108,15 +108,15 @@ def test_an_encrypted_head_is_drawn_and_says_so(database: Database) -> None:
 def test_sources_for_drawings_hold_no_data_outside_labels(name: str, database: Database) -> None:
     """Mermaid and Graphviz get our own ids, quoted labels without quotes in them, and arrows between known boxes."""
 
-    def drawn(session, form: Form) -> list[TreeView]:  # type: ignore[no-untyped-def]
+    def drawn(session, form: TreeFormat) -> list[TreeView]:  # type: ignore[no-untyped-def]
         threads = [thread.thread_id for thread in session.reader.saver.threads()]
         return [tree(session, thread, form=form, full=True) for thread in threads[:40]]
 
     path = database(name)
-    for view in look(path, lambda session: drawn(session, Form.MERMAID))[0]:
+    for view in look(path, lambda session: drawn(session, TreeFormat.MERMAID))[0]:
         assert [line for line in lines(view) if not re.fullmatch(_MERMAID, line)] == []
         assert arrows(view, " -->", "-.->") <= boxes(view)
-    for view in look(path, lambda session: drawn(session, Form.DOT))[0]:
+    for view in look(path, lambda session: drawn(session, TreeFormat.DOT))[0]:
         assert [line for line in lines(view) if not re.fullmatch(_DOT, line)] == []
         assert arrows(view, " -> ") <= boxes(view)
 
@@ -165,7 +165,7 @@ def test_nodes_that_only_sends_call_are_named_in_folds(
     length: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the Sends are too long to be read in a listing, and where there are more than are read at once."""
-    monkeypatch.setattr(step_lines, "_SENDS", at_once)
+    monkeypatch.setattr(step_reads, "_SENDS", at_once)
     names = ("left", "right")
     graph = StateGraph(Rounds)
     graph.add_node("plan", lambda state: {"n": state.get("n", 0) + 1})

@@ -11,6 +11,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import StateSnapshot
 
 from ckpt_cli.history.tasks.snapshot import Task
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.serde.codec import Codec
@@ -30,7 +31,7 @@ class Run:
     threads: list[tuple[str, Graph]]
 
     def states(self) -> Iterator[tuple[Ref, StateSnapshot]]:
-        """Every checkpoint of every namespace, as the graph tells it."""
+        """Every checkpoint of every namespace, as the graph gives it."""
         for thread_id, graph in self.threads:
             for ns in self.reader.saver.namespaces(thread_id):
                 config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
@@ -64,7 +65,7 @@ STATUSES = {
 
 
 class Look:
-    """What `Reader` tells of the graphs' threads, checkpoint by checkpoint."""
+    """`Reader` gives of each checkpoint what the graph gives."""
 
     @pytest.fixture(scope="class", params=SCENARIOS)
     @classmethod
@@ -96,7 +97,7 @@ class Look:
     def test_values(self, run: Run) -> None:
         """The user's channels hold what the graph's state shows, delta channels too."""
         for ref, state in run.states():
-            mine = run.reader.values(ref)
+            mine = Inspection(run.reader, ref).values()
             shown = run.shown(ref.thread_id, state.values)
             given = {write.channel for write in run.reader.writes(ref) if write.task_id == NULL_TASK}
             assert set(mine) - given <= {*shown, "__end__", "__previous__", *_unlisted(run.reader, ref)}
@@ -109,7 +110,7 @@ class Look:
     def test_next_and_tasks(self, run: Run) -> None:
         """Tasks have the graph's ids, names, errors and interrupts, and `next` is theirs."""
         for ref, state in run.states():
-            shot = run.reader.snapshot(ref)
+            shot = Inspection(run.reader, ref).snapshot()
             assert Counter(map(mine, shot.tasks)) == Counter(map(theirs, state.tasks)), ref
             assert shot.complete
             assert sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
@@ -118,7 +119,7 @@ class Look:
         """Of a thread's head, what still runs and which questions wait is what the graph says now."""
         for thread_id, graph in run.threads:
             now = graph.get_state({"configurable": {"thread_id": thread_id}})
-            shot = run.reader.snapshot(run.reader.head(thread_id).ref)
+            shot = Inspection(run.reader, run.reader.head(thread_id).ref).snapshot()
             assert sorted(shot.next or []) == sorted(now.next)
             assert sorted(interrupt.id or "" for interrupt in shot.interrupts) == sorted(i.id for i in now.interrupts)
 
@@ -128,9 +129,9 @@ class Look:
         assert not broken(saver.name, saver.abilities)
 
     def test_statuses(self, run: Run) -> None:
-        """A thread's status is told from its head."""
+        """A thread's status follows from its head."""
         for thread_id, _ in run.threads:
-            status = str(run.reader.snapshot(run.reader.head(thread_id).ref).status)
+            status = str(Inspection(run.reader, run.reader.head(thread_id).ref).snapshot().status)
             assert STATUSES.get(thread_id, status) == status
 
 

@@ -21,9 +21,9 @@ from ckpt_cli.errors import Failed
 from ckpt_cli.model import Plan, Ref, WriteKey
 from ckpt_cli.operations import forget, undo
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.copies import Copies, copies
+from ckpt_cli.operations.copies import Copies, find_copies
 from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.forget import without
+from ckpt_cli.operations.forget import leave_out
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.operations.settle import settle
@@ -172,7 +172,7 @@ def killed(path: Path, step: int) -> int:
 
 
 def _die_at(step: int) -> None:
-    """Where another kind of statement begins, or a long one goes on."""
+    """The statements at which the process is killed: the first of each kind, and some within a long one."""
     connect = LogFile._connect
     steps = iter(range(step))
     last = [""]
@@ -213,15 +213,15 @@ def test_whatever_names_a_thread_goes(log: OperationLog, tmp_path: Path) -> None
     saver = MemorySaver()
     for thread_id in ("mine", "theirs"):
         apply(saver, log, adding(thread_id, "1"), at=1.0)
-    with log.writing() as connection:
+    with log.transaction() as connection:
         key = "PRIMARY KEY (operation, relation, key)"
         connection.execute(f"CREATE TABLE evidence (operation, relation, key, digest, {key}) WITHOUT ROWID")
         connection.execute("INSERT INTO evidence SELECT 2, relation, key, 'x' FROM changes WHERE operation = 1")
         connection.execute("INSERT INTO evidence SELECT 1, relation, key, 'y' FROM changes WHERE operation = 2")
         connection.execute("CREATE TABLE notes (thread_id TEXT, note TEXT)")
         connection.executemany("INSERT INTO notes VALUES (?, 'n')", [("mine",), ("theirs",)])
-    gone = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
-    apply(saver, log, gone, at=2.0, forget=["mine"])
+    deletion = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
+    apply(saver, log, deletion, at=2.0, forget=["mine"])
     assert holders(tmp_path, "mine") == []
     assert set(log.rows("SELECT operation, digest FROM evidence")) == {(1, "y")}
     assert log.rows("SELECT thread_id FROM notes") == [("theirs",)]
@@ -236,16 +236,16 @@ def test_a_deletion_that_did_not_happen_forgets_nothing_else(log: OperationLog) 
     settle(saver, log)
     newest, oldest = log.operations()
     assert (newest.phase, newest.forgotten, newest.size, oldest.forgotten) == (Phase.ABANDONED, 1, 0, None)
-    undo.undo(saver, log, undo.find(log, 1), at=3.0, reason="")
+    undo.undo(saver, log, undo.find_operation(log, 1), at=3.0, reason="")
     assert list(saver.rows("mine")) == []
 
 
 def test_what_another_ckpt_is_writing_stays(log: OperationLog) -> None:
-    """The images of a planned operation, by which a thread of the same id is made anew, are not wiped under it."""
+    """The images of a planned operation that makes a thread of the same id again are not wiped."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
-    gone = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
-    saver.apply(gone)
+    deletion = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
+    saver.apply(deletion)
     number = log.begin(Heading(2.0, "delete", "", "of 1 thread, forgotten", forget=["mine"]), [])
     log.finish(number)
     again = log.begin(Heading(3.0, "fork", "", ""), saver.expand(adding("mine", "1")))
@@ -255,7 +255,7 @@ def test_what_another_ckpt_is_writing_stays(log: OperationLog) -> None:
 
 
 def test_a_deletion_that_may_have_happened_keeps_its_images(log: OperationLog) -> None:
-    """While nothing tells how it ended, and it isn't settled, they are what a person would need."""
+    """While it is unknown how the deletion ended, a person needs the images."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
     heading = Heading(2.0, "delete", "", "of 1 thread, forgotten", forget=["mine"])
@@ -280,11 +280,11 @@ def removing_one(thread_id: str) -> Plan:
 
 
 def test_what_can_not_be_wiped_now_is_wiped_later(log: OperationLog, tmp_path: Path) -> None:
-    """Where another process reads the log, the deletion is told as done and the wiping as due; settling does it."""
+    """If another process reads the log, the deletion is reported as done, the wiping as pending; settling wipes."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
     sought = pieces(log.path, ["mine"])
-    with log.writing() as connection:
+    with log.transaction() as connection:
         connection.execute("INSERT INTO forgetting VALUES (1, 'mine')")
     connection.execute("PRAGMA busy_timeout = 1")
     with closing(sqlite3.connect(log.path, isolation_level=None)) as other:
@@ -303,12 +303,12 @@ def test_copies_are_found_in_the_database_and_in_the_log(log: OperationLog) -> N
     saver = MemorySaver()
     for thread_id, ids in {"a": "12", "copy": "13", "of the copy": "34", "deleted": "2", "other": "5"}.items():
         apply(saver, log, adding(thread_id, *ids), at=1.0)
-    gone = Plan("", remove=(Ref("deleted", "", "2"), WriteKey(Ref("deleted", "", "2"), "task", 0)), verb="delete")
-    apply(saver, log, gone, at=2.0)
-    assert copies(saver, log, ["a"]) == Copies(["copy", "of the copy"], ["deleted"])
-    assert copies(saver, log, ["a", "copy", "deleted"]) == Copies(["of the copy"], [])
-    assert copies(saver, log, ["deleted"]) == Copies(["a", "copy", "of the copy"], [])
-    assert copies(saver, log, ["other"]) == Copies()
+    deletion = Plan("", remove=(Ref("deleted", "", "2"), WriteKey(Ref("deleted", "", "2"), "task", 0)), verb="delete")
+    apply(saver, log, deletion, at=2.0)
+    assert find_copies(saver, log, ["a"]) == Copies(["copy", "of the copy"], ["deleted"])
+    assert find_copies(saver, log, ["a", "copy", "deleted"]) == Copies(["of the copy"], [])
+    assert find_copies(saver, log, ["deleted"]) == Copies(["a", "copy", "of the copy"], [])
+    assert find_copies(saver, log, ["other"]) == Copies()
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_copies_are_found_in_the_database_and_in_the_log(log: OperationLog) -> N
 )
 def test_names_in_texts(text: str, names: list[str], left_over: str) -> None:
     """A thread's id is left out wherever it is; a short one only where it is a word."""
-    assert without(text, names) == left_over
+    assert leave_out(text, names) == left_over
 
 
 def test_numbers_are_forgotten_with_their_undo(ckpt: Callable[..., Any], path: Path, state: Path) -> None:
@@ -384,12 +384,12 @@ def answering(path: Path, *answers: str) -> tuple[int, str]:
 
 def test_it_asks_apart(ckpt: Callable[..., Any], path: Path) -> None:
     """A yes to the plan alone writes nothing; without a terminal --yes is enough, and without it nothing is done."""
-    code, asked = answering(path, "y", "n")
-    assert (code, asked.count("[y/N]")) == (7, 2)
-    assert "Forget it for ever?" in asked and "not confirmed; nothing was written" in asked
+    code, questions = answering(path, "y", "n")
+    assert (code, questions.count("[y/N]")) == (7, 2)
+    assert "Forget it for ever?" in questions and "not confirmed; nothing was written" in questions
     assert ckpt("show", GONE)["checkpoint_id"]
-    code, asked = answering(path, "n", "y")
-    assert (code, asked.count("[y/N]")) == (7, 1)
+    code, questions = answering(path, "n", "y")
+    assert (code, questions.count("[y/N]")) == (7, 1)
     ckpt("delete", GONE, "--forget", code=2)
     assert run(["delete", GONE, "--forget", "-d", str(path)]) == 7
     assert answering(path, "y", "y")[0] == 0
@@ -418,8 +418,8 @@ def test_a_deletion_says_what_is_kept(ckpt: Callable[..., Any], path: Path, caps
     log = str(log_of(path).path)
     assert "not looked at" not in str(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
     assert run(["delete", GONE, "-d", str(path), "--yes"]) == 0
-    told = capsys.readouterr().out
-    assert f"The log keeps them for undo (--forget does not): {log}" in told
-    assert "ckpt operations 1 --prune forgets it" in told
+    output = capsys.readouterr().out
+    assert f"The log keeps them for undo (--forget does not): {log}" in output
+    assert "ckpt operations 1 --prune forgets it" in output
     ckpt("undo", "--yes")
     assert (ckpt("delete", GONE, "--yes")["log"], ckpt("operations", "1", "--prune", "--yes")["pruned"]) == (log, 2)

@@ -12,8 +12,9 @@ from pathlib import Path
 import pyte
 import pytest
 
+from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import STYLES, TAB, Line, row
-from ckpt_cli.output.printer import Printer, plain_text, wants_color
+from ckpt_cli.output.printer import Printer, wants_color
 from ckpt_cli.output.terminal import THEME
 from ckpt_cli.views.info import InfoView
 
@@ -161,7 +162,7 @@ def test_no_pager_where_none_is_needed_or_wanted(facts: int, options: str, pager
 def test_a_tab_in_data_is_no_column() -> None:
     """Only the table's own separators are tabs."""
     line: Line = row([[("value", "a\tb")], [("", "c")]])
-    assert plain_text(line) == "a⇥b\tc"
+    assert clean_line(line) == "a⇥b\tc"
     assert line[1] == TAB
 
 

@@ -11,7 +11,8 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.values import behind, block
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values import known
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
 from tests.serde.samples import parts
 

@@ -11,7 +11,8 @@ from ckpt_cli.model import Payload
 from ckpt_cli.serde import aes
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.serde.msgpack_write import pack
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
 from tests.databases import DATABASES, KEYS, unpacked
 from tests.serde.samples import broken_parts

@@ -6,7 +6,8 @@ import resource
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values import known
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
 from tests.serde.samples import CHECKPOINT, JS_JSON, PYTHON_JSON, VALUES, parts, payload, pickled
 

@@ -11,7 +11,8 @@ from langchain_core.messages import HumanMessage
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.known import items, message, text
 from ckpt_cli.values.node import DAMAGED, Form, Node
 from ckpt_cli.values.same import same

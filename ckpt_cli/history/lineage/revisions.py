@@ -1,4 +1,4 @@
-"""The grammar of revisions: what a person types to name a checkpoint; `history.lineage.finder` then looks it up."""
+"""The grammar of revisions: what a person types to name a checkpoint; `history.lineage.finder` finds it."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _NUMBERED = r"(step|branch):(-?\d{1,9})"
 _ID = r"[0-9A-Za-z.:+_\-]+"
 
 
-class Kind(StrEnum):
+class RevisionKind(StrEnum):
     """The ways to name a checkpoint."""
 
     HEAD = "head"
@@ -30,37 +30,37 @@ class Kind(StrEnum):
 class Revision(NamedTuple):
     """A parsed revision: where to start, and how many parents up from there."""
 
-    kind: Kind
+    kind: RevisionKind
     name: str = ""
     up: int = 0
 
 
 def parse(text: str) -> Revision:
-    """What a revision says, by its text alone.
+    """The parsed revision, from its text alone.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is no revision.
     """
     if text in _HEADS and text:
-        return Revision(Kind.HEAD)
+        return Revision(RevisionKind.HEAD)
     base = re.sub(_UPS, "", text)
     up = sum(int(n or 1) for n in re.findall(r"\^|~(\d*)", text[len(base) :]))
     if base in _HEADS and text:
-        return Revision(Kind.HEAD, up=up)
+        return Revision(RevisionKind.HEAD, up=up)
     if base.startswith("@{") and base.endswith("}") and len(base) > 3:
-        return Revision(Kind.TIME, base[2:-1], up)
-    if found := re.fullmatch(_NUMBERED, base):
-        return Revision(Kind(found[1]), str(int(found[2])), up)
+        return Revision(RevisionKind.TIME, base[2:-1], up)
+    if numbered := re.fullmatch(_NUMBERED, base):
+        return Revision(RevisionKind(numbered[1]), str(int(numbered[2])), up)
     head, colon, name = base.partition(":")
     if head == "tag" and name:
-        return Revision(Kind.TAG, name, up)
+        return Revision(RevisionKind.TAG, name, up)
     if base != EMPTY and (not re.fullmatch(_ID, base) or (colon and head in ("step", "branch", "tag"))):
         raise UsageError(f"{text!r} is no revision", hint=f"one of: {FORMS}")
-    return Revision(Kind.ID, "" if base == EMPTY else base, up)
+    return Revision(RevisionKind.ID, "" if base == EMPTY else base, up)
 
 
 def split_range(text: str) -> tuple[str, str] | None:
-    """The two ends of ``A..B``, a missing one standing for the head; None if the text is no range."""
+    """The two ends of ``A..B``, where a missing end is the head; None if the text is no range."""
     left, dots, right = text.partition("..")
     return (left or "@", right.removeprefix(".") or "@") if dots else None
 
@@ -73,14 +73,14 @@ def split_thread(text: str) -> Iterator[tuple[str, str]]:
 
 
 def is_own(text: str) -> bool:
-    """Whether a text is a revision by its very form, before it is tried as ``THREAD:REV``."""
+    """Whether the form of a text makes it a revision, so that it isn't tried as ``THREAD:REV``."""
     try:
-        return parse(text).kind is not Kind.ID
+        return parse(text).kind is not RevisionKind.ID
     except UsageError:
         return False
 
 
 def between(lineage: Lineage, older: str, newer: str) -> list[str]:
     """The checkpoints of ``older..newer``, newest first: on the newer one's line, and not on the older one's."""
-    known = set(lineage.line(older))
-    return [checkpoint_id for checkpoint_id in lineage.line(newer) if checkpoint_id not in known]
+    older_line = set(lineage.line(older))
+    return [checkpoint_id for checkpoint_id in lineage.line(newer) if checkpoint_id not in older_line]

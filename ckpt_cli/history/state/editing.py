@@ -1,6 +1,6 @@
-"""Exact edits of a state, without reducers: parts set, appended and taken away by their paths, or by a patch.
+"""Exact edits of a state, without reducers: parts are set, appended and removed by their paths, or by a patch.
 
-Each gives a new state; what an edit doesn't touch is the very same object in it.
+Each edit gives a new state that shares all untouched objects with the old one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.diff.patch_application import patched
-from ckpt_cli.history.state.grafting import elements, grafted, place, put, taken
+from ckpt_cli.history.diff.patch_application import apply_patch
+from ckpt_cli.history.state.grafting import element_keys, graft, part_keys, with_part, without_part
 from ckpt_cli.history.state.paths import find, lost, spell
-from ckpt_cli.values.jsonform import from_json, to_json
+from ckpt_cli.values.jsonback import from_json
+from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside
-
-State = Mapping[str, Any]
+from ckpt_cli.values.state import ChannelValues
 
 
 class Act(StrEnum):
@@ -41,12 +41,12 @@ class Edit:
     value: Any = None
 
 
-def edited(state: State, edits: Iterable[Edit]) -> dict[str, Any]:
+def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     """The state after all edits, one after the other.
 
     Raises:
-        PathNotFound: a path leads nowhere; the deepest part that is there is named.
-        UsageError: what is there can't be edited so.
+        PathNotFound: a path leads nowhere; the deepest part that exists is named.
+        UsageError: the part can't be edited in this way.
     """
     new = dict(state)
     for edit in edits:
@@ -55,7 +55,7 @@ def edited(state: State, edits: Iterable[Edit]) -> dict[str, Any]:
 
 
 def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
-    """From the root to what holds the part, the edit there, and back up with each container made anew."""
+    """The state after one edit: every container on the path is made anew, from the innermost outwards."""
     spine: list[tuple[Any, Any]] = []  # containers and the step taken in each
     value: Any = state
     walked = edit.steps if edit.act is Act.APPEND else edit.steps[:-1]
@@ -67,7 +67,7 @@ def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
         value = found[1]
     value = _appended(value, edit) if edit.act is Act.APPEND else _at_end(value, edit)
     for container, step in reversed(spine):
-        value = put(container, _place(container, step, edit), value)
+        value = with_part(container, _place(container, step, edit), value)
     return dict(value)
 
 
@@ -76,18 +76,18 @@ def _at_end(value: Any, edit: Edit) -> Any:
     found = find(value, step)
     if found is None:
         if edit.act is Act.SET and _takes(value, step):
-            return put(value, _place(value, step, edit), edit.value)
+            return with_part(value, _place(value, step, edit), edit.value)
         raise lost(edit.steps[:-1], step, value)
     keys = _place(value, found[0], edit)
     if edit.act is Act.SET:
-        return put(value, keys, edit.value)
+        return with_part(value, keys, edit.value)
     if not keys:
         raise UsageError(f"{spell(edit.steps)} can't be taken away: there would be nothing to build the object of")
-    return taken(value, keys)
+    return without_part(value, keys)
 
 
 def _takes(value: Any, step: Any) -> bool:
-    """Whether a part may be new: a key of a dict, or a field where only those are recorded that were given."""
+    """Whether a part may be added: a key of a dict, or a field of a form that records only the fields given."""
     value = inside(value)
     if isinstance(value, dict):
         return True
@@ -95,14 +95,14 @@ def _takes(value: Any, step: Any) -> bool:
 
 
 def _place(container: Any, step: Any, edit: Edit) -> tuple[Any, ...]:
-    keys = place(container, step)
+    keys = part_keys(container, step)
     if keys is None:
         raise UsageError(f"{spell(edit.steps)} is inside of what can't be written anew: a {container.type}")
     return keys
 
 
 def _appended(value: Any, edit: Edit) -> Any:
-    keys = elements(value)
+    keys = element_keys(value)
     if keys is None:
         raise UsageError(f"nothing can be appended to {spell(edit.steps)}: it is no list", hint="--set replaces it")
     held = value
@@ -110,24 +110,26 @@ def _appended(value: Any, edit: Edit) -> Any:
         held = held.state
     for key in keys:
         held = held[key]
-    return put(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
+    return with_part(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
 
 
-def patched_state(state: State, operations: Any) -> dict[str, Any]:
+def apply_patch_to_state(state: ChannelValues, operations: Any) -> dict[str, Any]:
     """The state after an RFC 6902 patch of its JSON form, as ``diff --json`` gives.
 
     Raises:
         UsageError, PathNotFound, Refused: as `patched`; a value of the patch can't be read.
     """
     document = {channel: to_json(value, reveal=True) for channel, value in state.items()}
-    after = patched(document, operations)
+    after = apply_patch(document, operations)
     if not isinstance(after, dict):
         raise UsageError("the patch leaves no state: a mapping of channels is needed")
-    return merged(state, document, after)
+    return merge_document(state, document, after)
 
 
-def merged(state: State, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The state that a document says, which was edited; `document` is the JSON form of `state`, secrets and all.
+def merge_document(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of an edited JSON document; `document` is the JSON form of `state`, secrets included.
+
+    `after` is the edited document; parts that are the same object in both keep their value.
 
     Raises:
         UsageError: something can't be read; its path is named.
@@ -138,7 +140,7 @@ def merged(state: State, document: Mapping[str, Any], after: Mapping[str, Any]) 
             new[channel] = state[channel]
         else:
             value = _read(data, channel)
-            new[channel] = grafted(state[channel], value) if channel in state else value
+            new[channel] = graft(state[channel], value) if channel in state else value
     return new
 
 

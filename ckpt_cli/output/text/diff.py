@@ -10,16 +10,16 @@ from ckpt_cli.output.text.brief import brief, size_of
 from ckpt_cli.output.text.diffrows import rows, stat_rows
 from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.wording import worded
-from ckpt_cli.values.difference import Counts, Difference, Kind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.values.known import message
 from ckpt_cli.values.parts import is_leaf
 from ckpt_cli.views.diff import DiffView, End
 
 _MARKS = {
-    Kind.ADDED: ("added", "+ "),
-    Kind.REMOVED: ("removed", "- "),
-    Kind.CHANGED: ("changed", "~ "),
-    Kind.MOVED: ("changed", "↕ "),
+    DifferenceKind.ADDED: ("added", "+ "),
+    DifferenceKind.REMOVED: ("removed", "- "),
+    DifferenceKind.CHANGED: ("changed", "~ "),
+    DifferenceKind.MOVED: ("changed", "↕ "),
 }
 _VERSION = re.compile(r"(\d{32})(\..*)")
 _MOST = 30
@@ -110,7 +110,7 @@ class _Screen:
 
     def _inside(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
         """An element that differs in its fields; in one line where it is a single short one."""
-        if one.kind is Kind.MOVED:
+        if one.kind is DifferenceKind.MOVED:
             head = [*head, ("muted", f"from {one.was}  ")]
         lines = list(self.differences(one.parts, indent + 4, one.path))
         single = sum(1 for part in one.parts for _ in _flat(part)) == 1
@@ -122,13 +122,13 @@ class _Screen:
         yield from lines
 
     def _leaf(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
-        if one.kind is Kind.CHANGED:
+        if one.kind is DifferenceKind.CHANGED:
             yield from self._changed(one.before, one.after, head, indent)
-        elif one.kind is Kind.MOVED:
+        elif one.kind is DifferenceKind.MOVED:
             yield fit([*head, ("muted", f"from {one.was}  "), ("value", self._brief(one.after))], self._page.width)
         else:
-            value = one.after if one.kind is Kind.ADDED else one.before
-            yield from self._whole(value, head, indent, "added" if one.kind is Kind.ADDED else "removed")
+            value = one.after if one.kind is DifferenceKind.ADDED else one.before
+            yield from self._whole(value, head, indent, "added" if one.kind is DifferenceKind.ADDED else "removed")
 
     def _changed(self, before: Any, after: Any, head: Line, indent: int) -> Iterator[Line]:
         if (counters := _versions(before, after)) is not None:
@@ -197,7 +197,7 @@ def _versions(before: Any, after: Any) -> tuple[str, str] | None:
 
 def _flat(one: Difference) -> Iterator[Difference]:
     """An object takes the place of its fields that differ, unless it is a message."""
-    if one.parts and one.counts is None and one.who is None and one.kind is Kind.CHANGED:
+    if one.parts and one.counts is None and one.who is None and one.kind is DifferenceKind.CHANGED:
         for part in one.parts:
             yield from _flat(part)
     else:
@@ -241,5 +241,5 @@ def _amount(one: Difference) -> Line:
     inner = sum(1 for _ in _flat(one))
     if one.parts:
         return [("", f"{inner} {'difference' if inner == 1 else 'differences'} inside")]
-    value = one.before if one.kind is Kind.REMOVED else one.after
+    value = one.before if one.kind is DifferenceKind.REMOVED else one.after
     return [("", f"{one.kind}"), ("muted", f"  {size_of(value)}" if not is_leaf(value) else "")]

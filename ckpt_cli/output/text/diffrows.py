@@ -4,17 +4,21 @@ from collections.abc import Iterator, Sequence
 
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.values.difference import Counts, Difference, Kind
+from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.views.diff import DiffView
 
-_STYLES = {Kind.ADDED: "added", Kind.REMOVED: "removed", Kind.CHANGED: "changed"}
+_STYLES = {DifferenceKind.ADDED: "added", DifferenceKind.REMOVED: "removed", DifferenceKind.CHANGED: "changed"}
 
 
 def rows(view: DiffView, page: Page) -> Iterator[Line]:
     """Kind, path, before and after."""
     for one in _leaves([*view.channels, *view.meta]):
-        before = brief(one.before, reveal=page.reveal) if one.kind in (Kind.CHANGED, Kind.REMOVED) else one.was or ""
-        after = brief(one.after, reveal=page.reveal) if one.kind is not Kind.REMOVED else ""
+        before = (
+            brief(one.before, reveal=page.reveal)
+            if one.kind in (DifferenceKind.CHANGED, DifferenceKind.REMOVED)
+            else one.was or ""
+        )
+        after = brief(one.after, reveal=page.reveal) if one.kind is not DifferenceKind.REMOVED else ""
         yield row([_kind(one), [("key", one.path)], [("removed", before)], [("added", after)]])
 
 

@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
 from tests.cross.look import Look, Run
 from tests.graphs.building import on
@@ -68,7 +69,7 @@ class TestLook(Look):
             super().test_next_and_tasks(run)
             return
         for ref, state in run.states():
-            tasks = run.reader.snapshot(ref).tasks
+            tasks = Inspection(run.reader, ref).snapshot().tasks
             assert {task.id for task in tasks} == {task.id for task in state.tasks}
             assert {task.node for task in tasks} <= {None, *state.next}
 
@@ -78,7 +79,8 @@ class TestLook(Look):
             super().test_heads(run)
             return
         for thread_id, graph in run.threads:
-            now, shot = graph.get_state(on(thread_id)), run.reader.snapshot(run.reader.head(thread_id).ref)
+            now, head = graph.get_state(on(thread_id)), run.reader.head(thread_id).ref
+            shot = Inspection(run.reader, head).snapshot()
             assert shot.next is None or sorted(shot.next) == sorted(now.next)
             assert [interrupt.id for interrupt in shot.interrupts] == [interrupt.id for interrupt in now.interrupts]
 

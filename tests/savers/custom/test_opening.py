@@ -13,6 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, NotSupported
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
@@ -147,7 +148,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 def shown(database: str) -> list[object]:
     with closing(open_database(database, str)) as saver:
         reader = Reader(saver, Codec())
-        return [(thread.thread_id, reader.values(thread.head)) for thread in saver.threads()]
+        return [(thread.thread_id, Inspection(reader, thread.head).values()) for thread in saver.threads()]
 
 
 def failure(database: str) -> CkptError:

@@ -13,6 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable, UsageError
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.dev import open_path
 from ckpt_cli.savers.url import open_database
@@ -69,10 +70,10 @@ def test_a_real_server(served: Path) -> None:
     """A run of the server is read completely: values, next nodes, interrupts and metadata."""
     reader = Reader(open_path(served), Codec())
     heads = [reader.head(thread.thread_id).ref for thread in reader.saver.threads()]
-    shots = [reader.snapshot(ref) for ref in heads]
+    shots = [Inspection(reader, ref).snapshot() for ref in heads]
     assert [str(shot.status) for shot in shots] == ["done", "waiting", "done"]
     assert [[i.value for i in shot.interrupts] for shot in shots] == [[], [{"q": "sure?"}], []]
-    messages = [[m["content"] for m in rendered(reader.values(ref))["messages"]] for ref in heads]
+    messages = [[m["content"] for m in rendered(Inspection(reader, ref).values())["messages"]] for ref in heads]
     assert messages[1:] == [[f"{told}{text} {n}" for n in "01" for told in ("", "echo: ")] for text in SAID]
     assert {reader.state(ref).metadata["graph_id"] for ref in heads} == {"agent"}
     assert reader.saver.totals()[:3] == (3, 23, 30)
@@ -94,7 +95,7 @@ def test_one_pickle_of_all(tmp_path: Path, pickled: Callable[[Any], Any]) -> Non
     path.write_bytes(pickle.dumps(pickled(three)))
     reader = Reader(open_path(path), Codec())
     assert sorted(threads(path)) == ["7", "t"]
-    assert reader.values(reader.head("t").ref) == {"log": ["write"]}
+    assert Inspection(reader, reader.head("t").ref).values() == {"log": ["write"]}
 
 
 def test_files_alone(tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_objects(tmp_path: Path) -> None:
     with server(tmp_path / "x") as saver:
         chat_graph(saver).invoke({"messages": [HumanMessage("hi", id="h")]}, on("t"))
     reader = Reader(open_path(tmp_path / "x"), Codec())
-    assert [m["id"] for m in rendered(reader.values(reader.head("t").ref))["messages"]] == ["h", "ai-1"]
+    assert [m["id"] for m in rendered(Inspection(reader, reader.head("t").ref).values())["messages"]] == ["h", "ai-1"]
 
 
 def test_it_is_read_only(served: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ckpt_cli.app import run
 from ckpt_cli.conformance import everything
 from ckpt_cli.errors import NotSupported, PayloadCorrupt
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import RecordFormat
@@ -82,7 +83,7 @@ def test_compressed_values(dynamo: Dynamo, table: Callable[[], str]) -> None:
     with opened(dynamo.url(name)) as mine:
         reader = Reader(mine, Codec())
         head = reader.head("t").ref
-        assert reader.values(head)["topic"] == state.values["topic"]
+        assert Inspection(reader, head).values()["topic"] == state.values["topic"]
         broken = next(
             i for i in items(dynamo, name).values() if i["PK"]["S"].endswith(head.checkpoint_id) and "payload" in i
         )
@@ -107,7 +108,7 @@ def test_values_in_s3(dynamo: Dynamo, table: Callable[[], str]) -> None:
     with opened(url) as mine:
         reader = Reader(mine, Codec())
         head = reader.head("t").ref
-        assert len(reader.values(head)["messages"]) == len(state.values["messages"])
+        assert len(Inspection(reader, head).values()["messages"]) == len(state.values["messages"])
         assert mine.about().facts["large values"] == f"S3 bucket {bucket}"
         with pytest.raises(NotSupported, match="in S3"):
             mine.apply(Plan("", remove=(head,)))
@@ -126,7 +127,7 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
     with opened(dynamo.url(name)) as mine:
         reader = Reader(mine, Codec(KEY))
         head = reader.head("t").ref
-        assert reader.values(head)["topic"] == state.values["topic"]
+        assert Inspection(reader, head).values()["topic"] == state.values["topic"]
         assert reader.state(head).step == state.metadata["step"]
         (stored,) = mine.checkpoints([head])
         assert join(stored.body, stored.metadata).data == stored.body.data

@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
+from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
@@ -50,8 +51,9 @@ class TestLook(Look):
         wide = [pair for pair in run.threads if pair[0] in ("delta-exit", "delta-wide")]
         super().test_values(replace(run, threads=[pair for pair in run.threads if pair not in wide]))
         for ref, state in replace(run, threads=wide).states():
-            if "log" in state.values and "log" in run.reader.values(ref):
-                assert items(rendered(run.reader.values(ref)["log"])) == items(rendered(state.values["log"]))
+            values = Inspection(run.reader, ref).values()
+            if "log" in state.values and "log" in values:
+                assert items(rendered(values["log"])) == items(rendered(state.values["log"]))
 
 
 def items(value: Any) -> list[str]:

@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver, ShallowPyMySQLSaver
 
 from ckpt_cli.errors import NotSupported
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Plan, Ref, Write
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
@@ -133,9 +134,9 @@ def _summary(reader: Reader, thread_id: str) -> Iterator[Any]:
         states = list(reader.states(refs))
         yield ns.split(":")[0], sorted((state.step, state.source) for state in states)
     head = reader.head(thread_id).ref
-    shot = reader.snapshot(head)
+    shot = Inspection(reader, head).snapshot()
     yield shot.status, sorted(shot.next or [])
-    yield sorted(reader.values(head))
+    yield sorted(Inspection(reader, head).values())
 
 
 def test_a_shallow_database_is_read_only(mysql: MySQLServer) -> None:

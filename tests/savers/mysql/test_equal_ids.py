@@ -9,6 +9,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
@@ -73,7 +74,9 @@ def test_values_are_those_that_langgraph_reads(mysql: MySQLServer, url: str, sav
                 item = official.get_tuple({"configurable": config})
                 assert item is not None
                 assert set(reader.state(row.ref).values) == set(item.checkpoint["channel_values"])
-    assert len(reader.values(_head(saver, "bób"))["messages"]) > len(reader.values(_head(saver, "Bob"))["messages"])
+    assert len(Inspection(reader, _head(saver, "bób")).values()["messages"]) > len(
+        Inspection(reader, _head(saver, "Bob")).values()["messages"]
+    )
 
 
 def _head(saver: MySQLSaver, thread_id: str) -> Ref:

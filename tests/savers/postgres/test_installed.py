@@ -12,6 +12,7 @@ from langgraph.checkpoint.postgres.shallow import ShallowPostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.postgres import open_url
@@ -124,5 +125,5 @@ def _summaries(reader: Reader) -> Iterator[tuple[str, Any]]:
         refs = [row.ref for row in reader.saver.rows(thread.thread_id, "")]
         metadata = {ref: reader.value(payload) for ref, payload in reader.saver.metadata(refs)}
         steps = [(metadata[ref].get("source"), metadata[ref].get("step")) for ref in refs]
-        values = {channel: rendered(value) for channel, value in reader.values(thread.head).items()}
+        values = {channel: rendered(value) for channel, value in Inspection(reader, thread.head).values().items()}
         yield thread.thread_id, (steps, canonical(values))

@@ -10,7 +10,7 @@ from ckpt_cli.serde.codec import Codec
 from tests.databases import DATA, truth
 from tests.servers.postgres import PostgresServer
 from tests.test_truth import (
-    Told,
+    KnownDatabase,
     test_checkpoints,
     test_next,
     test_tasks,
@@ -41,7 +41,7 @@ TWICE = "1f1e585c-ca79-6aa1-8001-dbf90e76aa8d"
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def told(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[Told]:
+def known_database(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[KnownDatabase]:
     """Each generation's database with its truth."""
     reader = Reader(open_url(postgres.url(postgres.loaded(request.param))), Codec())
     threads = truth(request.param)["threads"]
@@ -49,7 +49,7 @@ def told(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[T
     for checkpoint in (checkpoint for space in spaces for checkpoint in space["checkpoints"]):
         if checkpoint["checkpoint_id"] == TWICE:
             del checkpoint["state"]
-    yield Told(request.param, reader, threads)
+    yield KnownDatabase(request.param, reader, threads)
     reader.saver.close()
 
 

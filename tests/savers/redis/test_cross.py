@@ -14,6 +14,7 @@ from langgraph.types import PregelTask
 
 from ckpt_cli.history.state.channels import ERROR
 from ckpt_cli.history.tasks.snapshot import Task
+from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
@@ -91,7 +92,7 @@ class TestLook(Look):
     def test_next_and_tasks(self, run: Run) -> None:
         """Tasks have the graph's ids, names and interrupts; the saver stores only an error's class."""
         for ref, state in run.states():
-            shot = run.reader.snapshot(ref)
+            shot = Inspection(run.reader, ref).snapshot()
             assert Counter(map(_mine, shot.tasks)) == Counter(map(_theirs, state.tasks)), ref
             assert shot.complete
             assert sorted(task.node or "" for task in shot.tasks) == sorted(state.next)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ckpt_cli.errors import NotSupported
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
@@ -113,9 +114,10 @@ def test_same_as_the_full_set(loaded: tuple[str, Reader, dict[str, Any]], tmp_pa
                 assert (
                     dict(reader.state(head).metadata)["step"] == dict(other.state(others[thread_id]).metadata)["step"]
                 )
-                for channel, value in other.values(others[thread_id]).items():
+                values = Inspection(reader, head).values()
+                for channel, value in Inspection(other, others[thread_id]).values().items():
                     if channel == "messages":
-                        assert not list(differences(rendered(reader.values(head)[channel]), rendered(value)))
+                        assert not list(differences(rendered(values[channel]), rendered(value)))
 
 
 def _ref(document: dict[str, Any]) -> Ref:

@@ -16,6 +16,7 @@ from langgraph.types import Command
 
 from ckpt_cli.app import run as ckpt
 from ckpt_cli.conformance import everything
+from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
@@ -94,7 +95,7 @@ def test_as_the_saver_reads(fresh: Fresh) -> None:
             assert Counter((write.task_id, write.channel, write.payload) for write in writes) == Counter(expected)
             assert [write.order for write in writes] == sorted({write.order for write in writes})
             seen += len(writes)
-        assert reader.snapshot(reader.head("asked").ref).interrupts[-1].value == "why?"
+        assert Inspection(reader, reader.head("asked").ref).snapshot().interrupts[-1].value == "why?"
         assert saver.namespaces("deep") == sorted({"", *saver.namespaces("deep")})
         assert len(saver.namespaces("deep")) == 3
         assert saver.totals()[:3] == (2, saver.count("asked") + saver.count("deep"), seen)
@@ -110,7 +111,8 @@ def test_actors(fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
         names = [thread.thread_id for thread in saver.threads()]
         assert names == ["t", "bob:1/s", "ann/s"]
         reader = Reader(saver, Codec())
-        assert [reader.values(reader.head(name).ref)["log"][0] for name in names] == ["bob:1", "bob:1", "ann"]
+        values = [Inspection(reader, reader.head(name).ref).values() for name in names]
+        assert [some["log"][0] for some in values] == ["bob:1", "bob:1", "ann"]
         assert saver.thread("s") is None
     assert ckpt(["info", "-d", backend.url]) == 0
     stdout = " ".join(capsys.readouterr().out.split())

@@ -10,6 +10,7 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_checkpoint_aws import ValkeySaver
 
+from ckpt_cli.inspection import Inspection
 from tests.cross.backend import Backend, Fresh
 from tests.cross.forget import Forget
 from tests.cross.identity import Identity
@@ -48,7 +49,7 @@ class TestLook(Look):
     def test_next_and_tasks(self, run: Run) -> None:
         """Tasks have the graph's ids, errors, interrupts and known names, and `next` follows from them."""
         for ref, state in run.states():
-            shot = run.reader.snapshot(ref)
+            shot = Inspection(run.reader, ref).snapshot()
             nameless = {task.id for task in shot.tasks if task.node is None}
             assert not nameless or ref.thread_id.startswith("flow")
             expected = [one._replace(name=None) if one.id in nameless else one for one in state.tasks]

@@ -1,10 +1,11 @@
-"""The one question ckpt asks: a plan on stderr, and yes or no from the terminal, so that stdout stays data."""
+"""Asks on the terminal: a plan and its question go to stderr, so that stdout stays data."""
 
 import sys
 from collections.abc import Callable
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.output import talk
+from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.plan import planned
 from ckpt_cli.views.plan import PlanView
@@ -13,7 +14,7 @@ _YES = {"y", "yes"}
 
 
 def confirm(view: PlanView, *, colored: bool) -> bool:
-    """Show a plan and read the answer; anything but yes is no.
+    """Show a plan and ask for a yes; any other answer is no.
 
     Raises:
         Refused: there is no terminal to ask on.
@@ -27,13 +28,13 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
 
 
 def answer(question: str) -> bool:
-    """Ask on the terminal that `confirm` found; anything but yes is no."""
+    """Whether the person says yes; any other answer is no."""
     try:
         sys.stderr.write(question)
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in _YES
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # what is said next has a line of its own
+        sys.stderr.write("\n")  # the next message starts on its own line
         raise
 
 
@@ -42,6 +43,4 @@ def _painter(colored: bool) -> Callable[[Line], str]:
         from ckpt_cli.output.terminal import painter
 
         return painter(colored)
-    from ckpt_cli.output.printer import plain_text
-
-    return plain_text
+    return clean_line

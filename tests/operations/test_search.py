@@ -16,7 +16,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan
 from ckpt_cli.operations.index import Index
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import LOG, default_path, state_folder
-from ckpt_cli.operations.witnesses import Choice, Verdict, sample, verdict
+from ckpt_cli.operations.witnesses import Choice, Verdict, judge_log, sample_checkpoints
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import open_file
@@ -129,10 +129,10 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     copy = path.with_name("copy.sqlite")
     shutil.copy(path, copy)
     before = dump(path)
-    said = f"this is a copy of {path}, whose operation log is {default_path(f'sqlite:{path}')}"
-    assert said in ckpt(capsys, copy, "operations")
-    assert said in ckpt(capsys, copy, "undo", "--yes", code=7)
-    assert said in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
+    message = f"this is a copy of {path}, whose operation log is {default_path(f'sqlite:{path}')}"
+    assert message in ckpt(capsys, copy, "operations")
+    assert message in ckpt(capsys, copy, "undo", "--yes", code=7)
+    assert message in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
     assert dump(copy) == before
     ckpt(capsys, copy, "tag", "kept", "1", "mine")
     ckpt(capsys, copy, "delete", "kept", "--yes")
@@ -151,12 +151,12 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
     """With the path or even the inode and all ids the same, nothing of the first one is done to another database."""
     other = filled(path.with_name("other.sqlite"), *(["kept"] if number else ["elsewhere"]), number=number)
     if not settled:
-        with closing(OperationLog(default_path(f"sqlite:{path}"))) as log, log.writing() as connection:
+        with closing(OperationLog(default_path(f"sqlite:{path}"))) as log, log.transaction() as connection:
             connection.execute("UPDATE operations SET state = 'planned'")
     first = path.read_bytes()
     path.write_bytes(other.read_bytes())
     before = dump(path)
-    word = "is of another database" if number else "nothing proves that"
+    word = "belongs to another database" if number else "nothing proves that"
     if settled:
         listed = ckpt(capsys, path, "operations")
         assert word in listed
@@ -177,7 +177,7 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
 
 
 def test_another_beside_it(path: Path, capsys: Say) -> None:
-    """A database of the same ids with other contents has no log, and hears nothing of the one that isn't its own."""
+    """A database with the same ids and other contents has no log, and the other's log isn't mentioned."""
     other = filled(path.with_name("other.sqlite"), "kept", "gone", number=7)
     path.unlink()
     assert "another database" not in ckpt(capsys, other, "operations")
@@ -214,12 +214,17 @@ def test_an_operation_on_everything_that_did_not_happen(number: int, tmp_path: P
     with closing(open_file(path)) as saver, closing(OperationLog(default_path(f"sqlite:{path}"))) as log:
         refs = [row.ref for row in saver.rows("all")]
         changes = [one for one in saver.expand(Plan("", remove=tuple(refs))) if one.relation == "checkpoints"]
-        log.begin(Heading(1.0, "delete", "", ""), changes, witnessing=Choice(saver, sample(saver)), place=saver.place())
+        log.begin(
+            Heading(1.0, "delete", "", ""),
+            changes,
+            witnessing=Choice(saver, sample_checkpoints(saver)),
+            place=saver.place(),
+        )
     ckpt(capsys, path, "operations", "--settle")
     assert "abandoned" in ckpt(capsys, path, "operations")
     if number:
         path.write_bytes(filled(tmp_path / "b.sqlite", "all", number=number).read_bytes())
-        assert "is of another database" in ckpt(capsys, path, "operations")
+        assert "belongs to another database" in ckpt(capsys, path, "operations")
         return
     ckpt(capsys, path, "delete", "all", "--after", "1", "--yes")
     ckpt(capsys, path, "undo", "--yes")
@@ -232,9 +237,9 @@ def test_a_log_in_which_nothing_happened(tmp_path: Path) -> None:
     saver, log = MemorySaver(), OperationLog(tmp_path / "ckpt" / "x" / "log.sqlite")
     adding = saver.expand(Plan("", (state("new", "1", None, 0),)))
     with closing(log):
-        number = log.begin(Heading(1.0, "fork", "", ""), adding, witnessing=Choice(saver, sample(saver)))
+        number = log.begin(Heading(1.0, "fork", "", ""), adding, witnessing=Choice(saver, sample_checkpoints(saver)))
         log.mark(number, Phase.ABANDONED)
-        assert verdict(saver, log).verdict is Verdict.OPEN
+        assert judge_log(saver, log).verdict is Verdict.OPEN
 
 
 @pytest.mark.parametrize("adds", [True, False])
@@ -309,10 +314,10 @@ def test_rows_that_an_operation_left_prove_its_log(path: Path, capsys: Say) -> N
     rewrite(path, "thread_id = 'kept'")
     ckpt(capsys, path, "undo", "--yes")
     rewrite(path, "true")
-    said = ckpt(capsys, path, "undo", "1", "--yes", code=7)
-    assert "has other content here" in said
-    assert "bring one of them back as it was" in said
-    assert "--same-database" not in said
+    message = ckpt(capsys, path, "undo", "1", "--yes", code=7)
+    assert "has other content here" in message
+    assert "bring one of them back as it was" in message
+    assert "--same-database" not in message
 
 
 def test_the_index_is_no_authority(tmp_path: Path) -> None:
