@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line
+from ckpt_cli.output.theme import MORE
 
-_MORE = "…"
 _NARROW = re.compile("[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*")
 """Latin letters and the marks ckpt itself prints, each of one cell: no table is needed for them."""
 _UNIT = re.compile(r"(\s*)((?:[^\s`]|`[^`]*`|`)+)")
@@ -39,7 +39,7 @@ def truncate(text: str, cells: int) -> str:
         return text
     text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more characters in a cell
     if cell_len(text) > cells:
-        text = text[: _fitting(text, cells - 1)] + _MORE if cells > 0 else ""
+        text = text[: _fitting(text, cells - 1)] + MORE if cells > 0 else ""
     return text.rstrip("\u200d")  # one that joins nothing would swallow what is put after it
 
 
@@ -96,7 +96,7 @@ def fit(line: Line, cells: int | None) -> Line:
     for style, text in line:
         size = cell_len(text)
         if size > left:
-            return [*fitted, (style, clean(text)[: _fitting(clean(text), left)] + _MORE)] if cells > 0 else []
+            return [*fitted, (style, clean(text)[: _fitting(clean(text), left)] + MORE)] if cells > 0 else []
         fitted.append((style, text))
         left -= size
     return fitted

@@ -10,28 +10,7 @@ from rich.theme import Theme
 from ckpt_cli.output import stdout
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import TAB, Line
-
-THEME = {
-    "title": "bold",
-    "id": "yellow",
-    "key": "cyan",
-    "node": "magenta",
-    "value": "",
-    "muted": "dim",
-    "added": "green",
-    "removed": "red",
-    "changed": "yellow",
-    "good": "green",
-    "waiting": "bold yellow",
-    "bad": "bold red",
-    "head": "bold green",
-    "human": "bold blue",
-    "ai": "bold green",
-    "tool": "bold magenta",
-    "system": "bold dim",
-    "exact": "",
-    "tab": "",
-}
+from ckpt_cli.output.theme import STYLES
 
 
 def width() -> int:
@@ -56,7 +35,7 @@ def painter(colored: bool) -> Callable[[Line], str]:
     """What turns a line into text with the codes of this terminal, as many colours as it has."""
     console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
     colors = COLOR_SYSTEMS.get(console.color_system or ("standard" if colored else ""))
-    styles = Theme(THEME, inherit=False).styles
+    styles = Theme(STYLES, inherit=False).styles
 
     def paint(line: Line) -> str:
         spans = ((style, text if (style, text) == TAB else clean(text)) for style, text in line)

@@ -13,9 +13,8 @@ import pyte
 import pytest
 
 from ckpt_cli.output.clean import clean_line
-from ckpt_cli.output.line import STYLES, TAB, Line, row
+from ckpt_cli.output.line import TAB, Line, row
 from ckpt_cli.output.printer import Printer, wants_color
-from ckpt_cli.output.terminal import THEME
 from ckpt_cli.views.info import InfoView
 
 SHOW = """
@@ -164,11 +163,6 @@ def test_a_tab_in_data_is_no_column() -> None:
     line: Line = row([[("value", "a\tb")], [("", "c")]])
     assert clean_line(line) == "a⇥b\tc"
     assert line[1] == TAB
-
-
-def test_every_style_has_a_look() -> None:
-    """The theme names exactly the styles that renderers may use."""
-    assert set(THEME) | {""} == STYLES
 
 
 def test_json_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ import struct
 from math import prod
 from typing import Any
 
+from ckpt_cli.output.theme import TIMES
+
 _CODES = {
     "f2": "e",
     "f4": "f",
@@ -28,7 +30,7 @@ def heading(state: dict[str, Any]) -> str:
     kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
     sized = kind in _NAMES and size.isascii() and size.isdecimal() and len(size) < _DIGITS
     name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if sized else dtype
-    return f"{name}[{'×'.join(map(str, shape))}]" if shape else name
+    return f"{name}[{TIMES.join(map(str, shape))}]" if shape else name
 
 
 def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:

@@ -13,6 +13,7 @@ from ckpt_cli.output.cells import cell_len, truncate
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text import arrays
+from ckpt_cli.output.theme import LEADS_TO, MORE, UNREADABLE, quoted
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, parts, positions
@@ -54,7 +55,7 @@ class _Brief:
         if isinstance(value, str):
             return self._json_text(value, cells) if inner else self._quoted(value, cells)
         if isinstance(value, bytes | bytearray):
-            return f"bytes {size(len(value))} {value[:8].hex()}{'…' if len(value) > 8 else ''}".rstrip()
+            return f"bytes {size(len(value))} {value[:8].hex()}{MORE if len(value) > 8 else ''}".rstrip()
         if isinstance(value, Node):
             return self._node(value, cells, depth)
         if isinstance(value, list | tuple):
@@ -66,7 +67,7 @@ class _Brief:
     def _node(self, node: Node, cells: int, depth: int) -> str:
         form = node.form
         if form is Form.BROKEN:
-            return f"⚠ {node.problem or 'cannot be decoded'}"
+            return f"{UNREADABLE} {node.problem or 'cannot be decoded'}"
         if form is Form.OPAQUE:
             return f"opaque {node.name} {size(len(node.raw or b''))}"
         if form is Form.UNDEFINED:
@@ -90,7 +91,7 @@ class _Brief:
     def _message(self, said: known.Message, cells: int, depth: int) -> str:
         head = said.role + (f" {said.name}" if said.name and said.role == "tool" else "")
         words = [self._quoted(said.text, cells - len(head) - 1)] if said.text or not said.tool_calls else []
-        calls = [f"→ {self.call(call, cells, depth)}" for call in said.tool_calls[:3]]
+        calls = [f"{LEADS_TO} {self.call(call, cells, depth)}" for call in said.tool_calls[:3]]
         return self._truncated(" ".join([head, *words, *calls]), cells)
 
     def call(self, call: dict[str, Any], cells: int, depth: int) -> str:
@@ -148,7 +149,7 @@ class _Brief:
         shown: list[str] = []
         for label, value in pairs if depth < _DEEPEST else ():
             rest = total - len(shown) - 1
-            tail = len(f", … {rest} more") if rest else 0
+            tail = len(f", {MORE} {rest} more") if rest else 0
             room = left - tail - (2 if shown else 0)
             part = label + self.text(value, _share(room, rest) - cell_len(label), depth + 1, inner=inner)
             used = cell_len(part)
@@ -160,7 +161,7 @@ class _Brief:
         return marks[0] + _with_rest(shown, total, noun) + marks[1]
 
     def _quoted(self, text: str, cells: int) -> str:
-        return f"“{self._truncated(text, cells - 2)}”"
+        return quoted(self._truncated(text, cells - 2))
 
     def _json_text(self, text: str, cells: int) -> str:
         shown = encode_basestring(text[: max(cells, 0) + 8])[1:-1]
@@ -181,7 +182,7 @@ def _with_rest(whole: list[str], total: int, noun: str) -> str:
     rest = total - len(whole)
     if not whole:
         return f"{total} {noun if total != 1 else noun.rstrip('s')}" if total else ""
-    return ", ".join([*whole, f"… {rest} more"] if rest else whole)
+    return ", ".join([*whole, f"{MORE} {rest} more"] if rest else whole)
 
 
 def scalar(value: Any) -> str:

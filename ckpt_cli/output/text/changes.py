@@ -7,6 +7,7 @@ from ckpt_cli.output.cells import line_len
 from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.theme import LEADS_TO, MINUS, MORE, ROLES, TIMES
 from ckpt_cli.values.known import Message, message
 from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
@@ -29,7 +30,7 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: boo
     written and is the same as before is told only where there is nothing else.
     """
     if changes is None:
-        return [("muted", "…")]
+        return [("muted", MORE)]
     changes = [change for change in changes if change.kind != "same"] or changes
     if start:
         return [("muted", ", ".join(_short(change) for change in changes))] if changes else []
@@ -43,7 +44,7 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: boo
     for rest in (_rest(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
-    return [*one(ordered[0], cells - 2), ("muted", " …")]
+    return [*one(ordered[0], cells - 2), ("muted", f" {MORE}")]
 
 
 def _rest(changes: Sequence[ChangeView], short: int) -> Line:
@@ -74,7 +75,7 @@ def one(change: ChangeView, cells: int) -> Line:
         locked = isinstance(change.after, Node) and change.after.needs_key
         return [*name, ("muted", "(encrypted)")] if locked else [*name, ("bad", "can't be decoded")]
     if change.kind == "several":
-        return [*name, ("added", f"×{change.added}")]
+        return [*name, ("added", f"{TIMES}{change.added}")]
     if change.kind in ("added", "edited"):
         return _added(change, name, cells)
     room = max(cells - line_len(name), 8)
@@ -84,7 +85,7 @@ def one(change: ChangeView, cells: int) -> Line:
         return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
     if change.kind == "summed":
         told = brief(change.after, room)
-        return [*name, ("added", f"−{told[1:]}" if told.startswith("-") else f"+{told}")]
+        return [*name, ("added", f"{MINUS}{told[1:]}" if told.startswith("-") else f"+{told}")]
     if change.kind == "wrote":
         return [*name, ("muted", _WROTE), ("value", brief(change.after, max(room - len(_WROTE), 8)))]
     if change.kind == "replaced":
@@ -105,15 +106,15 @@ def _short(change: ChangeView) -> str:
 
 def _changed(change: ChangeView, room: int) -> Line:
     if _is_number(change.before) and _is_number(change.after):
-        return [("removed", brief(change.before, room)), ("muted", "→"), ("added", brief(change.after, room))]
+        return [("removed", brief(change.before, room)), ("muted", LEADS_TO), ("added", brief(change.after, room))]
     half = (room - 3) // 2
     if half < _HALF:
-        return [("muted", "→ "), ("added", brief(change.after, max(room - 2, 8)))]
+        return [("muted", f"{LEADS_TO} "), ("added", brief(change.after, max(room - 2, 8)))]
     before = brief(change.before, half)
     if before == brief(change.after, half):
         return [("changed", _CHANGED), ("value", brief(change.after, max(room - len(_CHANGED), 8)))]
     after = brief(change.after, max(room - 3 - len(before), half))
-    return [("removed", before), ("muted", " → "), ("added", after)]
+    return [("removed", before), ("muted", f" {LEADS_TO} "), ("added", after)]
 
 
 def _is_number(value: Any) -> bool:
@@ -121,16 +122,16 @@ def _is_number(value: Any) -> bool:
 
 
 def _sent(change: ChangeView) -> Line:
-    line: Line = [("muted", "→")]
+    line: Line = [("muted", LEADS_TO)]
     for node, count in change.to.items():
-        line += [("node", f" {node}"), ("muted", f" ×{count}" if count > 1 else "")]
+        line += [("node", f" {node}"), ("muted", f" {TIMES}{count}" if count > 1 else "")]
     return line
 
 
 def _added(change: ChangeView, name: Line, cells: int) -> Line:
     told = [("changed", f"~{change.edited}")] if change.edited else []
     told += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
-    told += [("removed", f"−{change.removed}")] if change.removed else []
+    told += [("removed", f"{MINUS}{change.removed}")] if change.removed else []
     counts = [span for place, one in enumerate(told) for span in ([("", " "), one] if place else [one])]
     line: Line = [*name, *counts]
     room = cells - line_len(line) - 1
@@ -147,7 +148,7 @@ def _last_said(items: Any) -> Message | None:
 
 
 def _said(said: Message, room: int) -> Line:
-    style = said.role if said.role in ("human", "ai", "tool", "system") else ""
+    style = said.role if said.role in ROLES else ""
     if said.text or not said.tool_calls:
         return [(_voice(style), brief(" ".join(said.text[: room * 8].split()), room))]
     call = said.tool_calls[0]
@@ -155,7 +156,7 @@ def _said(said: Message, room: int) -> Line:
     name = str(call.get("name"))
     args = call.get("args")
     shown = "" if args in (None, {}, "") else f" {brief(args, max(room - len(name) - len(more) - 4, 8))}"
-    return [("muted", "→ "), ("tool", name), ("value", shown), ("muted", more)]
+    return [("muted", f"{LEADS_TO} "), ("tool", name), ("value", shown), ("muted", more)]
 
 
 def _voice(style: str) -> str:

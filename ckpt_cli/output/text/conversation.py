@@ -6,6 +6,7 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.brief import UNCUT, brief, size_of
+from ckpt_cli.output.theme import LEADS_TO, MORE, ROLES
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Node
 
@@ -22,7 +23,7 @@ _EMPTY: Sequence[Any] = (None, "", [], {})
 
 def short_id(own: str) -> str:
     """The id of a message, in short where it is a long random one."""
-    return own if len(own) <= 14 else f"{own[:8]}…"
+    return own if len(own) <= 14 else f"{own[:8]}{MORE}"
 
 
 def folded(total: int, full: bool, first: int = FIRST) -> tuple[range, range]:
@@ -54,7 +55,7 @@ class Conversation:
         role = max(len(one.role) for one in said.values())
         for at, one in said.items():
             if last and at == last.start:
-                yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more messages")]
+                yield [("", " " * indent), ("muted", f"{MORE} {last.start - len(first)} more messages")]
             who: Line = [("muted", pad(f"[{at}]", number)), ("", " "), (_speaker(one.role), pad(one.role, role))]
             yield from self._message(one, [("", " " * indent), *who, ("", "  ")], indent + number + role + 3)
             if self._extras is not None and isinstance(value[at], Node):
@@ -89,15 +90,15 @@ class Conversation:
             return
         for at, line in enumerate(wrap(said.text, max(room, 16))):
             if at == TEXT_LINES and not self._full:
-                yield ("muted", f"… {size_of(said.text)} in all")
+                yield ("muted", f"{MORE} {size_of(said.text)} in all")
                 return
             yield ("value", line)
 
     def _call(self, call: dict[str, Any], room: int) -> Line:
         name, args = str(call.get("name")), call.get("args")
         shown = brief(args, None if self._full else room - cell_len(name) - 3, reveal=self._page.reveal)
-        return [("muted", "→ "), ("node", name), ("value", f" {shown}" if args not in (None, {}) else "")]
+        return [("muted", f"{LEADS_TO} "), ("node", name), ("value", f" {shown}" if args not in (None, {}) else "")]
 
 
 def _speaker(role: str) -> str:
-    return role if role in ("human", "ai", "tool", "system") else "system"
+    return role if role in ROLES else "system"

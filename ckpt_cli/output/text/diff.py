@@ -5,22 +5,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad
-from ckpt_cli.output.line import Line, Page
+from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.brief import brief, size_of
 from ckpt_cli.output.text.diffrows import rows, stat_rows
 from ckpt_cli.output.text.values import block, inline, short_id
 from ckpt_cli.output.text.wording import worded
+from ckpt_cli.output.theme import DIFFERENCES, LEADS_TO, MORE, ROLES
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.values.known import message
 from ckpt_cli.values.parts import is_leaf
 from ckpt_cli.views.diff import DiffView, End
 
-_MARKS = {
-    DifferenceKind.ADDED: ("added", "+ "),
-    DifferenceKind.REMOVED: ("removed", "- "),
-    DifferenceKind.CHANGED: ("changed", "~ "),
-    DifferenceKind.MOVED: ("changed", "↕ "),
-}
 _VERSION = re.compile(r"(\d{32})(\..*)")
 _MOST = 30
 _COLUMN = 32
@@ -53,13 +48,13 @@ def sides(before: End, after: End, width: int) -> Iterator[Line]:
         title: Line = []
     else:
         title = _where(after)
-    arrow = [("muted", " → ")]
+    arrow = [("muted", f" {LEADS_TO} ")]
     if line_len([*title, *left, *arrow, *right]) <= width:
         yield [*title, *left, *arrow, *right]
         return
     if title:
         yield title[:-1]
-    yield [*left, ("muted", " →")] if not title else [*left, *arrow, *right]
+    yield [*left, ("muted", f" {LEADS_TO}")] if not title else [*left, *arrow, *right]
     if not title:
         yield right
 
@@ -93,11 +88,11 @@ class _Screen:
         for one, label in zip(shown, labels, strict=False):
             yield from self._one(one, label, column, indent)
         if len(shown) < len(flat):
-            yield [("", " " * indent), ("muted", f"… {len(flat) - len(shown)} more differences (--full)")]
+            yield [("", " " * indent), ("muted", f"{MORE} {len(flat) - len(shown)} more differences (--full)")]
 
     def _one(self, one: Difference, label: str, column: int, indent: int) -> Iterator[Line]:
         width = max(column, cell_len(label))
-        head: Line = [("", " " * indent), _MARKS[one.kind], ("key", pad(label, width)), ("", "  ")]
+        head: Line = [("", " " * indent), _mark(one), ("key", pad(label, width)), ("", "  ")]
         if one.who:
             head = [*head[:-2], ("key", label), ("", " "), *_speaker(one.who), ("", "  ")]
         if one.counts is not None:
@@ -132,7 +127,7 @@ class _Screen:
 
     def _changed(self, before: Any, after: Any, head: Line, indent: int) -> Iterator[Line]:
         if (counters := _versions(before, after)) is not None:
-            yield [*head, ("removed", counters[0]), ("muted", " → "), ("added", counters[1])]
+            yield [*head, ("removed", counters[0]), ("muted", f" {LEADS_TO} "), ("added", counters[1])]
             return
         if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _LONG:
             lines = list(worded(before, after, self._room(indent + 4), full=self._full))
@@ -144,9 +139,9 @@ class _Screen:
             return
         old, new = inline(before, self._page, line_len(head)), inline(after, self._page, line_len(head))
         if old and new and cell_len(old[1]) + cell_len(new[1]) + 3 <= self._room(line_len(head)):
-            yield [*head, ("removed", old[1]), ("muted", " → "), ("added", new[1])]
+            yield [*head, ("removed", old[1]), ("muted", f" {LEADS_TO} "), ("added", new[1])]
             return
-        yield _bare([*head, ("muted", f"{size_of(before)} → {size_of(after)}".strip(" →"))])
+        yield _bare([*head, ("muted", f"{size_of(before)} {LEADS_TO} {size_of(after)}".strip(f" {LEADS_TO}"))])
         yield from self._side("-", before, indent + 4, "removed")
         yield from self._side("+", after, indent + 4, "added")
 
@@ -195,6 +190,11 @@ def _versions(before: Any, after: Any) -> tuple[str, str] | None:
     return (old, new) if old != new else (old + found[0][2], new + found[1][2])
 
 
+def _mark(one: Difference) -> Span:
+    look = DIFFERENCES[one.kind]
+    return look.style, f"{look.sign} "
+
+
 def _flat(one: Difference) -> Iterator[Difference]:
     """An object takes the place of its fields that differ, unless it is a message."""
     if one.parts and one.counts is None and one.who is None and one.kind is DifferenceKind.CHANGED:
@@ -210,7 +210,7 @@ def _label(one: Difference, base: str) -> str:
 
 def _speaker(who: str) -> Line:
     role, _, own = who.partition(" ")
-    style = role if role in ("human", "ai", "tool", "system") else "muted"
+    style = role if role in ROLES else "muted"
     return [(style, role), ("muted", f" {short_id(own)}".rstrip())]
 
 
@@ -230,7 +230,7 @@ def _stat(view: DiffView) -> Iterator[Line]:
     found = [*view.channels, *view.meta]
     column = min(max((cell_len(one.path) for one in found), default=0), _COLUMN)
     for one in found:
-        yield [_MARKS[one.kind], ("key", pad(one.path, max(column, cell_len(one.path)))), ("", "  "), *_amount(one)]
+        yield [_mark(one), ("key", pad(one.path, max(column, cell_len(one.path)))), ("", "  "), *_amount(one)]
     noun = "channel" if len(view.channels) == 1 else "channels"
     yield [("muted", f"{len(view.channels)} {noun} changed, {view.same} the same")]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.theme import MORE
 from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount
 
 
@@ -35,7 +36,7 @@ def _hit(hit: Hit, width: int) -> Iterator[Line]:
     yield head
     room = width - 4
     excess = max(cell_len(hit.before) + cell_len(hit.match) - room + 12, 0)
-    before = f"…{hit.before[excess + 1 :]}" if 0 < excess < len(hit.before) else hit.before
+    before = f"{MORE}{hit.before[excess + 1 :]}" if 0 < excess < len(hit.before) else hit.before
     yield fit([("", "    "), ("value", before), *text[1:]], width)
 
 
@@ -43,7 +44,7 @@ def _lasting(hit: Hit) -> Line:
     if hit.checkpoints == 1:
         return _checkpoint(hit.first)
     end: Line = [("head", "@")] if hit.present else _checkpoint(hit.last)
-    return [*_checkpoint(hit.first), ("muted", " … "), *end, ("muted", f" ({hit.checkpoints})")]
+    return [*_checkpoint(hit.first), ("muted", f" {MORE} "), *end, ("muted", f" ({hit.checkpoints})")]
 
 
 def _checkpoint(one: Sighted) -> Line:

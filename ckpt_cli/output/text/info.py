@@ -6,6 +6,7 @@ from datetime import datetime
 from ckpt_cli.output.cells import flow, pad
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, clock, size
+from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.views.info import InfoView
 from ckpt_cli.views.side_effects import SideEffectLine
 
@@ -17,9 +18,6 @@ _ABILITIES = {
     "skips": "quick listing",
     "task_paths": "task paths",
 }
-
-
-_DONE = {"add": "added to", "change": "changed in", "remove": "removed from"}
 
 
 def render(view: InfoView, page: Page) -> Iterator[Line]:
@@ -64,7 +62,7 @@ def _side_effect(one: SideEffectLine) -> str:
     if one.altered:
         said = f"it was accepted and has changed since: {said}"
     on = "" if one.table == one.relation else f" on {one.table}"
-    done = " or ".join(_DONE[kind] for kind in one.on)
+    done = " or ".join(ROW_CHANGES[kind][1] for kind in one.on)
     return f"{one.kind} {one.name}{on} fires when a row is {done} {one.relation}; {said}"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.steps import Clock, halts, joined, marks, number, padded, stripped, told, who
+from ckpt_cli.output.theme import BETWEEN, MORE, TIMES
 from ckpt_cli.views.log import LogView
 from ckpt_cli.views.steps import StepView
 
@@ -30,10 +31,10 @@ def _branches(view: LogView) -> int:
 
 def _plain(step: StepView, branches: int) -> Line:
     changes: Line = (
-        [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", "…")]
+        [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", MORE)]
     )
     beside = joined([marks(step, branches), halts(step)])
-    who_made: Line = [("", ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in step.nodes.items()))]
+    who_made: Line = [("", ", ".join(name if n == 1 else f"{name} {TIMES}{n}" for name, n in step.nodes.items()))]
     columns = [[("id", step.checkpoint_id)], [("", number(step))], [("", step.source)], who_made, changes]
     return row([*columns, [("", step.time or "")], beside])
 
@@ -87,4 +88,4 @@ class _Table:
         if not view.steps:
             facts.append("no checkpoint fits")
         if facts:
-            yield [("muted", " · ".join(facts))]
+            yield [("muted", f" {BETWEEN} ".join(facts))]

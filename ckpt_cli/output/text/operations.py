@@ -6,9 +6,8 @@ from datetime import datetime
 from ckpt_cli.output.cells import fit
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.quantities import ago, size
+from ckpt_cli.output.theme import OPERATION_STATES, quoted
 from ckpt_cli.views.operations import OperationLine, OperationsView
-
-_STYLES = {"done": "good", "undone": "muted", "abandoned": "muted", "planned": "waiting"}
 
 
 def render(view: OperationsView, page: Page) -> Iterator[Line]:
@@ -30,16 +29,16 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
 
 
 def _row(one: OperationLine) -> Line:
-    cells = [("id", str(one.number)), ("muted", one.at), (_STYLES[one.state], one.state), ("title", one.command)]
-    cells += [("", one.summary), ("value", one.reason), ("", str(one.rows)), ("", str(one.bytes))]
-    cells += [("muted", str(one.forgotten))]
+    cells = [("id", str(one.number)), ("muted", one.at), (OPERATION_STATES[one.state], one.state)]
+    cells += [("title", one.command), ("", one.summary), ("value", one.reason), ("", str(one.rows))]
+    cells += [("", str(one.bytes)), ("muted", str(one.forgotten))]
     return row([cell] for cell in cells)
 
 
 def _lines(one: OperationLine, page: Page) -> Iterator[Line]:
     when = ago(datetime.fromisoformat(one.at).timestamp(), page.now)
     rows = "1 row" if one.rows == 1 else f"{one.rows} rows"
-    head: Line = [("id", f"{one.number:>3}"), ("", "  "), (_STYLES[one.state], f"{one.state:<9}"), ("", "  ")]
+    head: Line = [("id", f"{one.number:>3}"), ("", "  "), (OPERATION_STATES[one.state], f"{one.state:<9}"), ("", "  ")]
     held = size(one.bytes)
     if one.forgotten:
         held = "forgotten" if one.forgotten == one.rows else f"{one.forgotten:,} of them forgotten, {held}"
@@ -47,4 +46,4 @@ def _lines(one: OperationLine, page: Page) -> Iterator[Line]:
     yield fit(head, page.width)
     yield fit([("", f"     {one.summary}")], page.width)
     if one.reason:
-        yield fit([("value", f"     “{one.reason}”")], page.width)
+        yield fit([("value", f"     {quoted(one.reason)}")], page.width)

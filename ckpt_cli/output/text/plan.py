@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import cell_len, flow, line_len
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.quantities import size
+from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.views.plan import PlanView
-
-_DONE = {"add": ("added to", "added"), "change": ("changed in", "changed"), "remove": ("removed from", "removed")}
 
 _FORGETTING = "operations"
 """The command that keeps nothing for undo."""
@@ -97,7 +96,7 @@ def _counted(view: PlanView) -> Line:
     found = Counter((row.change, row.table) for row in view.rows)
     line: Line = []
     for place, ((change, table), count) in enumerate(found.items()):
-        words, style = _DONE[change]
+        style, words = ROW_CHANGES[change]
         noun = "" if place else (" row" if count == 1 else " rows")
         line += [("", ",")] if place else []
         line += [(style, f"{' ' if place else ''}{count}{noun} {words} {table}")]

@@ -3,16 +3,12 @@
 from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
-from ckpt_cli.output.line import Line, Page, Span, row
+from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import changed, sides
+from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
-_MARKS: dict[str, Span] = {
-    "agrees": ("good", "✓ as recorded"),
-    "differs": ("bad", "✗ recorded otherwise"),
-    "unknown": ("muted", "? can't be told"),
-}
 _BY = {"input": "input", "update": "update"}
 _LEAST = 12  # cells for a value beside its reducer
 
@@ -38,7 +34,7 @@ def _step(step: PlayedStep, page: Page) -> Iterator[Line]:
     width = page.width or 0
     number = f"  step {step.step}" if step.step is not None else ""
     head: Line = [("id", step.short), ("muted", number), ("", "  "), ("node", _who(step)), ("", "  ")]
-    yield fit([*head, _MARKS[step.verdict]], width)
+    yield fit([*head, VERDICTS[step.verdict].span], width)
     if step.why:
         yield from ([("", "  "), ("muted", part)] for part in wrap(step.why, max(width - 2, 20)))
     column = max((cell_len(_node(task)) for task in step.tasks), default=0)
@@ -64,8 +60,8 @@ def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
     lines: list[Line] = [_write(write, column + 4, page) for write in task.writes]
     if task.sends:
         counts = {name: task.sends.count(name) for name in task.sends}
-        told = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
-        lines.append([("muted", "→ "), ("node", told)])
+        told = ", ".join(f"{name} {TIMES}{count}" if count > 1 else name for name, count in counts.items())
+        lines.append([("muted", f"{LEADS_TO} "), ("node", told)])
     for place, line in enumerate(lines or [[("muted", "nothing")]]):
         label = pad(node if place == 0 else "", max(column, cell_len(node)))
         yield fit([("", "  "), ("node", label), ("", "  "), *line], page.width)
@@ -84,8 +80,7 @@ def _end(view: PlayedView, width: int) -> Iterator[Line]:
     if view.reducers:
         told = f"Reducers: {', '.join(view.reducers)}"
         yield from ([("muted", part)] for part in wrap(told, width))
-    words = {"agrees": "as recorded", "differs": "recorded otherwise", "unknown": "can't be told"}
-    counts = ", ".join(f"{count} {words[verdict]}" for verdict, count in view.verdicts.items())
+    counts = ", ".join(f"{count} {VERDICTS[verdict].word}" for verdict, count in view.verdicts.items())
     steps = "1 step" if view.count == 1 else f"{view.count:,} steps"
     yield [("", f"{steps} played: {counts}.")]
 

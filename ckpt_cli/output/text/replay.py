@@ -6,7 +6,7 @@ from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, 
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.diff import changed
-from ckpt_cli.output.text.tasks import STATUS
+from ckpt_cli.output.theme import TASK_STATUS
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
 
@@ -40,9 +40,9 @@ def _task(task: ReplayedTask, column: int, page: Page) -> Line:
         if task.again
         else "kept, not run again"
     )
-    style, word = STATUS.get(task.status, ("muted", task.status))
+    status = TASK_STATUS[task.status].span if task.status in TASK_STATUS else ("muted", task.status)
     node = pad(task.node or "unknown node", column)
-    line: Line = [("node", node), ("", "  "), (style, word), ("", "  ")]
+    line: Line = [("node", node), ("", "  "), status, ("", "  ")]
     room = (page.width or 0) - line_len(line) - len(kept) - 2
     said: Line = [("", truncate(_said(task, None, page), max(room, 8)))]
     return fit([*line, *said, ("muted", f"  {kept}" if said[0][1] else kept)], page.width)

@@ -7,6 +7,7 @@ from ckpt_cli.output.cells import cell_len, fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.text.values import brief
+from ckpt_cli.output.theme import WAITING
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
@@ -64,7 +65,7 @@ def _named(one: QuestionLine, others: Sequence[QuestionLine]) -> str:
 
 
 def _head(one: QuestionLine) -> Line:
-    line: Line = [("waiting", "⏸ "), ("node", one.node or "unknown node")]
+    line: Line = [("waiting", f"{WAITING} "), ("node", one.node or "unknown node")]
     if one.answers:
         line += [("muted", f"  question {one.answers + 1} of its task")]
     return [*line, *([("muted", f"  in {one.ns}")] if one.ns else [])]

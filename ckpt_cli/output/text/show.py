@@ -13,6 +13,7 @@ from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.config import pasted
 from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import behind, block, brief, inline
+from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
@@ -49,12 +50,12 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
     for at, child in enumerate(view.children[:_CHILDREN]):
         yield _labelled("children" if at == 0 else "", _link(child))
     if len(view.children) > _CHILDREN:
-        yield _labelled("", [("muted", f"… {len(view.children) - _CHILDREN} more")])
+        yield _labelled("", [("muted", f"{MORE} {len(view.children) - _CHILDREN} more")])
     told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
     for at, (key, value) in enumerate(told.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
     if view.metadata_problem:
-        yield _labelled("" if told else "metadata", [("bad", f"⚠ can't be read: {view.metadata_problem}")])
+        yield _labelled("" if told else "metadata", [("bad", f"{UNREADABLE} can't be read: {view.metadata_problem}")])
     if view.problem:
         yield _labelled("damaged", [("bad", view.problem)])
     for stored in view.stored:
@@ -76,7 +77,7 @@ def _step(view: ShowView) -> Line:
 
 
 def _makers(nodes: dict[str, int]) -> str:
-    return f"by {', '.join(f'{node} ×{n}' if n > 1 else node for node, n in nodes.items())}" if nodes else ""
+    return f"by {', '.join(f'{node} {TIMES}{n}' if n > 1 else node for node, n in nodes.items())}" if nodes else ""
 
 
 def _time(view: ShowView, page: Page) -> Line:
@@ -98,7 +99,7 @@ def _link(link: Link) -> Line:
 
 def _payload(stored: Stored) -> Line:
     tag = stored.tag or "untagged"
-    return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", "…")]
+    return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", MORE)]
 
 
 def _given(given: Channel, view: ShowView, page: Page) -> Iterator[Line]:
@@ -128,7 +129,7 @@ def _channels(view: ShowView, page: Page) -> Iterator[Line]:
 
 
 def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page) -> Iterator[Line]:
-    mark = ("changed", "• ") if channel.changed else ("", "  ")
+    mark = ("changed", f"{CHANGED_HERE} ") if channel.changed else ("", "  ")
     head: Line = [mark, ("key", pad(name, max(width, cell_len(name))))]
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []

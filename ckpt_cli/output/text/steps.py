@@ -8,9 +8,9 @@ from typing import Any
 from ckpt_cli.output.cells import fit, line_len
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
 from ckpt_cli.views.steps import StepView, TaskView
 
-WAITS, FAILED, FINISHED, DUE, DAMAGED = "⏸", "✗", "✓", "○", "⚠"
 _TASKS = 6  # of one node, each with a line of its own
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
@@ -23,7 +23,7 @@ def who(step: StepView) -> Line:
         return [("human", "input")]
     if step.source == "fork":
         return [("changed", "fork")]
-    return nodes(step.nodes) if step.nodes else [("muted", step.source if step.source != "loop" else "…")]
+    return nodes(step.nodes) if step.nodes else [("muted", step.source if step.source != "loop" else MORE)]
 
 
 def nodes(counts: Mapping[str, int]) -> Line:
@@ -31,7 +31,7 @@ def nodes(counts: Mapping[str, int]) -> Line:
     line: Line = []
     for node, count in counts.items():
         line += [("muted", ", ")] if line else []
-        line += [("node", node)] + ([("muted", f" ×{count}")] if count > 1 else [])
+        line += [("node", node)] + ([("muted", f" {TIMES}{count}")] if count > 1 else [])
     return line
 
 
@@ -41,7 +41,7 @@ def marks(step: StepView, branches: int) -> Line:
     if step.branch is not None and branches > 1:
         found.append(("head", f"branch:{step.branch}"))
     found += [("head", f"tag:{name}") for name in step.tags]
-    found += [("bad", f"{DAMAGED} unreadable")] if step.problem else []
+    found += [("bad", f"{UNREADABLE} unreadable")] if step.problem else []
     return _spaced(found)
 
 
@@ -50,7 +50,7 @@ def halts(step: StepView) -> Line:
     found = []
     for halt in step.halts:
         style = "muted" if halt.over or step.children else ("waiting" if halt.kind == "interrupt" else "bad")
-        sign = WAITS if halt.kind == "interrupt" else FAILED
+        sign = WAITING if halt.kind == "interrupt" else FAILED
         found.append((style, f"{sign} {halt.node}" if halt.node else sign))
     return _spaced(found)
 
@@ -109,7 +109,7 @@ def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" ×{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
+                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
             ]
 
 
@@ -119,9 +119,9 @@ def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:
     room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
     if task.status == "waiting":
         for asked in task.interrupts:
-            yield [("waiting", f"{WAITS} "), *name, ("", "  "), *question(asked.value, room)]
+            yield [("waiting", f"{WAITING} "), *name, ("", "  "), *question(asked.value, room)]
         if not task.interrupts:
-            yield [("waiting", f"{WAITS} "), *name, ("muted", "  waits")]
+            yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
     elif task.status == "failed":
         yield [("bad", f"{FAILED} "), *name, ("", "  "), ("bad", error(task.error, room))]
     elif task.status == "finished":

@@ -6,25 +6,19 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.values import behind, brief
+from ckpt_cli.output.theme import TASK_STATUS
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
 
 _ANSWER = 24
 
-STATUS = {
-    "finished": ("good", "✓ finished"),
-    "waiting": ("waiting", "⏸ waiting"),
-    "answered": ("good", "○ answered"),
-    "failed": ("bad", "✗ failed"),
-    "due": ("muted", "○ due"),
-}
-
 
 def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
     """A task, its error, its questions, and the subgraphs it called; nodes take so many cells."""
     node = task.node or "unknown node"
-    line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  "), STATUS[task.status]]
+    line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
+    line.append(TASK_STATUS[task.status].span)
     if task.answers and task.status == "answered":
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":

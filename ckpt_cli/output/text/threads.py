@@ -10,11 +10,22 @@ from ckpt_cli.output.quantities import ago, size
 from ckpt_cli.output.shell import visible
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.steps import error, joined, padded, question, split
+from ckpt_cli.output.theme import (
+    BETWEEN,
+    CLOSE_QUOTE,
+    FINISHED,
+    MORE,
+    NOTHING,
+    OPEN_QUOTE,
+    THREAD_STATUS,
+    UNKNOWN,
+    UNREADABLE,
+    quoted,
+    thread_style,
+)
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
 
-_SIGNS = {"done": "✓", "waiting": "⏸", "failed": "✗", "unfinished": "…", "unknown": "?"}
-_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
 _ORDER = ("waiting", "failed", "unfinished", "unknown", "unreadable", "done")
 _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
 _STATUS = (26, 44)
@@ -48,7 +59,7 @@ def _plain(one: ThreadView) -> Line:
     failed = [f"{task.node or '?'}: {error(task.error, None)}" for task in one.errors]
     status = one.status or "?"
     columns: list[Span] = [("title", one.thread_id), ("", f"{one.checkpoints}"), ("", f"{one.branches}")]
-    columns += [("", "" if one.step is None else f"{one.step}"), (_STYLES.get(status, "muted"), status)]
+    columns += [("", "" if one.step is None else f"{one.step}"), (thread_style(status), status)]
     columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*asked, *failed]))]
     return row([span] for span in columns)
 
@@ -76,10 +87,10 @@ class _Table:
         yield _counted(self._view)
         yield self._line("", [[("muted", name)] for name in names], sizes, names, numbers, [("muted", "about")])
         for one, cells in zip(self._view.threads, columns, strict=True):
-            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or "—")]
+            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
-            yield [("muted", f"… and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+            yield [("muted", f"{MORE} and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
         """The columns there is room for beside the title."""
@@ -99,7 +110,7 @@ class _Table:
 
     def _lack(self, sizes: list[int]) -> int:
         """The cells that these columns leave too few for the title."""
-        return len(_SIGNS["done"]) + 1 + sum(size + len(_GAP) for size in sizes) + self._title - self._width
+        return len(FINISHED) + 1 + sum(size + len(_GAP) for size in sizes) + self._title - self._width
 
     def _line(
         self, status: str, cells: Sequence[Line], sizes: list[int], names: list[str], numbers: set[str], title: Line
@@ -109,8 +120,7 @@ class _Table:
             blank = ("", " " * max(room - line_len(cell), 0))
             line += [blank, *cell] if name in numbers else padded(cell, room)
             line.append(("", _GAP))
-        sign: Line = [(_STYLES.get(status, "muted"), f"{_SIGNS.get(status, '?' if status else ' ')} ")]
-        return [*sign, *line, *title]
+        return [(thread_style(status), f"{_sign(status)} "), *line, *title]
 
     def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
         branches = any(thread.branches > 1 for thread in self._view.threads)
@@ -141,16 +151,22 @@ def _counted(view: ThreadsView) -> Line:
     count = len(view.threads)
     line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
     for status in sorted(found, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
-        line += [("muted", " · "), (_STYLES.get(status, "bad"), f"{found[status]:,} {status}" if count > 1 else status)]
+        style = thread_style(status) if status in THREAD_STATUS else "bad"
+        line += [("muted", f" {BETWEEN} "), (style, f"{found[status]:,} {status}" if count > 1 else status)]
     return line
 
 
+def _sign(status: str) -> str:
+    look = THREAD_STATUS.get(status)
+    return look.sign if look is not None else UNKNOWN if status else " "
+
+
 def _marked(one: ThreadView) -> Line:
-    return [("bad", "⚠ metadata unreadable"), ("", _GAP)] if one.metadata_problem else []
+    return [("bad", f"{UNREADABLE} metadata unreadable"), ("", _GAP)] if one.metadata_problem else []
 
 
 def _metadata(one: ThreadView) -> str:
-    return " ".join(f"{key}={brief(value, 20).strip('“”')}" for key, value in one.metadata.items())
+    return " ".join(f"{key}={brief(value, 20).strip(OPEN_QUOTE + CLOSE_QUOTE)}" for key, value in one.metadata.items())
 
 
 def _status(one: ThreadView) -> Line:
@@ -159,7 +175,7 @@ def _status(one: ThreadView) -> Line:
     names = [w.node or "?" for w in one.interrupts] if status == "waiting" else [e.node or "?" for e in one.errors]
     if status == "unfinished":
         names = one.next or []
-    line: Line = [(_STYLES.get(status, "muted"), status)]
+    line: Line = [(thread_style(status), status)]
     told = list(dict.fromkeys(names))
     return [*line, ("muted", ": "), ("node", ", ".join(told))] if told else line
 
@@ -174,10 +190,10 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
     yield [("title", _headline(view))]
     for one in view.threads:
         yield []
-        head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", visible(one.thread_id))]]
+        head: list[Line] = [[(style, _sign(view.asked[0])), ("", " "), ("title", visible(one.thread_id))]]
         head.append([("muted", _ago(one.updated, page))])
-        quoted = one.title if one.title.startswith(("{", "[")) else f"“{one.title}”"
-        head.append([("muted", quoted)] if one.title else [])
+        title = one.title if one.title.startswith(("{", "[")) else quoted(one.title)
+        head.append([("muted", title)] if one.title else [])
         yield fit(joined(head, "   "), width)
         column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
         for asked in one.interrupts:
@@ -188,7 +204,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
     if view.more:
         yield []
-        yield [("muted", "… and more: --limit 0 shows all")]
+        yield [("muted", f"{MORE} and more: --limit 0 shows all")]
 
 
 def _headline(view: ThreadsView) -> str:
@@ -221,7 +237,7 @@ def _question(asked: WaitingView, width: int) -> Iterator[Line]:
 
 def _lines(text: str, width: int, most: int) -> list[str]:
     found = list(wrap(text, max(width, 20)))
-    return found if len(found) <= most else [*found[: most - 1], "…"]
+    return found if len(found) <= most else [*found[: most - 1], MORE]
 
 
 def _labelled(node: str | None, column: int, lines: Iterable[Line]) -> Iterator[Line]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.steps import Clock, halts, joined, marks, nodes, number, padded, pending, stripped, told, who
+from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE, RAIL, SUBGRAPH, UNKNOWN, thread_style
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
@@ -13,7 +14,6 @@ _WHO = (18, 32)  # cells for who made a step, on a narrow page and on a wide one
 _NARROW = 100
 _NEEDED = 3  # facts in the heading that go last where there is no room: how many, branches, status
 _CHANGES = 30  # below which the time is left out rather than the changes
-STATUS_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
 
 
 def render(view: TreeView, page: Page) -> Iterator[Line]:
@@ -68,24 +68,23 @@ class _Tree:
             facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
         if self._clock.day:
             facts.append([("muted", self._clock.day)])
-        while self._width is not None and len(facts) > 1 and line_len([*line, *joined(facts, " · ")]) > self._width:
+        between = f" {BETWEEN} "
+        while self._width is not None and len(facts) > 1 and line_len([*line, *joined(facts, between)]) > self._width:
             del facts[-1 if len(facts) > _NEEDED else 0]
-        return [*line, *joined(facts, " · ")]
+        return [*line, *joined(facts, between)]
 
     def _ns(self, ns: str) -> str:
         """A namespace, its tasks in short where there is no room for them."""
         if self._width is None or len(ns) <= self._width // 3:
             return ns
-        return "|".join(
-            part if len(part) <= 20 else f"{part.split(':')[0]}:{part.split(':')[-1][:6]}…" for part in ns.split("|")
-        )
+        return "|".join(_shortened_task(part) if len(part) > 20 else part for part in ns.split("|"))
 
     def _status(self) -> Line:
         view = self._view
         if view.problem and view.status is None:
-            return [("bad", "? can't be read")]
+            return [("bad", f"{UNKNOWN} can't be read")]
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
-        style = STATUS_STYLES.get(view.status or "", "muted")
+        style = thread_style(view.status or "")
         tasks = head.tasks if head is not None else []
         asking = [task.node or "?" for task in tasks if task.status == view.status]
         if view.status == "waiting":
@@ -99,20 +98,20 @@ class _Tree:
     def _rows(self, rows: Iterable[TreeRow], before: Line) -> Iterator[Line]:
         for row in rows:
             rails = [*before, *_rails(row)]
-            below = [*before, ("muted", "│ " * min(row.depth, _RAILS)), ("muted", "  " if row.ends else "│ ")]
+            below = [*before, ("muted", RAIL * min(row.depth, _RAILS)), ("muted", "  " if row.ends else RAIL)]
             if row.step is not None:
                 yield self._checkpoint(row.step, rails)
                 room = None if self._width is None else self._width - line_len(below)
                 yield from ([*below, *line] for line in pending(row.step.tasks, room))
             elif row.fold is not None:
-                yield [*rails, ("muted", "⋮ "), *_folded(row.fold, row.aside)]
+                yield [*rails, ("muted", f"{FOLDED} "), *_folded(row.fold, row.aside)]
             elif row.aside is not None:
-                yield [*rails, ("muted", f"⋮ {_aside(row.aside)}")]
+                yield [*rails, ("muted", f"{FOLDED} {_aside(row.aside)}")]
             for subgraph in row.subgraphs:
                 yield from self._subgraph(subgraph, below)
 
     def _checkpoint(self, step: StepView, rails: Line) -> Line:
-        glyph: Span = ("head", "◉ ") if step.head and step.ns == self._view.ns else ("muted", "● ")
+        glyph: Span = ("head", f"{HEAD} ") if step.head and step.ns == self._view.ns else ("muted", f"{CHECKPOINT} ")
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
         line += [("muted", f" {number(step):>{self._step}}  "), *padded(who(step), self._who), ("", "  ")]
@@ -139,7 +138,7 @@ class _Tree:
         told = _count(subgraph.checkpoints, "checkpoint") + (
             f" + {subgraph.nested:,} nested" if subgraph.nested else ""
         )
-        yield [*below, ("muted", "╰╴"), ("node", subgraph.node), ("muted", f"  {told}  {subgraph.ns}")]
+        yield [*below, ("muted", SUBGRAPH), ("node", subgraph.node), ("muted", f"  {told}  {subgraph.ns}")]
         yield from self._rows(subgraph.rows, [*below, ("", "  ")])
 
 
@@ -149,13 +148,17 @@ def _left(row: TreeRow) -> int:
 
 def _rails(row: TreeRow) -> Line:
     depth = min(row.depth, _RAILS)
-    rails = "│ " * (depth - 1) + ("├─" if row.joint else "│ ") if depth else ""
+    rails = RAIL * (depth - 1) + (JOINT if row.joint else RAIL) if depth else ""
     return [("muted", rails)]
+
+
+def _shortened_task(part: str) -> str:
+    return f"{part.split(':')[0]}:{part.split(':')[-1][:6]}{MORE}"
 
 
 def _shortened(checkpoint_id: str | None) -> str:
     text = checkpoint_id or ""
-    return text if len(text) <= 12 else f"…{text[-6:]}"
+    return text if len(text) <= 12 else f"{MORE}{text[-6:]}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -170,7 +173,7 @@ def _folded(fold: FoldView, aside: AsideView | None) -> Line:
     more = [_count(fold.edits, "edit")] if fold.edits else []
     more += [f"{fold.subgraphs:,} in subgraphs"] if fold.subgraphs else []
     more += [_aside(aside)] if aside is not None else []
-    return [*line, ("muted", "".join(f" · {part}" for part in more))]
+    return [*line, ("muted", "".join(f" {BETWEEN} {part}" for part in more))]
 
 
 def _few(fold: FoldView, most: int = 6) -> Line:

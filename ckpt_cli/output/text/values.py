@@ -12,6 +12,7 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, wrap
 from ckpt_cli.output.line import Line, Lines, Page, Span
 from ckpt_cli.output.text.brief import UNCUT, brief, class_name, elements, size_of, whole
 from ckpt_cli.output.text.conversation import FIRST, SHOWN, TEXT_LINES, Conversation, folded, short_id
+from ckpt_cli.output.theme import CLOSE_QUOTE, MORE, OPEN_QUOTE, quoted
 from ckpt_cli.values.known import is_conversation
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
@@ -71,10 +72,10 @@ class _Block:
         if more:
             del shown[TEXT_LINES:]
         for at, line in enumerate(shown):
-            end = "”" if at == len(shown) - 1 and not more else ""
-            yield [("", " " * indent), ("value", f"{' ' if at else '“'}{line}{end}")]
+            end = CLOSE_QUOTE if at == len(shown) - 1 and not more else ""
+            yield [("", " " * indent), ("value", f"{' ' if at else OPEN_QUOTE}{line}{end}")]
         if more:
-            yield [("", " " * (indent + 1)), ("muted", f"… {size_of(text)} in all")]
+            yield [("", " " * (indent + 1)), ("muted", f"{MORE} {size_of(text)} in all")]
 
     def _room(self, indent: int) -> int:
         return UNCUT if self._page.width is None else max(self._page.width - indent, 20)
@@ -113,9 +114,9 @@ class _Block:
         """The value as one span where all of it fits, or where there is no other way to show it."""
         if isinstance(value, str):
             if self._page.width is None:
-                return ("value", f"“{value}”")
+                return ("value", quoted(value))
             fits = "\n" not in value and cell_len(value) + 2 <= room
-            return ("value", f"“{value}”") if fits else None
+            return ("value", quoted(value)) if fits else None
         if depth >= _DEEPEST or is_leaf(value):
             return (_style(value), brief(value, None if _is_bad(value) else room, reveal=self._page.reveal))
         if self._talks(value):
@@ -132,10 +133,10 @@ class _Block:
         column = min(max((cell_len(label) for label, _ in pairs), default=0), _LABEL)
         for at, (label, item) in enumerate(pairs):
             if at == len(first):
-                yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more")]
+                yield [("", " " * indent), ("muted", f"{MORE} {last.start - len(first)} more")]
             yield from self._entry(label, item, column, indent, depth)
         if not last and total > len(first):
-            yield [("", " " * indent), ("muted", f"… {total - len(first)} more")]
+            yield [("", " " * indent), ("muted", f"{MORE} {total - len(first)} more")]
 
     def _entry(self, label: str, item: Any, column: int, indent: int, depth: int) -> Iterator[Line]:
         head: Line = [("", " " * indent), ("key", label)]

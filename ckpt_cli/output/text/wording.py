@@ -6,6 +6,7 @@ from ckpt_cli.history.diff.word_diff import REMOVED, SAME, Piece, words
 from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, Span
+from ckpt_cli.output.theme import CLOSE_QUOTE, MORE, OPEN_QUOTE
 
 _AROUND = 24
 _CHANGED = 160
@@ -16,7 +17,7 @@ def worded(before: str, after: str, room: int | None, *, full: bool) -> Iterator
     """The lines of both texts in one, wrapped into so many cells; unless `full`, only around what changed."""
     pieces = words(before, after)
     spans = [_span(piece) for piece in (pieces if full else _excerpt(pieces))]
-    spans = [("value", "“"), *spans, ("value", "”")]
+    spans = [("value", OPEN_QUOTE), *spans, ("value", CLOSE_QUOTE)]
     yield from [spans] if room is None else wrapped(spans, room)
 
 
@@ -34,7 +35,7 @@ def _excerpt(pieces: list[Piece]) -> list[Piece]:
         changes += piece.kind != SAME
         if changes > _CHANGES:
             left = sum(1 for other in pieces[at:] if other.kind != SAME)
-            return [*shown, Piece(SAME, f" … {left} more changes")]
+            return [*shown, Piece(SAME, f" {MORE} {left} more changes")]
         shown.append(_shortened(piece, first=at == 0, last=at == len(pieces) - 1))
     return shown
 
@@ -43,14 +44,13 @@ def _shortened(piece: Piece, *, first: bool, last: bool) -> Piece:
     text = piece.text
     if piece.kind != SAME:
         more = len(text) - _CHANGED
-        return piece if more <= _AROUND else Piece(piece.kind, f"{text[:_CHANGED]} … {more:,} more characters")
+        return piece if more <= _AROUND else Piece(piece.kind, f"{text[:_CHANGED]} {MORE} {more:,} more characters")
     if len(text) <= 2 * _AROUND + 3:
         return piece
     head = "" if first else text[:_AROUND].rpartition(" ")[0] or text[:_AROUND]
     tail = "" if last else text[-_AROUND:].partition(" ")[2] or text[-_AROUND:]
-    return Piece(
-        SAME, f"{head} … {tail}".lstrip() if first else f"{head} … {tail}".rstrip() if last else f"{head} … {tail}"
-    )
+    excerpt = f"{head} {MORE} {tail}"
+    return Piece(SAME, excerpt.lstrip() if first else excerpt.rstrip() if last else excerpt)
 
 
 def wrapped(spans: Line, room: int) -> Iterator[Line]:
