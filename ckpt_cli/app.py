@@ -104,8 +104,8 @@ def ckpt(
 
 
 def _overview() -> None:
-    from ckpt_cli.commands import overview
     from ckpt_cli.output.printer import Printer
+    from ckpt_cli.queries import overview
     from ckpt_cli.session import Session
     from ckpt_cli.views.overview import Known
 

@@ -1,6 +1,7 @@
 """The house stands: arrows point down only, every third party has one home, and nothing but output talks."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
@@ -223,6 +224,23 @@ def test_files_and_functions_stay_small(path: Path) -> None:
         if isinstance(node, ast.FunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1
             assert length <= 50, f"{node.name} has {length} lines"
+
+
+def test_commands_holds_only_verbs() -> None:
+    """Each file of `commands` is a verb of the table, and each verb has its file."""
+    assert {path.stem for path in (PACKAGE / "commands").glob("*.py")} == {"__init__", *VERBS}
+
+
+def test_the_map_names_each_part() -> None:
+    """The floors of ARCHITECTURE.md are the files and folders of the package, no more and no fewer."""
+    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text()
+    floors = page.partition("## The floors")[2].partition("\n## ")[0]
+    rooms = [line.split("|")[1] for line in floors.splitlines() if line.startswith("| `")]
+    beside = floors.partition("Beside the tower:")[2]
+    named = {name for text in (*rooms, beside) for name in re.findall(r"`(\w+(?:\.py|/))`", text)}
+    parts = {f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    parts |= {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
+    assert named == parts
 
 
 @pytest.mark.parametrize("verb", VERBS)
