@@ -65,7 +65,7 @@ DOORS: dict[str, set[str]] = {
 
 HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
-    "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*", "queries.*"),
+    "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*"),
     "jmespath": ("output.json",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),

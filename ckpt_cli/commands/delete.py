@@ -15,10 +15,10 @@ from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Plan, Thread
 from ckpt_cli.parameters.json_input import file_or_stdin
-from ckpt_cli.parameters.options import MATCH, Ns, matcher
+from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import Mend
-from ckpt_cli.queries.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
+from ckpt_cli.queries.any_checkpoint import Older, Unread, filter_of, fitting
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -160,7 +160,7 @@ def delete(
     threads: _Threads = None,
     match: _Match = None,
     where: _Where = None,
-    any_: AnyOption = False,
+    any_: AnyCheckpoint = False,
     status: _Status = None,
     idle: _Idle = None,
     branch: _Branch = None,

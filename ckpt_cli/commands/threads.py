@@ -13,8 +13,8 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
-from ckpt_cli.parameters.options import MATCH, Limit, Since, matcher
-from ckpt_cli.queries.any_checkpoint import AnyOption, Unread, filter_of, fitting, older_by_server
+from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, matcher
+from ckpt_cli.queries.any_checkpoint import Unread, filter_of, fitting, older_by_server
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -177,7 +177,7 @@ def threads(
             "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state, in Python's words."
         ),
     ] = None,
-    any_: AnyOption = False,
+    any_: AnyCheckpoint = False,
     sort: _Sort = Order.ACTIVITY,
     limit: Limit = 50,
     wide: Annotated[bool, typer.Option("--wide", help="Every column, as far as there is room.")] = False,

@@ -70,6 +70,13 @@ Since = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not older: 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
 ]
 
+AnyCheckpoint = Annotated[
+    bool,
+    typer.Option(
+        "--any", help="With --where: look at the metadata of every checkpoint, not at the head.", show_default=False
+    ),
+]
+
 _CHANGE = "Change"
 
 DryRun = Annotated[

@@ -4,9 +4,7 @@ The head alone doesn't tell whose a thread is: a run without the application's c
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state.filters import Filter
@@ -14,13 +12,6 @@ from ckpt_cli.layouts import read_metadata
 from ckpt_cli.model import Ref, Thread
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
-
-AnyOption = Annotated[
-    bool,
-    typer.Option(
-        "--any", help="With --where: look at the metadata of every checkpoint, not at the head.", show_default=False
-    ),
-]
 
 _OF_THE_HEAD = frozenset({"status", "next", "values"})
 _REFS = 1000  # checkpoints whose metadata is asked for at once
