@@ -97,8 +97,7 @@ class _Drawing:
 
     def _called(self) -> dict[str | None, list[Call]]:
         """The subgraphs by the checkpoint that called them."""
-        steps = self.lines.steps
-        callers = {w.task_id: i for i, kept in steps.writes.items() for w in kept}
+        callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
         found: dict[str | None, list[Call]] = {}
         for call in nesting.calls(self.lines.ns, self._members, callers, self._parents(callers)):
             known = call.caller is not None and call.caller in self.lines.lineage
@@ -119,7 +118,7 @@ class _Drawing:
         return found
 
     def _marked(self, drawn: Lineage) -> Marked:
-        notes = self.lines.steps.notes
+        notes = self.lines.attribution.notes
         halted = {i for i in drawn.children if self.lines.halted(i)}
         return Marked(
             edits={i for i in drawn.rows if i in notes and notes[i].source in ("update", "fork")} | halted,
@@ -142,11 +141,10 @@ class _Drawing:
         return TreeRow(row.depth, row.joint, row.ends, step, self._fold(row) if row.run else None, aside, subgraphs)
 
     def _fold(self, row: Row) -> FoldView:
-        steps = self.lines.steps
         nodes: dict[str, int] = {}
-        sources = [steps.note(checkpoint_id).source for checkpoint_id in row.run]
+        sources = [self.lines.attribution.note(checkpoint_id).source for checkpoint_id in row.run]
         for checkpoint_id in row.run:
-            for name in steps.nodes(checkpoint_id):
+            for name in self.lines.step_nodes.nodes(checkpoint_id):
                 nodes[name] = nodes.get(name, 0) + 1
         called = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
         return FoldView(

@@ -2,8 +2,8 @@
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.tasks.step_nodes import Makers
-from ckpt_cli.history.tasks.write_attribution import note
+from ckpt_cli.history.tasks.step_nodes import StepNodes
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
@@ -21,19 +21,20 @@ class Neighbours:
         self._short = reader.short(row.thread_id)
         self._children = lineage.children.get(row.checkpoint_id, [])
         parent = lineage.parent(row.checkpoint_id)
-        self._steps = Makers(lineage, row.ns)
+        self._attribution = WriteAttribution(lineage)
+        self._step_nodes = StepNodes(self._attribution, row.ns)
         near = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
-        refs = [Ref(row.thread_id, row.ns, one) for one in self._steps.relatives(near)]
+        refs = [Ref(row.thread_id, row.ns, one) for one in self._attribution.relatives(near)]
         notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}
         writes = reader.writes_by_checkpoint(
-            row.thread_id, row.ns, self._steps.sources([row.checkpoint_id]), values=_WRITE
+            row.thread_id, row.ns, self._attribution.sources([row.checkpoint_id]), values=_WRITE
         )
-        self._steps.fill(notes, writes)
+        self._attribution.fill(notes, writes)
 
     @property
     def nodes(self) -> dict[str, int]:
         """The nodes that made it, to their number of tasks."""
-        return self._steps.nodes(self._row.checkpoint_id)
+        return self._step_nodes.nodes(self._row.checkpoint_id)
 
     @property
     def children(self) -> list[Link]:
@@ -50,7 +51,7 @@ class Neighbours:
         return None if missing is None else Link(missing, self._short(missing), ids.step(missing), stored=False)
 
     def _link(self, checkpoint_id: str) -> Link:
-        return Link(checkpoint_id, self._short(checkpoint_id), self._steps.note(checkpoint_id).step)
+        return Link(checkpoint_id, self._short(checkpoint_id), self._attribution.note(checkpoint_id).step)
 
 
 def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:

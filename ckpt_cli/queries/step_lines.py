@@ -23,7 +23,9 @@ class StepLines:
     """The lines about one namespace of one thread; each call reads what it needs.
 
     Attributes:
-        steps: how each checkpoint came to be, from what was read so far.
+        attribution: the metadata and writes read so far, and which writes made which checkpoint.
+        step_nodes: the nodes that made each checkpoint.
+        steps: what the step that made each checkpoint changed.
         problems: why a checkpoint, or a part of it, can't be read, by checkpoint id.
     """
 
@@ -31,6 +33,8 @@ class StepLines:
         self._reads = StepReads(reader, thread_id, ns)
         self.reader, self.thread_id, self.ns = reader, thread_id, ns
         self.lineage = self._reads.lineage
+        self.attribution = self._reads.attribution
+        self.step_nodes = self._reads.step_nodes
         self.steps = self._reads.steps
         self.problems = self._reads.problems
 
@@ -48,7 +52,7 @@ class StepLines:
     def notes(self, checkpoint_ids: Iterable[str]) -> Mapping[str, Note]:
         """The metadata of these checkpoints and of their relatives, by checkpoint id."""
         self._reads.read_notes(checkpoint_ids)
-        return self.steps.notes
+        return self.attribution.notes
 
     def changes(self, checkpoint_id: str) -> Sequence[Change]:
         """What one step changed, from metadata and writes alone; nothing where they don't show it."""
@@ -63,7 +67,7 @@ class StepLines:
 
     def halted(self, checkpoint_id: str) -> bool:
         """Whether a task that started at this checkpoint asked something or failed."""
-        return any(write.channel in (INTERRUPT, ERROR) for write in self.steps.writes.get(checkpoint_id, ()))
+        return any(write.channel in (INTERRUPT, ERROR) for write in self.attribution.writes.get(checkpoint_id, ()))
 
     @cached_property
     def _branches(self) -> dict[str, int]:
@@ -77,7 +81,7 @@ class StepLines:
         return tags
 
     def _view(self, checkpoint_id: str) -> StepView:
-        row, note = self.lineage.rows[checkpoint_id], self.steps.note(checkpoint_id)
+        row, note = self.lineage.rows[checkpoint_id], self.attribution.note(checkpoint_id)
         snapshot = self._reads.snapshots.get(checkpoint_id)
         changes = self.steps.changes(checkpoint_id)
         return StepView(
@@ -87,7 +91,7 @@ class StepLines:
             ns=row.ns,
             step=note.step,
             source=note.source,
-            nodes=self.steps.nodes(checkpoint_id),
+            nodes=self.step_nodes.nodes(checkpoint_id),
             changes=None if changes is None else [change_view(change) for change in changes],
             time=iso(ids.unix_time(checkpoint_id)),
             head=checkpoint_id == self.lineage.head,
@@ -110,7 +114,7 @@ class StepLines:
         snapshot = self._reads.snapshots.get(checkpoint_id)
         if snapshot is not None:
             return [self._task(task) for task in snapshot.tasks] if snapshot.status is not Status.DONE else []
-        return [self._task_of_writes(writes) for writes in self.steps.tasks(checkpoint_id).values()]
+        return [self._task_of_writes(writes) for writes in self.attribution.tasks(checkpoint_id).values()]
 
     def _task(self, task: Task) -> TaskView:
         questions = [InterruptView(i.id, i.value) for i in task.open] if task.status is Status.WAITING else []
@@ -123,7 +127,7 @@ class StepLines:
         questions = [i for w in writes if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
         error = next((w.value for w in writes if w.channel == ERROR and w.read), None)
         channels = {write.channel for write in writes}
-        node, task_id = self.steps.node(writes[0]), writes[0].task_id
+        node, task_id = self.step_nodes.node(writes[0]), writes[0].task_id
         if channels - CONTROL_WRITES:
             return TaskView(task_id, node, str(Status.FINISHED), changes=self._written(writes))
         if INTERRUPT in channels:
@@ -131,15 +135,15 @@ class StepLines:
         return TaskView(task_id, node, str(Status.FAILED if ERROR in channels else Status.DUE), error)
 
     def _written(self, writes: Sequence[TaskWrite]) -> list[ChangeView]:
-        return [change_view(change) for change in self.steps.written(writes)]
+        return [change_view(change) for change in self.steps.pending_changes(writes)]
 
     def _halts(self, checkpoint_id: str) -> list[HaltView]:
         halts = []
-        for writes in self.steps.tasks(checkpoint_id).values():
+        for writes in self.attribution.tasks(checkpoint_id).values():
             channels = {write.channel for write in writes}
             for kind, channel in (("interrupt", INTERRUPT), ("error", ERROR)):
                 if channel in channels:
-                    halts.append(HaltView(kind, self.steps.node(writes[0]), bool(channels - CONTROL_WRITES)))
+                    halts.append(HaltView(kind, self.step_nodes.node(writes[0]), bool(channels - CONTROL_WRITES)))
         return halts
 
 

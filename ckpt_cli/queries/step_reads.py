@@ -9,8 +9,9 @@ from ckpt_cli.errors import PayloadCorrupt
 from ckpt_cli.history.lineage.lineage import Lineage
 from ckpt_cli.history.state.channels import START
 from ckpt_cli.history.tasks.snapshot import Snapshot
+from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.steps import BACK, PROVEN, Steps
-from ckpt_cli.history.tasks.write_attribution import note
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, note
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -32,7 +33,9 @@ class StepReads:
     """What was read of one namespace of one thread.
 
     Attributes:
-        steps: how each checkpoint came to be, from what was read.
+        attribution: the metadata and writes that were read, and which writes made which checkpoint.
+        step_nodes: the nodes that made each checkpoint.
+        steps: what the step that made each checkpoint changed.
         snapshots: of the tips that were decoded, by checkpoint id.
         problems: why a checkpoint, or a part of it, can't be read, by checkpoint id.
     """
@@ -42,7 +45,9 @@ class StepReads:
         self.thread_id = thread_id
         self.ns = ns
         self.lineage: Lineage = reader.lineage(thread_id, ns)
-        self.steps = Steps(self.lineage, ns)
+        self.attribution = WriteAttribution(self.lineage)
+        self.step_nodes = StepNodes(self.attribution, ns)
+        self.steps = Steps(self.attribution)
         self.snapshots: dict[str, Snapshot] = {}
         self.problems: dict[str, str] = {}
 
@@ -71,19 +76,19 @@ class StepReads:
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these, and which tasks wrote to which channels everywhere, without values."""
         self.read_notes(checkpoint_ids)
-        self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
+        self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
         self.steps.outlined = True
 
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
         """Read the metadata of these, and of the relatives that decide which writes made them."""
-        refs = [self.ref(i) for i in self.steps.relatives(checkpoint_ids) if i not in self.steps.notes]
+        refs = [self.ref(i) for i in self.attribution.relatives(checkpoint_ids) if i not in self.attribution.notes]
         metadata = self.reader.saver.metadata(refs)
-        self.steps.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in metadata}, {})
+        self.attribution.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in metadata}, {})
 
     def read_writes(self, checkpoint_ids: Collection[str]) -> None:
         """Read what made these: the writes of them and of their parents, without long values."""
-        sources = self.steps.sources(checkpoint_ids)
-        self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=VALUE))
+        sources = self.attribution.sources(checkpoint_ids)
+        self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=VALUE))
         self.steps.known.update(checkpoint_ids)
 
     def _read_making(self, checkpoint_ids: Iterable[str]) -> None:
@@ -123,24 +128,24 @@ class StepReads:
         size, met = _CHUNK, set[str]()
         while above := {at for i in checkpoint_ids if (at := self.steps.stop_above(i)) is not None} - met:
             read = above & self.steps.known
-            self._compare_all(at for at in sorted(read) if self.steps.note(at).source == "update" and len(met) < _EDITS)
+            self._compare_all(at for at in sorted(read) if self._is_update(at) and len(met) < _EDITS)
             met |= read
             self._read_making({i for at in above - read for i in islice(self.lineage.line(at), size)})
             size = min(2 * size, BACK)
 
     def _read_sends(self, checkpoint_ids: Iterable[str]) -> None:
         """Read Sends until the nodes that they called are known: usually a few, whose task ids identify the rest."""
-        unknown = [i for i in checkpoint_ids if self.steps.called(i)]
+        unknown = [i for i in checkpoint_ids if self.step_nodes.has_unnamed_sends(i)]
         left = unknown
         while left:
             self.read_writes(left[:_SENDS])
-            left = [i for i in left[_SENDS:] if self.steps.called(i)]
-        left = [i for i in unknown if self.steps.called(i)]
+            left = [i for i in left[_SENDS:] if self.step_nodes.has_unnamed_sends(i)]
+        left = [i for i in unknown if self.step_nodes.has_unnamed_sends(i)]
         for _ in range(_LONG_SENDS):
             if left:
-                above = self.steps.sources(left[:1])
-                self.steps.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, above))
-                left = [i for i in left[1:] if self.steps.called(i)]
+                above = self.attribution.sources(left[:1])
+                self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, above))
+                left = [i for i in left[1:] if self.step_nodes.has_unnamed_sends(i)]
 
     @cached_property
     def _worth_reading(self) -> set[str]:
@@ -163,8 +168,8 @@ class StepReads:
         """Compare the newest updates that no writes explain with their parents, and read an entrypoint's inputs."""
         # langgraph keeps an update's writes only where the thread had not continued from there, and none of an input
         unknown = [i for i in checkpoint_ids if self.steps.changes(i) is None]
-        self._compare_all([i for i in unknown if self.steps.note(i).source == "update"][-_EDITS:])
-        inputs = [self.ref(i) for i in unknown if self.steps.note(i).source == "input"][-_EDITS:]
+        self._compare_all([i for i in unknown if self._is_update(i)][-_EDITS:])
+        inputs = [self.ref(i) for i in unknown if self.attribution.note(i).source == "input"][-_EDITS:]
         self.reader.saver.expect(inputs)
         for ref in inputs:
             if (self.lineage.rows[ref.checkpoint_id].size or 0) <= _EDIT_BYTES:
@@ -178,6 +183,9 @@ class StepReads:
         for checkpoint_id in small:
             with suppress(PayloadCorrupt):
                 self._compare(checkpoint_id)
+
+    def _is_update(self, checkpoint_id: str) -> bool:
+        return self.attribution.note(checkpoint_id).source == "update"
 
     def _compare(self, checkpoint_id: str) -> None:
         parent = self.lineage.parent(checkpoint_id)
@@ -202,10 +210,10 @@ class StepReads:
     def _look_into(self, ref: Ref) -> None:
         """Find from a decoded checkpoint what its step changed, where writes didn't show it."""
         state = self.reader.state(ref)
-        source = self.steps.note(ref.checkpoint_id).source
+        source = self.attribution.note(ref.checkpoint_id).source
         if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
             return
         if source == "input" and START in state.values:
-            self.steps.given(state)
+            self.steps.add_input(state)
         else:
             self._compare(ref.checkpoint_id)

@@ -16,9 +16,9 @@ from ckpt_cli.history.state.channels import (
     is_control,
 )
 from ckpt_cli.history.tasks.metadata_writes import outputs_by_node, values_by_channel
-from ckpt_cli.history.tasks.step_nodes import Makers
+from ckpt_cli.history.tasks.step_nodes import StepNodes
 from ckpt_cli.history.tasks.task_ids import caller
-from ckpt_cli.history.tasks.write_attribution import is_update, note, path
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_update, note, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.plans.thread_history import acted
@@ -103,28 +103,29 @@ class Walk:
 
     def on(self, some: Sequence[Ref]) -> Iterator[Pace]:
         """The next checkpoints."""
-        makers, size = self._makers(some), self._reader.saver.page
+        step_nodes, size = self._step_nodes(some), self._reader.saver.page
         for at, ref in enumerate(some):
             if at % size == 0:
                 self._reader.saver.expect(some[at : at + size])
-            yield self._pace(makers, ref)
+            yield self._pace(step_nodes, ref)
 
-    def _pace(self, makers: Makers, ref: Ref) -> Pace:
-        parent_id = makers.lineage.parent(ref.checkpoint_id)
+    def _pace(self, step_nodes: StepNodes, ref: Ref) -> Pace:
+        attribution = step_nodes.attribution
+        parent_id = attribution.lineage.parent(ref.checkpoint_id)
         doubt, self._problem = self._problem, ""
-        if (missing := makers.lineage.missing(ref.checkpoint_id)) is not None:
+        if (missing := attribution.lineage.missing(ref.checkpoint_id)) is not None:
             self._before, doubt = None, f"its parent {missing} was never stored"
-        before, stored = self._before, makers.writes.get(parent_id or "", [])
+        before, stored = self._before, attribution.writes.get(parent_id or "", [])
         try:
             state = self._reader.state(ref)
         except PayloadCorrupt as error:
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return Pace(ref, None, before, None, doubt=error.message)
-        credited = makers.credited(ref.checkpoint_id)
+        credited = attribution.credited(ref.checkpoint_id)
         grown = credited is not None and state.source == "loop" and self._is_next(state, credited)
         after = self.line.at(state, stored, grown=grown)
-        given = self._given(makers, ref, credited)
-        doubt = doubt or _doubt(makers, ref, credited)
+        given = self._given(step_nodes, ref, credited)
+        doubt = doubt or _doubt(attribution, ref, credited)
         self._parent, self._before = state, after
         ordered = all(write.row.task_path for write in credited or ())
         return Pace(ref, state, before, after, given, grown and before is not None, doubt, ordered)
@@ -134,9 +135,10 @@ class Walk:
             return False
         return self._parent is not None and state.step is not None and self._parent.step == state.step - 1
 
-    def _given(self, makers: Makers, ref: Ref, credited: Sequence[TaskWrite] | None) -> list[Given]:
+    def _given(self, step_nodes: StepNodes, ref: Ref, credited: Sequence[TaskWrite] | None) -> list[Given]:
+        attribution = step_nodes.attribution
         if credited is None:
-            told = makers.note(ref.checkpoint_id)
+            told = attribution.note(ref.checkpoint_id)
             nodes = list(outputs_by_node(told.outputs, told.source))
             by = nodes[0] if len(nodes) == 1 else None
             by_channel = values_by_channel(told.outputs, told.source)
@@ -144,25 +146,25 @@ class Walk:
         own = [write for write in credited if caller(path(write)) is None]
         tasks = {write.task_id for write in own}
         if len(tasks) == 1 or all(write.row.task_path for write in own):
-            return [Given(w.task_id, None if is_update(w) else makers.node(w), w.channel, w.value) for w in own]
-        parent_id = makers.lineage.parent(ref.checkpoint_id) or ""
+            return [Given(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value) for w in own]
+        parent_id = attribution.lineage.parent(ref.checkpoint_id) or ""
         ordered = acted(self._reader, ref._replace(checkpoint_id=parent_id))
         return [Given(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
 
-    def _makers(self, some: Sequence[Ref]) -> Makers:
+    def _step_nodes(self, some: Sequence[Ref]) -> StepNodes:
         reader, (thread_id, ns, _) = self._reader, some[0]
-        makers = Makers(reader.lineage(thread_id, ns), ns)
+        attribution = WriteAttribution(reader.lineage(thread_id, ns))
         ids = [ref.checkpoint_id for ref in some]
-        refs = [Ref(thread_id, ns, i) for i in makers.relatives(ids)]
+        refs = [Ref(thread_id, ns, i) for i in attribution.relatives(ids)]
         notes = {ref.checkpoint_id: note(reader.value(p), ref.checkpoint_id) for ref, p in reader.saver.metadata(refs)}
-        makers.fill(notes, reader.writes_by_checkpoint(thread_id, ns, makers.sources(ids)))
-        return makers
+        attribution.fill(notes, reader.writes_by_checkpoint(thread_id, ns, attribution.sources(ids)))
+        return StepNodes(attribution, ns)
 
 
-def _doubt(makers: Makers, ref: Ref, credited: Sequence[TaskWrite] | None) -> str:
+def _doubt(attribution: WriteAttribution, ref: Ref, credited: Sequence[TaskWrite] | None) -> str:
     """Why a checkpoint may hold something else than its writes make."""
-    told, parent = makers.note(ref.checkpoint_id), makers.lineage.parent(ref.checkpoint_id)
-    runs = [i for i in makers.lineage.children.get(parent or "", ()) if makers.note(i).source in ("loop", "")]
+    told, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
+    runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
     if credited is not None:
         if any(write.channel == ERROR_SOURCE for write in credited):
             return "which writes count was for error handlers to say"

@@ -27,7 +27,7 @@ def able(has: Mapping[Ability, bool]) -> frozenset[Ability]:
     return frozenset(ability for ability, there in has.items() if there)
 
 
-class StorageForm(NamedTuple):
+class Form(NamedTuple):
     """How a database keeps the records that its own LangGraph saver writes now; who adds records follows it.
 
     Attributes:

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Place, SideEffect, StorageForm, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Place, SideEffect, Totals
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class Saver(ABC):
     """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless said otherwise."""
 
     name: ClassVar[str]
-    form: StorageForm = StorageForm()
+    form: Form = Form()
     abilities: frozenset[Ability]
     out_of_reach: ClassVar[str] = "its backups"
     """Where the engine itself keeps what was deleted from it, for a while or for ever, with its command against it."""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ckpt_cli.values.same import Comparable, same
+
 DAMAGED = "<damaged>"
 """The key under which a dict that can't be read to its end has a BROKEN node that says so."""
 
@@ -58,7 +60,7 @@ class Opened(NamedTuple):
     needs_key: bool = False
 
 
-class Node:
+class Node(Comparable):
     """An object that was read, not built.
 
     `raw` is its payload in the encoding it came from (for msgpack the bytes inside the ext); `load` decodes it at the
@@ -124,6 +126,17 @@ class Node:
         return self._open().method
 
     @property
+    def identity(self) -> tuple[str, ...]:
+        """Class, form, method and problem: what two nodes must have in common before their states are compared."""
+        opened = self._open()
+        return opened.module, opened.name, opened.form, opened.method, opened.problem
+
+    @property
+    def unordered(self) -> bool:
+        """Whether it is a set, whose order means nothing."""
+        return self.type in _SETS
+
+    @property
     def problem(self) -> str:
         """Why it cannot be decoded and where, if not as a whole (``truncated @ $[2]``); "" unless BROKEN."""
         return self._open().problem
@@ -149,8 +162,6 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
             return NotImplemented
-        from ckpt_cli.values.same import same
-
         return same(self, other)
 
     def __hash__(self) -> int:
@@ -171,6 +182,7 @@ def _sketch(state: Any) -> str:
 
 
 _TEXT = frozenset({str})
+_SETS = frozenset({"builtins.set", "builtins.frozenset"})
 _NAMED = frozenset({Form.KWARGS, Form.PYDANTIC_V1, Form.PYDANTIC, Form.LC1})
 
 

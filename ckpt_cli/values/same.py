@@ -6,11 +6,35 @@ from math import copysign, isnan
 from operator import is_not
 from typing import Any
 
-from ckpt_cli.values.node import Node
+
+class Comparable:
+    """An object that is compared by what was recorded of it. `Node` is the only one."""
+
+    __slots__ = ()
+    raw: bytes | None
+    encoding: str
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What two objects must have in common before their states are compared."""
+        raise NotImplementedError
+
+    @property
+    def state(self) -> Any:
+        """The insides."""
+        raise NotImplementedError
+
+    @property
+    def unordered(self) -> bool:
+        """Whether the order of its elements means nothing, as in a set."""
+        raise NotImplementedError
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are one and the same: 1 is not 1.0 and not True, nan is nan. Iterative: depth is free."""
+    """Whether two values have the same type and content: 1 is not 1.0 and not True, nan is nan.
+
+    It is iterative: values may be nested as deep as they like.
+    """
     stack = [(a, b)]
     while stack:
         a, b = stack.pop()
@@ -25,8 +49,8 @@ def same(a: Any, b: Any) -> bool:
             if len(a) != len(b):
                 return False
             stack.extend(unlike(a, b))
-        elif isinstance(a, Node):
-            if not _nodes(a, b, stack):
+        elif isinstance(a, Comparable):
+            if not _recorded(a, b, stack):
                 return False
         elif isinstance(a, float):
             if not _floats(a, b):
@@ -63,33 +87,33 @@ def _exact(key: Any) -> Any:
     return (type(key), repr(key) if isinstance(key, float) else key)
 
 
-def _nodes(a: Node, b: Node, stack: list[tuple[Any, Any]]) -> bool:
+def _recorded(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]]) -> bool:
     if a.raw is not None and a.raw == b.raw and a.encoding == b.encoding:
         return True
-    if (a.module, a.name, a.form, a.method, a.problem) != (b.module, b.name, b.form, b.method, b.problem):
+    if a.identity != b.identity:
         return False
-    if is_set(a) and isinstance(a.state, list) and isinstance(b.state, list):
+    if a.unordered and isinstance(a.state, list) and isinstance(b.state, list):
         stack.append((_sorted(a.state), _sorted(b.state)))
     else:
         stack.append((a.state, b.state))
     return True
 
 
-def is_set(value: Node) -> bool:
-    """Whether the order of an object's elements says nothing."""
-    return value.type in _SETS
-
-
 def _sorted(items: list[Any]) -> list[Any]:
-    """The elements of a set in an order of their own: each process stores a set of texts in another one."""
-    from json import dumps
-
-    from ckpt_cli.values.jsonform import to_json
-
+    """The elements of a set in an order that depends on them alone: each process stores a set of texts in another."""
     try:
-        return sorted(items, key=lambda item: dumps(to_json(item, reveal=True), sort_keys=True))
+        return sorted(items, key=_sort_key)
     except RecursionError:
         return items
 
 
-_SETS = frozenset({"builtins.set", "builtins.frozenset"})
+def _sort_key(value: Any) -> tuple[str, Any]:
+    """A key that is equal for values that are the same; keys whose first parts are equal can be compared."""
+    if isinstance(value, Comparable):
+        elements = value.state if value.unordered and isinstance(value.state, list) else [value.state]
+        return "", (value.identity, sorted(map(_sort_key, elements)))
+    if isinstance(value, dict):
+        return "dict", sorted((_sort_key(key), _sort_key(item)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [_sort_key(item) for item in value]
+    return type(value).__name__, repr(value)

@@ -34,7 +34,7 @@ def steps(lines: StepLines) -> Iterator[tuple[State, State, list[Change]]]:
     for checkpoint_id in lines.lineage.rows:
         parent = lines.lineage.parent(checkpoint_id)
         found = lines.steps.changes(checkpoint_id)
-        if parent is None or found is None or lines.steps.note(checkpoint_id).source == "input":
+        if parent is None or found is None or lines.attribution.note(checkpoint_id).source == "input":
             continue
         try:
             yield (
@@ -119,10 +119,10 @@ def test_every_step_has_its_nodes(name: str, opened: Callable[[str], Reader]) ->
     def look() -> None:
         for lines in described(reader):
             for checkpoint_id in lines.lineage.rows:
-                made = lines.steps.credited(checkpoint_id)
+                made = lines.attribution.credited(checkpoint_id)
                 entry = any(write.channel == "__end__" for write in made or ())
-                if lines.steps.note(checkpoint_id).source == "loop" and made and not entry:
-                    nodes = lines.steps.nodes(checkpoint_id)
+                if lines.attribution.note(checkpoint_id).source == "loop" and made and not entry:
+                    nodes = lines.step_nodes.nodes(checkpoint_id)
                     if not nodes or "?" in nodes:
                         unknown.append(Ref(lines.thread_id, lines.ns, checkpoint_id))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields
-from ckpt_cli.values.same import is_set, same
+from ckpt_cli.values.same import same
 
 _WORK = 2_000_000  # comparisons that matching may take; beyond it elements are paired by position
 _DEEPEST = 40
@@ -142,7 +142,7 @@ def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
         if raw and value.raw is not None:
             return hash((value.encoding, value.raw))
         state = value.state
-        if is_set(value) and isinstance(state, list):  # whose elements have no order, and may stand there twice
+        if value.unordered and isinstance(state, list):  # whose elements have no order, and may stand there twice
             return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in state)))
         return hash((value.type, value.form, digest(state, depth + 1, raw=raw)))
     if depth > _DEEPEST:

@@ -1,12 +1,13 @@
 """Which writes made which checkpoint.
 
-The writes stored with a checkpoint are what the tasks that started from it produced, and they made its *first* ``loop``
-child. A second child (a replay, an update, a fork) is not credited with them.
+The writes stored with a checkpoint come from the tasks that started from it, and they made its *first* ``loop`` child.
+A second child (a replay, an update, a fork) is not credited with them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -17,13 +18,16 @@ from ckpt_cli.values.state import TaskWrite
 
 _LOOPS = frozenset({"loop", ""})
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class Note(NamedTuple):
-    """What metadata tells of a checkpoint.
+    """What metadata says about a checkpoint.
 
     Attributes:
-        parents: for a subgraph's checkpoint, namespace to the checkpoint there that it was called from.
-        outputs: node to what it gave (``writes``, up to langgraph 0.4); None where not recorded.
+        parents: of a subgraph's checkpoint: namespace to the checkpoint there that called it.
+        outputs: node to its output (``writes``, up to langgraph 0.4); None where not recorded.
     """
 
     source: str
@@ -33,7 +37,7 @@ class Note(NamedTuple):
 
 
 def note(metadata: Any, checkpoint_id: str) -> Note:
-    """Metadata as stored, with the step from the id where it tells none."""
+    """Metadata as stored; if it has no step, the step comes from the checkpoint id."""
     known = metadata if isinstance(metadata, dict) else {}
     source, step, parents = known.get("source"), known.get("step"), known.get("parents")
     return Note(
@@ -44,79 +48,92 @@ def note(metadata: Any, checkpoint_id: str) -> Note:
     )
 
 
-class Credit:
-    """The writes of one namespace, shared out among the checkpoints they made; filled in as it is read."""
+class WriteAttribution:
+    """The metadata and writes of one namespace that were read so far, and which writes made which checkpoint.
+
+    Attributes:
+        notes: what was read of metadata, by checkpoint id.
+        writes: the writes that were read, by the checkpoint that they are stored on.
+        has_outputs: whether metadata records the output of nodes, as releases up to 0.4 do.
+    """
 
     def __init__(self, lineage: Lineage) -> None:
         self.lineage = lineage
         self.notes: dict[str, Note] = {}
         self.writes: dict[str, list[TaskWrite]] = {}
-        self._credits: dict[str, list[TaskWrite] | None] = {}
+        self.has_outputs = False
+        self._forget: list[Callable[[], None]] = []
+        self.credited = self.remembered(self._credited)
+        """Gives the writes that made a checkpoint, by its id; None if none of the stored writes did."""
 
     def note(self, checkpoint_id: str) -> Note:
-        """What metadata tells, or only what the id does where it was not read."""
+        """What metadata says about a checkpoint; where it was not read, only the step that the id contains."""
         return self.notes.get(checkpoint_id) or Note("", ids.step(checkpoint_id), {})
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
-        """Take in metadata, and writes by the checkpoint they are stored on; the later ones replace the earlier."""
+        """Add metadata, and writes by the checkpoint that they are stored on; later ones replace earlier ones."""
         self.notes.update(notes)
         self.writes.update(writes)
-        self._credits.clear()
+        self.has_outputs = self.has_outputs or any(added.outputs is not None for added in notes.values())
+        for forget in self._forget:
+            forget()
+
+    def remembered(self, compute: Callable[P, T]) -> Callable[P, T]:
+        """The same function with its results cached until `fill` adds something."""
+        cached = cache(compute)
+        self._forget.append(cached.cache_clear)
+        return cast(Callable[P, T], cached)
 
     def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """These and all whose kind decides which writes are credited to them: parents, grandparents, their children."""
-        found: set[str] = set()
+        """These and all whose source decides which writes made them: parents, grandparents and their children."""
+        relatives: set[str] = set()
         for checkpoint_id in checkpoint_ids:
-            found.add(checkpoint_id)
+            relatives.add(checkpoint_id)
             for older in islice(self.lineage.line(checkpoint_id), 1, 3):
-                found.add(older)
-                found.update(self.lineage.children[older])
-        return found
+                relatives.add(older)
+                relatives.update(self.lineage.children[older])
+        return relatives
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """The checkpoints whose writes made these, with the node of each write."""
+        """The checkpoints whose writes made these, and name the node of each write."""
         return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
 
-    def credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
-        """The writes that made a checkpoint; None where none that are stored did.
+    def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
+        source = self.note(checkpoint_id).source
+        writes = self._input_writes(checkpoint_id) if source == "input" else self._parent_writes(checkpoint_id, source)
+        return writes or None
 
-        What came in with an input is written by ``__start__``, which starts from the input's own checkpoint.
-        """
-        if checkpoint_id not in self._credits:
-            source = self.note(checkpoint_id).source
-            found = self._given(checkpoint_id) if source == "input" else self._made(checkpoint_id, source)
-            self._credits[checkpoint_id] = found or None
-        return self._credits[checkpoint_id]
-
-    def _made(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
+    def _parent_writes(self, checkpoint_id: str, source: str) -> list[TaskWrite]:
+        """The writes on its parent that made a checkpoint."""
         parent = self.lineage.parent(checkpoint_id)
         if parent is None or source == "fork":
             return []
-        kept = self.writes.get(parent, [])
+        stored = self.writes.get(parent, [])
         if source == "update":
-            return [w for w in kept if is_update(w)] if self.first(parent, {"update"}) == checkpoint_id else []
+            return [w for w in stored if is_update(w)] if self.first(parent, {"update"}) == checkpoint_id else []
         if self.first(parent, _LOOPS) != checkpoint_id:
             return []
-        return [w for w in kept if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
+        return [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
 
-    def _given(self, checkpoint_id: str) -> list[TaskWrite]:
+    def _input_writes(self, checkpoint_id: str) -> list[TaskWrite]:
+        """What an input wrote: ``__start__`` writes it, and that task starts from the input's own checkpoint."""
         own = [write for write in self.writes.get(checkpoint_id, []) if not is_update(write)]
-        named = [write for write in own if pulled(path(write)) == START]
-        if named or self.is_entrypoint(checkpoint_id):
-            return named
+        by_start = [write for write in own if pulled(path(write)) == START]
+        if by_start or self.is_entrypoint(checkpoint_id):
+            return by_start
         return [write for write in own if not write.row.task_path]
 
     def is_entrypoint(self, checkpoint_id: str) -> bool:
-        """Whether an entrypoint of the functional API started from here, which takes an input by itself."""
+        """Whether an entrypoint of the functional API started from here; it takes its input itself."""
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
     def first(self, parent: str, sources: Iterable[str]) -> str | None:
-        """The oldest child of one of these kinds."""
+        """The oldest child that has one of these sources."""
         children = self.lineage.children.get(parent, [])
         return next((child for child in children if self.note(child).source in sources), None)
 
     def takes_input(self, checkpoint_id: str) -> bool:
-        """Whether it is the step that took an input in, where no writes tell (langgraph 0.2.28 and before)."""
+        """Whether its step took in an input, judged by metadata alone (langgraph 0.2.28 and before)."""
         parent = self.lineage.parent(checkpoint_id)
         if parent is None or self.note(parent).source != "input" or self.note(checkpoint_id).source != "loop":
             return False
@@ -124,11 +141,11 @@ class Credit:
 
     def tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
         """The writes stored on a checkpoint by the task that wrote them, without updates and calls of other tasks."""
-        found: dict[str, list[TaskWrite]] = {}
+        by_task: dict[str, list[TaskWrite]] = {}
         for write in self.writes.get(checkpoint_id, []):
             if write.task_id != NULL_TASK and not is_update(write) and caller(path(write)) is None:
-                found.setdefault(write.task_id, []).append(write)
-        return found
+                by_task.setdefault(write.task_id, []).append(write)
+        return by_task
 
 
 def path(write: TaskWrite) -> str:
@@ -138,7 +155,7 @@ def path(write: TaskWrite) -> str:
 
 
 def is_update(write: TaskWrite) -> bool:
-    """Whether ``update_state`` wrote it, as which no task did (langgraph 1.2 ``pregel/main.py: _bulk_update``)."""
+    """Whether ``update_state`` wrote it, not a task (langgraph 1.2 ``pregel/main.py: _bulk_update``)."""
     row = write.row
     if row.task_path:
         return row.task_path.startswith("~__interrupt__")

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.about import Ability, About, Place, StorageForm, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dev.files import Files, found
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.node import Form, Node
+from ckpt_cli.values.node import Form as Shape
+from ckpt_cli.values.node import Node
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ class DevSaver(ReadOnlySaver):
     """Three dicts as they were when they were last written."""
 
     name: ClassVar[str] = "dev"
-    form = StorageForm(apart=True, metadata="msgpack")
+    form = Form(apart=True, metadata="msgpack")
     abilities = frozenset({Ability.MOMENT, Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its server holds everything in memory and writes over these files"
 
@@ -154,7 +155,7 @@ class DevSaver(ReadOnlySaver):
     def _channels(self, stored: Stored) -> dict[str, Payload]:
         """The blobs that a header's ``channel_versions`` name (checkpoint 4.3, ``memory: _load_blobs``)."""
         header: Any = self._codec.decode(stored.header)
-        if isinstance(header, Node) and header.form is Form.BROKEN:
+        if isinstance(header, Node) and header.form is Shape.BROKEN:
             return {}
         versions = header.get("channel_versions") if isinstance(header, dict) else None
         row, blobs = stored.row, self._storage.blobs

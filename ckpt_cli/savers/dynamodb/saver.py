@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Place, StorageForm, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items, own_fields
 from ckpt_cli.savers.dynamodb.address import parsed
@@ -37,7 +37,7 @@ class DynamoSaver(Saver):
 
     name: ClassVar[str] = "dynamodb"
     out_of_reach: ClassVar[str] = "the table's stream, point-in-time recovery, replicas and backups"
-    form = StorageForm(versions="int", metadata="msgpack")
+    form = Form(versions="int", metadata="msgpack")
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
     page = _PAGE
 

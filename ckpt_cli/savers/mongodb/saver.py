@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Place, StorageForm, Totals, able
+from ckpt_cli.savers.about import Ability, About, Form, Place, Totals, able
 from ckpt_cli.savers.mongodb import reading, records
 from ckpt_cli.savers.mongodb.address import parsed
 from ckpt_cli.savers.mongodb.connection import Connection
@@ -51,7 +51,7 @@ class MongoSaver(OwnFields):
         self._made = made
         self._numbers: dict[str, Any] | None = None
         self._images = Images(connection, self._stored, records.thread_name, task_paths=made.task_paths)
-        self.form = StorageForm(versions="int", metadata=records.METADATA)
+        self.form = Form(versions="int", metadata=records.METADATA)
         self.abilities = able(
             {
                 Ability.WRITE: True,

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from ckpt_cli.model import Plan, Ref, RowChange, Thread
-from ckpt_cli.savers.about import About, Place, StorageForm, Totals
+from ckpt_cli.savers.about import About, Form, Place, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.mysql.address import parse
@@ -37,7 +37,7 @@ class MySQLSaver(SqlSaver):
         "free space (until `OPTIMIZE TABLE checkpoints, checkpoint_blobs, checkpoint_writes`), the binary log,"
         " replicas and backups"
     )
-    form = StorageForm(apart=True, inline=True, versions="text", metadata="json", body="json")
+    form = Form(apart=True, inline=True, versions="text", metadata="json", body="json")
 
     def __init__(self, connection: Connection, schema: Schema) -> None:
         engine = MySQLEngine(connection, schema)

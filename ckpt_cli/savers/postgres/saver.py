@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from ckpt_cli.savers.about import About, Place, StorageForm
+from ckpt_cli.savers.about import About, Form, Place
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import newer
 from ckpt_cli.savers.postgres.address import address
@@ -39,7 +39,7 @@ class PostgresSaver(SqlSaver):
         " replicas and backups"
     )
     page = 50
-    form = StorageForm(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
+    form = Form(apart=True, inline=True, marks_snapshots=True, versions="text", metadata="json", body="json")
 
     def __init__(self, link: Link, found: Found) -> None:
         version = found.layout.version

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, StorageForm, Totals, able
+from ckpt_cli.savers.about import Ability, About, Form, Totals, able
 from ckpt_cli.savers.paging import weighed
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.address import parsed
@@ -59,7 +59,7 @@ class RedisSaver(KeySaver):
             old=made.old,
             indexed=index is not None,
         )
-        self.form = StorageForm(body=records.TAG)
+        self.form = Form(body=records.TAG)
         self.abilities = able(
             {
                 Ability.WRITE: made.writable,

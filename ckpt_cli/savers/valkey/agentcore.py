@@ -5,7 +5,7 @@ from itertools import chain, islice
 from typing import ClassVar
 
 from ckpt_cli.model import CheckpointRow, Ref, Thread
-from ckpt_cli.savers.about import Ability, About, StorageForm, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
@@ -18,7 +18,7 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
     """A database of sessions, each of one actor."""
 
     name: ClassVar[str] = "valkey"
-    form = StorageForm(metadata="msgpack")
+    form = Form(metadata="msgpack")
     abilities = frozenset({Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its writes have no places of their own, so that none could be replaced or taken back"
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from ckpt_cli.model import CheckpointRow, Plan, Ref, Row, RowChange, Thread, WriteKey
-from ckpt_cli.savers.about import Ability, About, StorageForm, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.redis.address import parsed
@@ -49,7 +49,7 @@ class ValkeySaver(ScannedSaver):
     """A database of the official saver."""
 
     name: ClassVar[str] = "valkey"
-    form = StorageForm()
+    form = Form()
 
     def __init__(self, connection: Connection) -> None:
         self._keys = Keys(connection)

@@ -17,7 +17,7 @@ from ckpt_cli.errors import NotSupported, PayloadCorrupt
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.about import StorageForm
+from ckpt_cli.savers.about import Form
 from ckpt_cli.savers.dynamodb.halves import halves, joined
 from ckpt_cli.savers.dynamodb.items import unpacked
 from ckpt_cli.serde.codec import Codec
@@ -176,7 +176,7 @@ def test_a_value_that_has_no_room(given: str) -> None:
 def test_form(given: str) -> None:
     """It says how new records are kept, for who adds some."""
     with opened(given) as saver:
-        assert saver.form == StorageForm(versions="int", metadata="msgpack")
+        assert saver.form == Form(versions="int", metadata="msgpack")
 
 
 def test_a_payload_that_decompresses_to_too_much_stays_compressed() -> None:

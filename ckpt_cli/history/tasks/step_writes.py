@@ -1,0 +1,82 @@
+"""What each step wrote, by channel: from the writes that are credited to it, else from what metadata recorded."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ckpt_cli.history.state.channels import TASKS
+from ckpt_cli.history.tasks.metadata_writes import values_by_channel
+from ckpt_cli.history.tasks.step_changes import is_output
+from ckpt_cli.history.tasks.task_ids import caller
+from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
+from ckpt_cli.values.state import TaskWrite
+
+Written = dict[str, list[Any] | None]
+"""Channel to the values that one step wrote to it; None where they were not read."""
+
+
+class StepWrites:
+    """What the steps of one namespace wrote, from as much as was read."""
+
+    def __init__(self, attribution: WriteAttribution) -> None:
+        self.attribution = attribution
+        self.written = attribution.remembered(self._written)
+        """Gives what the step that made a checkpoint wrote, by its id; None if that isn't known."""
+
+    def _written(self, checkpoint_id: str) -> Written | None:
+        if self.attribution.note(checkpoint_id).source in ("fork", "input"):
+            return {}
+        if self.is_recorded(checkpoint_id):
+            return dict(self.recorded(checkpoint_id))
+        if self.attribution.takes_input(checkpoint_id):
+            return dict(self.recorded(self.attribution.lineage.parent(checkpoint_id) or ""))
+        credited = self.attribution.credited(checkpoint_id)
+        return None if credited is None else _values(credited)
+
+    def written_above(self, checkpoint_id: str, most: int) -> Iterator[Written]:
+        """What the steps up the line from here wrote, newest first; it ends at the first step that isn't known."""
+        for at in islice(self.attribution.lineage.line(checkpoint_id), most):
+            written = self.written(at)
+            if written is None:
+                return
+            yield written
+
+    def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
+        """Those of the writes that change the user's state or are Sends."""
+        return [w for w in writes if caller(path(w)) is None and is_output(w) and not self._is_plain_edge(w)]
+
+    def _is_plain_edge(self, write: TaskWrite) -> bool:
+        """Whether a write only says which node ran: up to langgraph 0.3.18 edges were channels of their node's name.
+
+        All such releases also recorded outputs in metadata.
+        """
+        if not self.attribution.has_outputs or write.row.task_path:
+            return False
+        return write.read and bool(write.value == write.channel)
+
+    def is_recorded(self, checkpoint_id: str) -> bool:
+        """Whether metadata says what a step wrote: it is complete, while 0.2 kept the writes of some steps only."""
+        parent = self.attribution.lineage.parent(checkpoint_id)
+        entrypoint = parent is not None and self.attribution.is_entrypoint(parent)
+        return self.attribution.note(checkpoint_id).outputs is not None and not entrypoint
+
+    def recorded(self, checkpoint_id: str) -> dict[str, list[Any]]:
+        """The values that metadata records, by channel."""
+        note = self.attribution.note(checkpoint_id)
+        return values_by_channel(note.outputs, note.source)
+
+    def holds_all_recorded(self, checkpoint_id: str, outputs: Sequence[TaskWrite]) -> bool:
+        """Whether everything that metadata records is among these writes too, which lost nothing on the way to JSON."""
+        recorded = Counter({channel: len(values) for channel, values in self.recorded(checkpoint_id).items()})
+        return recorded == Counter(write.channel for write in outputs if write.channel != TASKS)
+
+
+def _values(writes: Sequence[TaskWrite]) -> Written:
+    by_channel: dict[str, list[TaskWrite]] = {}
+    for write in writes:
+        by_channel.setdefault(write.channel, []).append(write)
+    return {
+        channel: [write.value for write in some] if all(write.read for write in some) else None
+        for channel, some in by_channel.items()
+    }
