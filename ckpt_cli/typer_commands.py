@@ -31,7 +31,7 @@ _DB = Annotated[
         envvar="CKPT_DB",
         show_envvar=True,
         autocompletion=complete_database,
-        help="A path, a URL (sqlite:///path) or a name from the config file; else the one database in this folder.",
+        help="A path, a URL (sqlite:///path) or a name from the config file. Default: the one database in this folder.",
         rich_help_panel=_DATABASE,
     ),
 ]
@@ -45,14 +45,14 @@ _KEY_ENV = Annotated[
         show_default=True,
     ),
 ]
-_JSON = Annotated[bool, typer.Option("--json", help="The whole answer as JSON.", rich_help_panel=_OUTPUT)]
+_JSON = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.", rich_help_panel=_OUTPUT)]
 _JSONL = Annotated[
-    bool, typer.Option("--jsonl", help="One JSON object a line, as they are found.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--jsonl", help="Print one JSON object per line, as results are found.", rich_help_panel=_OUTPUT)
 ]
 _QUERY = Annotated[
     str | None,
     typer.Option(
-        "--query", metavar="JMESPATH", help="Only this part of the JSON; implies --json.", rich_help_panel=_OUTPUT
+        "--query", metavar="JMESPATH", help="Print only this part of the JSON; implies --json.", rich_help_panel=_OUTPUT
     ),
 ]
 _COLOR = Annotated[
@@ -60,7 +60,7 @@ _COLOR = Annotated[
     typer.Option(
         "--color",
         metavar="WHEN",
-        help="Colours: auto, which honours NO_COLOR and FORCE_COLOR, always or never.",
+        help="Use colours: auto (which respects NO_COLOR and FORCE_COLOR), always or never.",
         rich_help_panel=_OUTPUT,
         show_default=False,
     ),

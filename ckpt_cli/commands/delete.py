@@ -115,14 +115,15 @@ _Threads = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="THREAD",
-        help="Thread ids, in full; - reads them from stdin.",
+        help="Full thread ids; - reads them from stdin.",
         autocompletion=complete_thread,
         show_default=False,
     ),
 ]
 _Match = Annotated[str | None, _which("--match", "-m", metavar="TEXT", text=MATCH)]
 _Where = Annotated[
-    str | None, _which("--where", "-w", metavar="EXPRESSION", text="Over the head's metadata and state.")
+    str | None,
+    _which("--where", "-w", metavar="EXPRESSION", text="A Python expression over the head's metadata and state."),
 ]
 _Status = Annotated[
     list[Asked] | None,
@@ -130,27 +131,29 @@ _Status = Annotated[
         "--status", "-s", metavar="STATUS", text="Only done, waiting, failed, unfinished or unknown; may be repeated."
     ),
 ]
-_Idle = Annotated[str | None, _which("--idle", metavar="TIME", text="Nothing since: 30d, 12h.")]
+_Idle = Annotated[
+    str | None, _which("--idle", metavar="TIME", text="Only threads without activity for so long: 30d, 12h.")
+]
 _Branch = Annotated[
     str | None,
     _of_one(
         "--branch",
         "TIP",
-        "One branch, up to where it leaves another: branch:2 or its tip.",
+        "Delete one branch, back to where it left another: branch:2 or its tip.",
         autocompletion=complete_revision,
     ),
 ]
-_Run = Annotated[list[str] | None, _of_one("--run", "RUN_ID", "What a run wrote; may be repeated.")]
+_Run = Annotated[list[str] | None, _of_one("--run", "RUN_ID", "Delete what a run wrote; may be repeated.")]
 _After = Annotated[
     str | None,
-    _of_one("--after", "REV", "Everything that came after a checkpoint.", autocompletion=complete_revision),
+    _of_one("--after", "REV", "Delete everything after a checkpoint.", autocompletion=complete_revision),
 ]
-_WithChildren = Annotated[bool, _of_one("--with-children", None, "What goes on from it goes too.")]
-_Reparent = Annotated[bool, _of_one("--reparent", None, "What goes on from it is hung in what stays.")]
+_WithChildren = Annotated[bool, _of_one("--with-children", None, "Also delete what continues from it.")]
+_Reparent = Annotated[bool, _of_one("--reparent", None, "Keep what continues from it, under an ancestor that stays.")]
 _Forget = Annotated[
     bool,
     typer.Option(
-        "--forget", help="Keep nothing for undo: the threads go from the operation log too.", rich_help_panel="Change"
+        "--forget", help="Keep nothing for undo: wipe the threads from the operation log too.", rich_help_panel="Change"
     ),
 ]
 
@@ -173,13 +176,15 @@ def delete(
 ) -> PlanView:
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
-    THREAD may be - for ids on stdin, one a line. With --after the checkpoint named stands again as it was made, and its
-    tasks are due anew: --after is how a turn is taken back. Where something that stays goes on from what would go (from
-    a run in the middle of a thread), it is refused unless it is said what becomes of that. ckpt undo brings all back.
+    THREAD may be - to read ids from stdin, one per line. --after takes a turn back: the checkpoint that it names
+    becomes what it was when it was made, and its tasks are due again. If something that stays continues from what would
+    go (a run in the middle of a thread), the command is refused unless --with-children or --reparent says what becomes
+    of it. ckpt undo brings everything back.
 
-    The operation log keeps the deleted rows for that, until ckpt operations N --prune forgets them. --forget keeps none
-    and wipes the log of these threads, with what earlier operations kept, which it asks apart; threads that were
-    deleted before too, by their ids. Copies (fork --to) are listed, and go only if they are named.
+    For that, the operation log keeps the deleted rows until ckpt operations N --prune forgets them. --forget keeps
+    none, and wipes these threads from the log, with what earlier operations kept; it asks for this separately. Named by
+    their ids, threads that were deleted before are wiped too. Copies (fork --to) are listed, and deleted only if you
+    name them.
 
     Examples:
       ckpt delete support-42

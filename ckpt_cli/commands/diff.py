@@ -24,21 +24,21 @@ _A = Annotated[
     str,
     typer.Argument(
         metavar="A",
-        help="The older side, or A..B; alone it is compared with its parent. OTHER:REV is in another thread.",
+        help="The older checkpoint, or A..B. Alone, it is compared with its parent. OTHER:REV is in another thread.",
         autocompletion=complete_revision,
         show_default="@",
     ),
 ]
 _B = Annotated[
     str | None,
-    typer.Argument(metavar="B", help="The newer side.", autocompletion=complete_revision, show_default=False),
+    typer.Argument(metavar="B", help="The newer checkpoint.", autocompletion=complete_revision, show_default=False),
 ]
 _NsB = Annotated[
     str | None,
     typer.Option(
         "--ns-b",
         metavar="NAMESPACE",
-        help="B's namespace, where it is another one.",
+        help="B's namespace, if it isn't A's.",
         autocompletion=complete_namespace,
         show_default=False,
     ),
@@ -53,15 +53,15 @@ def diff(
     ns: Ns = "",
     ns_b: _NsB = None,
     channel: Channels = None,
-    meta: Annotated[bool, typer.Option("--meta", help="Metadata, versions and what nodes have seen, too.")] = False,
-    stat: Annotated[bool, typer.Option("--stat", help="Only how much differs in each channel.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Nothing summed up or left out.")] = False,
+    meta: Annotated[bool, typer.Option("--meta", help="Also compare metadata, versions and versions_seen.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Show only how much differs in each channel.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show everything, without summaries.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything differs.")] = False,
 ) -> DiffView:
-    """What differs between two checkpoints, or what one step changed.
+    """Compare two checkpoints, or show what one step changed.
 
-    Lists are aligned by message id or content, objects compared field by field, long texts word by word.
-    --json has a `patch` (RFC 6902) that turns the older state into the newer.
+    Lists are aligned by message id or content, objects are compared field by field, long texts word by word.
+    --json has a `patch` (RFC 6902) that turns the older state into the newer one.
 
     Examples:
       ckpt diff support-42                     what the last step changed

@@ -45,7 +45,7 @@ def _option(name: str, metavar: str, text: str) -> Any:
 
 _Patch = Annotated[
     str | None,
-    _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has: a file, - for stdin, or itself."),
+    _option("--patch", "FILE", "Apply an RFC 6902 patch, as in diff --json: a file, - for stdin, or the JSON itself."),
 ]
 
 
@@ -55,24 +55,26 @@ def edit(
     rev: Rev = "@",
     set_: Annotated[
         list[str] | None,
-        _option("--set", "PATH=JSON", "Put a value at a path; @FILE reads it from a file. May be repeated."),
+        _option("--set", "PATH=JSON", "Set the value at a path; @FILE reads it from a file. May be repeated."),
     ] = None,
     append: Annotated[
-        list[str] | None, _option("--append", "PATH=JSON", "Put a value at the end of a list; may be repeated.")
+        list[str] | None, _option("--append", "PATH=JSON", "Append a value to a list; may be repeated.")
     ] = None,
-    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Take a value away; may be repeated.")] = None,
+    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")] = None,
     patch: _Patch = None,
-    rerun: Annotated[bool, typer.Option("--rerun", help="What finished in this step may run again.")] = False,
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")
+    ] = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Change the state of a checkpoint exactly, without reducers: a new checkpoint follows it with the same next nodes.
+    """Edit the state of a checkpoint itself, without reducers: the result is a new child with the same next nodes.
 
-    Unless an option says what to edit, the state opens in $VISUAL or $EDITOR, as JSON. Objects keep their class
-    ("$type"), secrets are masked and stay what they are. What isn't touched is carried on byte for byte.
+    Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
+    ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
-    A patch comes first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
+    A patch is applied first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
 
     Examples:
       ckpt edit support-42

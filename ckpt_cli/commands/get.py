@@ -21,7 +21,7 @@ Path = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        help='A channel and what is in it: messages[-1].content, files["a b"].size, ["odd.channel"].',
+        help='A channel and a path inside it: messages[-1].content, files["a b"].size, ["odd.channel"].',
         autocompletion=complete_path,
         show_default=False,
     ),
@@ -29,9 +29,9 @@ Path = Annotated[
 
 
 def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "") -> GetView:
-    """One value out of the state: text as it is, everything else as JSON.
+    """Print one value of the state: text as it is, everything else as JSON.
 
-    Exit code 4 says that there is no such path, 5 that the value is there and can't be decoded.
+    Exit code 4 means that there is no such path; 5, that the value exists and can't be decoded.
 
     Examples:
       ckpt get support-42 messages[-1].content

@@ -27,8 +27,8 @@ def grep(
     session: Session,
     pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A Python regular expression.", show_default=False)],
     threads: Threads = None,
-    fixed: Annotated[bool, typer.Option("--fixed", "-F", help="The pattern is plain text.")] = False,
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="a is A.")] = False,
+    fixed: Annotated[bool, typer.Option("--fixed", "-F", help="Take the pattern as plain text.")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
     channel: Channels = None,
     places: Annotated[
         list[Place] | None,
@@ -39,24 +39,24 @@ def grep(
         typer.Option(
             "--ns",
             metavar="NAMESPACE",
-            help="Only this namespace, or all that begin so; all unless given.",
+            help="Only this namespace, or all that begin with it; default: all.",
             autocompletion=complete_namespace,
         ),
     ] = None,
     since: Since = None,
-    first: Annotated[bool, typer.Option("--first", help="Only what appeared first in each thread.")] = False,
-    last: Annotated[bool, typer.Option("--last", help="Only what was there last in each thread.")] = False,
-    count: Annotated[bool, typer.Option("--count", help="Only how much there is in each thread.")] = False,
+    first: Annotated[bool, typer.Option("--first", help="Only the match that appeared first in each thread.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Only the match that was there last in each thread.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Only the number of matches in each thread.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if nothing matches.")] = False,
 ) -> GrepView:
-    """Search state, writes and metadata through history: what matches, where it appeared, how long it stayed.
+    """Search the state, writes and metadata of all checkpoints: what matches, where it appeared, how long it stayed.
 
-    Each text is told once however many checkpoints hold it. What a task wrote and the state then holds is told as
-    state. `step 6 … @ (11)` says that it appeared at step 6, was still there at the head, and stands in 11 checkpoints.
-    Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
+    Each text is reported once, however many checkpoints hold it. A write whose value is in the state afterwards is
+    reported as state. `step 6 … @ (11)` means: it appeared at step 6, the head still has it, and 11 checkpoints hold
+    it. A pattern that takes exponential time takes it here, too; with -F none does.
 
-    What can't be read is told on stderr. A payload whose bytes can't hold the pattern isn't decoded: that it can be
-    read to its end is looked after, damage inside one of its objects isn't.
+    What can't be read is named on stderr. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks
+    that it can be read to its end, but not whether an object inside it is damaged.
 
     Examples:
       ckpt grep 1043

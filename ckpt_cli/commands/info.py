@@ -84,10 +84,10 @@ def _sample(reader: Reader) -> Iterator[Ref]:
 
 
 def info(session: Session) -> InfoView:
-    """What this database is: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
+    """Describe this database: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
 
-    Counts come from the key index; releases and encodings from the first and last checkpoints of some threads, and it
-    says of how many.
+    Counts come from the key index. Releases and encodings come from the first and last checkpoints of some threads; the
+    answer says from how many.
 
     Examples:
       ckpt info

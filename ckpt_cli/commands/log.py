@@ -163,20 +163,19 @@ def log(
         ),
     ] = "@",
     limit: Limit = _MOST,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Every branch, by id.")] = False,
-    graph: Annotated[
-        bool, typer.Option("--graph", "-g", help="Draw how branches hang together; implies --all.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include every branch, sorted by id.")] = False,
+    graph: Annotated[bool, typer.Option("--graph", "-g", help="Draw how branches connect; implies --all.")] = False,
     channel: Channels = None,
     source: _Source = None,
     since: Since = None,
-    oneline: Annotated[bool, typer.Option("--oneline", help="Id, node and changes only.")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="Show only id, node and changes.")] = False,
     ns: Ns = "",
 ) -> LogView:
-    """List the checkpoints of a thread, newest first: which node made each, what it changed.
+    """List the checkpoints of a thread, newest first: which node made each, and what it changed.
 
-    It follows the head's own line of ancestors; --all takes in the other branches. "as before": written again, and the
-    same; "maybe as before": what stood there was not read; "wrote": a reducer, or what may be one, was given that.
+    The list follows the ancestors of the head; --all includes the other branches. "as before" means that the write left
+    the value the same; "maybe as before", that the previous value was not read; "wrote", that the channel has a reducer
+    or may have one, which made something of the value.
 
     Examples:
       ckpt log support-42

@@ -17,7 +17,7 @@ from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
-_Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")]
+_Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted operation wrote.")]
 _ForgetTriggers = Annotated[
     bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
 ]
@@ -27,9 +27,11 @@ def operations(
     session: Session,
     numbers: Annotated[
         list[int] | None,
-        typer.Argument(metavar="OPERATION", help="With --prune: forget these alone.", show_default=False),
+        typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
     ] = None,
-    prune: Annotated[bool, typer.Option("--prune", help="Forget old ones; they can't be undone any more.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")
+    ] = False,
     keep: Annotated[
         int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")
     ] = None,
@@ -42,13 +44,14 @@ def operations(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> OperationsView | PlanView:
-    """List what ckpt did to this database: when, why, how many rows, and whether it still stands.
+    """List what ckpt did to this database: when, why, how many rows, and whether it is still in effect.
 
-    The log with its before-images is kept beside no database but in $XDG_STATE_HOME/ckpt; --prune bounds it: it shows
-    what would go and asks, and leaves no byte of it in the file. With both --keep and --older only what is older and
-    not among the newest goes. An operation named by its number goes with what took it back, or what it took back, as
-    both hold the same rows. One that was interrupted is settled by the next command that changes something, or by
-    --settle.
+    The log keeps the rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database. --prune
+    shows what it would forget, asks, and leaves no byte of it in the file. With both --keep and --older it forgets only
+    operations that are older and not among the newest. An operation that you name by its number is forgotten together
+    with its undo, or with the operation that it undid, as both hold the same rows. An interrupted operation is settled
+    by --settle, or by the next command that changes something.
+
 
     Examples:
       ckpt operations

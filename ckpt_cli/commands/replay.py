@@ -28,7 +28,7 @@ _Rev = Annotated[
     str | None,
     typer.Argument(
         metavar="REV",
-        help="A checkpoint: @ (the head, unless --to is given), an id or a unique part of it, step:5, branch:2.",
+        help="A checkpoint: @ (the head; the default without --to), an id or a unique part of it, step:5, branch:2.",
         autocompletion=complete_revision,
         show_default=False,
     ),
@@ -38,7 +38,7 @@ _To = Annotated[
     typer.Option(
         "--to",
         metavar="REV",
-        help="Play the recorded steps forward to this one, from REV or from the first.",
+        help="Play the recorded steps up to this checkpoint, from REV or from the first one.",
         autocompletion=complete_revision,
         show_default=False,
     ),
@@ -57,13 +57,13 @@ def replay(
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView | ReplayView | PlayedView:
-    """Apply a checkpoint's pending writes to its state, and tell what would run again.
+    """Apply a checkpoint's pending writes to its state, and show what would run again.
 
-    Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: what finished
-    tasks wrote is kept, waiting and failed tasks are abandoned.
+    Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: it keeps what
+    finished tasks wrote, and abandons waiting and failed tasks.
 
-    With --to it plays what was recorded, step by step: who wrote what, what the channels' reducers make of it, and
-    whether the recorded state is that. Which reducers they are is learned from all of these steps.
+    --to plays the recorded steps again, one by one: who wrote what, what the channels' reducers make of it, and whether
+    the recorded state is the same. The reducers are learned from all of these steps.
 
     Examples:
       ckpt replay support-42

@@ -29,7 +29,7 @@ def resume(
         typer.Option(
             "--value",
             metavar="JSON",
-            help="The answer, or @FILE, @- for stdin: to the one question that waits, or to those named.",
+            help="The answer (JSON, @FILE, or @- for stdin) to the only question, or to those that -i names.",
         ),
     ] = None,
     interrupt: Annotated[
@@ -38,17 +38,17 @@ def resume(
             "--interrupt",
             "-i",
             metavar="ID[=JSON]",
-            help="Which question: its id, the beginning of it, or its node; may be repeated, each with its answer.",
+            help="A question: its id, the beginning of its id, or its node. May be repeated, each with its answer.",
             autocompletion=complete_interrupt,
         ),
     ] = None,
     ns: Ns = "",
 ) -> PlanView | QuestionsView:
-    """Record answers to the questions that a thread waits with; without any, list the questions.
+    """Record answers to a thread's waiting questions; without an answer, list the questions.
 
     Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
-    application goes on as after Command(resume=...). That config names no checkpoint: with one, the library would drop
-    the answers and ask anew.
+    application continues as after Command(resume=...). That config must not name a checkpoint: with one, the library
+    would drop the answers and ask again.
 
     Examples:
       ckpt resume support-42

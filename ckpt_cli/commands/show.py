@@ -36,15 +36,15 @@ def show(
     rev: Rev = "@",
     ns: Ns = "",
     channel: Channels = None,
-    full: Annotated[bool, typer.Option("--full", help="Nothing folded, control channels too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Fold nothing, and show control channels too.")] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="As stored: type tags, sizes, first bytes, recorded forms of values.")
+        bool, typer.Option("--raw", help="Show what is stored: type tags, sizes, first bytes, values in recorded form.")
     ] = False,
 ) -> ShowView:
-    """One checkpoint whole: state, next, tasks, interrupts, metadata.
+    """Show one checkpoint: state, next, tasks, interrupts, metadata.
 
-    Messages read as a conversation. `•` marks what changed here; what was given at an input is in no channel yet, so it
-    stands before them. The last line is the config to paste in code.
+    Messages read as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it is
+    shown before them. The last line is the config to paste into code.
 
     Examples:
       ckpt show support-42

@@ -31,14 +31,14 @@ def tag(
     rev: _Rev = None,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The name.", show_default=False)] = None,
     ns: Ns = "",
-    listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags, of a thread or of all.")] = False,
-    delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Take a name away.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Move a name that another checkpoint has.")] = False,
+    listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags of a thread, or all tags.")] = False,
+    delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Remove a name.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Move a name from another checkpoint.")] = False,
     same_database: SameDatabase = False,
 ) -> TagView:
     """Give a checkpoint a name that every command takes as a revision: tag:NAME.
 
-    Tags are yours alone: they are kept beside the operation log, and the database isn't touched.
+    Tags are yours alone: they are kept beside the operation log, and the database isn't changed.
 
     Examples:
       ckpt tag support-42 step:7 before-refund

@@ -161,7 +161,7 @@ _Sort = Annotated[
     typer.Option(
         "--sort",
         metavar="ORDER",
-        help="By activity, id, checkpoints, size or step; all but activity look at every thread.",
+        help="Sort by activity, id, checkpoints, size or step; all but activity read every thread.",
     ),
 ]
 
@@ -174,18 +174,18 @@ def threads(
     where: Annotated[
         str | None,
         typer.Option(
-            "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state, in Python's words."
+            "--where", "-w", metavar="EXPRESSION", help="A Python expression over the head's metadata and state."
         ),
     ] = None,
     any_: AnyCheckpoint = False,
     sort: _Sort = Order.ACTIVITY,
     limit: Limit = 50,
-    wide: Annotated[bool, typer.Option("--wide", help="Every column, as far as there is room.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Show as many columns as there is room for.")] = False,
 ) -> ThreadsView:
-    """List threads, the most recently active first: what each was about and where it stands.
+    """List threads, the most recently active first: what each was about, and its status.
 
-    done, waiting for an answer, failed, or unfinished: its next nodes have not run; unknown where an old or damaged
-    thread doesn't tell what comes next.
+    A thread is done, waiting for an answer, failed, or unfinished: its next nodes have not run yet. It is unknown if
+    the next nodes can't be determined, as in some old or damaged threads.
 
     Examples:
       ckpt threads

@@ -170,15 +170,15 @@ def tree(
     session: Session,
     thread: Thread,
     ns: Ns = "",
-    full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, and subgraphs within.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, also those of subgraphs.")] = False,
     form: Annotated[
         TreeFormat, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
     ] = TreeFormat.TEXT,
 ) -> TreeView:
-    """Draw a thread: who descends from whom, what each step did, where it waits or failed.
+    """Draw a thread: how its checkpoints descend from each other, what each step did, where it waits or failed.
 
-    The line of the head (@) goes straight down; other branches leave it to the right. Straight runs are folded, and so
-    are subgraphs, under the checkpoint that called them.
+    The head (@) and its ancestors are a straight line down; other branches leave it to the right. Runs of checkpoints
+    without a branch are folded. So are subgraphs, below the checkpoint that called them.
 
     Examples:
       ckpt tree support-42

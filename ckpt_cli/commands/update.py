@@ -25,7 +25,7 @@ from ckpt_cli.views.plan import PlanView
 
 FinishedOption = Annotated[
     Finished | None,
-    typer.Option("--finished", help="What other tasks had finished there: keep it (langgraph up to 1.0.2) or drop it."),
+    typer.Option("--finished", help="What other tasks finished there: keep it, as langgraph up to 1.0.2, or drop it."),
 ]
 
 ReducerOption = Annotated[
@@ -33,7 +33,7 @@ ReducerOption = Annotated[
     typer.Option(
         "--reducer",
         metavar="CHANNEL=NAME",
-        help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
+        help="How a channel combines writes: last, append, sum, messages, dict, …; may be repeated.",
     ),
 ]
 
@@ -43,35 +43,37 @@ def update(
     thread: Thread,
     rev: Rev = "@",
     values: Annotated[
-        str | None, typer.Option("--values", metavar="JSON", help="Channel to value: JSON, @FILE, or @- for stdin.")
+        str | None,
+        typer.Option("--values", metavar="JSON", help="An object of channels: JSON, @FILE, or @- for stdin."),
     ] = None,
     as_node: Annotated[
         str | None,
-        typer.Option("--as-node", metavar="NODE", help="Who writes; the node that moved last unless given."),
+        typer.Option("--as-node", metavar="NODE", help="The node that writes; default: the one that ran last."),
     ] = None,
     then: Annotated[
         list[str] | None,
         typer.Option(
             "--next",
             metavar="NODE",
-            help="What comes after: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
+            help="What runs next: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
         ),
     ] = None,
     as_input: Annotated[bool, typer.Option("--as-input", help="Write as the graph's input.")] = False,
     bulk: Annotated[
         str | None,
-        typer.Option("--bulk", metavar="FILE", help="JSON Lines, a superstep each: {values, as_node, next} or a list."),
+        typer.Option(
+            "--bulk", metavar="FILE", help="JSON Lines, one superstep each: {values, as_node, next}, or a list."
+        ),
     ] = None,
     reducer: ReducerOption = None,
     finished: FinishedOption = None,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Write values to the state as a node would: through the channels' reducers, with the node's way on.
+    """Write values to the state as a node would: through the channels' reducers, and with the node's next nodes.
 
-    It is what graph.update_state does, without the graph: which reducers the channels have and where the node goes on
-    to is learned from what is recorded, and shown with its evidence. Other tasks that wait are cleared; the plan says
-    which.
+    It does what graph.update_state does, without the graph. The channels' reducers and the node's next nodes are
+    learned from what is recorded, and shown with the evidence. Other waiting tasks are cleared; the plan says which.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify

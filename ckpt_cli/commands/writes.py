@@ -36,12 +36,12 @@ def writes(
     thread: Thread,
     rev: Rev = "@",
     ns: Ns = "",
-    full: Annotated[bool, typer.Option("--full", help="Nothing folded, the graph's own channels too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Fold nothing, and show the graph's own channels too.")] = False,
 ) -> WritesView:
-    """What each task wrote at a checkpoint: results, errors, interrupts, answers, Sends.
+    """Show what each task wrote at a checkpoint: results, errors, interrupts, answers, Sends.
 
-    Writes are stored on the checkpoint their task started from. Where a child continues it they are history; else they
-    are pending: finished tasks keep theirs when the step is run again.
+    Writes are stored on the checkpoint that their task started from. If a child continues that checkpoint, they are
+    history. If not, they are pending: when the step runs again, finished tasks keep theirs.
 
     Examples:
       ckpt writes support-42

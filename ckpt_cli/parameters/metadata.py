@@ -15,7 +15,7 @@ MetadataOption = Annotated[
     typer.Option(
         "--metadata",
         metavar="KEY=TEXT",
-        help="Set the application's metadata: KEY=TEXT, KEY:=JSON; KEY= drops it. May be repeated.",
+        help="Set a key of the application's metadata: KEY=TEXT or KEY:=JSON; KEY= removes it. May be repeated.",
         autocompletion=complete_metadata,
         show_default=False,
     ),
