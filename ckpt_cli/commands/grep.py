@@ -68,7 +68,7 @@ def grep(
     oldest = moment(since, session.clock()) if since is not None else None
     scope = Scope(tuple(places or Place), ns, tuple(channel or ()), oldest)
     view = GrepView(hits=[])
-    view.finding = exit_code
+    view.with_exit_code = exit_code
     view.hits = _hits(session, needle, scope, threads, view, first=first, last=last, count=count)
     return view
 

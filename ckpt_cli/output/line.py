@@ -1,4 +1,4 @@
-"""Styled lines: what text renderers make, before anybody knows whether a terminal or a pipe will show them.
+"""Styled lines: what text renderers make, both for a terminal and for a pipe.
 
 A span is (style, text); a style is a name in `theme.STYLES`, never a colour. The writers neutralise control characters
 in every span, so no renderer can forget to.
@@ -11,14 +11,14 @@ Span = tuple[str, str]
 Line = list[Span]
 
 TAB: Span = ("tab", "\t")
-"""Between the columns of a piped table; a tab in any other span is data and is neutralised."""
+"""The separator of columns in a piped table; a tab in any other span is data and is neutralised."""
 
 
 class Page(NamedTuple):
-    """How wide lines may be, and for whom.
+    """What a renderer has to know about its output.
 
     Attributes:
-        width: terminal cells; None when piped: nothing is cut or wrapped, lists are one tab-separated row a line.
+        width: terminal cells; None for a pipe: nothing is cut or wrapped, a list has one tab-separated row per line.
         now: seconds since 1970, for "2h ago".
         reveal: whether secrets are shown.
     """
@@ -29,7 +29,7 @@ class Page(NamedTuple):
 
 
 def plain(line: Line) -> str:
-    """The text alone."""
+    """The text of a line without its styles."""
     return "".join(text for _, text in line)
 
 

@@ -1,4 +1,4 @@
-"""The home of Rich: styled lines on a terminal, and the pager when they are more than a screen."""
+"""Prints styled lines on a terminal, through the pager if they are more than a screen; only this module needs Rich."""
 
 import shutil
 import sys
@@ -14,7 +14,7 @@ from ckpt_cli.output.theme import STYLES
 
 
 def width() -> int:
-    """Cells in a line; COLUMNS goes first."""
+    """The width of the terminal in cells; the variable COLUMNS overrides it."""
     return max(20, shutil.get_terminal_size().columns)
 
 
@@ -32,7 +32,7 @@ def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callabl
 
 
 def painter(colored: bool) -> Callable[[Line], str]:
-    """What turns a line into text with the codes of this terminal, as many colours as it has."""
+    """A function that turns a line into text with escape codes, for as many colours as this terminal has."""
     console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
     colors = COLOR_SYSTEMS.get(console.color_system or ("standard" if colored else ""))
     styles = Theme(STYLES, inherit=False).styles

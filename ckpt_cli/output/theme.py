@@ -84,7 +84,7 @@ TASK_STATUS = _looks(
 VERDICTS = {
     "agrees": Look("good", FINISHED, "as recorded"),
     "differs": Look("bad", FAILED, "recorded otherwise"),
-    "unknown": Look("muted", UNKNOWN, "can't be told"),
+    "unknown": Look("muted", UNKNOWN, "unknown"),
 }
 DIFFERENCES = _looks(
     Look("added", "+", "added"),

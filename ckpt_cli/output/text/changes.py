@@ -1,4 +1,4 @@
-"""Changes in words: ``messages +1 “My order 1043 is late”``, ``count 3→4``, ``→ work ×12``."""
+"""Describes changes of channels: ``messages +1 “My order 1043 is late”``, ``count 3→4``, ``→ work ×12``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,21 +13,21 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
 
 _HALF = 10  # cells below which the old value is left out
-_SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
-_LEAST = 28  # cells below which the first change stands alone
+_SHORT = 24  # cells for each change after the first; if they do not fit, only their names are shown
+_LEAST = 28  # cells below which only the first change is shown
 _WROTE = "wrote "
-_CHANGED = "changed "  # where what differs is cut off
+_CHANGED = "changed "  # shown where the difference itself is cut off
 _AGAIN = " as before"
 _PERHAPS = ", maybe as before"
 UNCUT = 160
-"""Cells of one value where nothing limits the line: a summary all the same."""
+"""The number of cells for one value where nothing limits the line: it is a summary all the same."""
 
 
 def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
-    """All changes of a step in one line of about so many cells, the most telling first.
+    """All changes of a step in one line of about so many cells, the most informative first.
 
-    The step that only takes an input in (`start`) names its channels: what came in stands at the input. What was
-    written and is the same as before is told only where there is nothing else.
+    A step that only takes in an input (`start`) names its channels; the values are shown at the input. A write that
+    left its channel the same is shown only if there is no other change.
     """
     if changes is None:
         return [("muted", MORE)]
@@ -52,8 +52,8 @@ def _rest(changes: Sequence[ChangeView], short: int) -> Line:
 
 
 def _rank(change: ChangeView) -> int:
-    """Who spoke comes first, then texts, then the rest, and last what was not read."""
-    if change.kind in ("added", "edited", "replaced") and _last_said(change.after) is not None:
+    """The place of a change in the line: messages first, then texts, then the rest, last what was not read."""
+    if change.kind in ("added", "edited", "replaced") and _last_message(change.after) is not None:
         return 0
     if change.kind == "sent":
         return 1
@@ -84,8 +84,8 @@ def one(change: ChangeView, cells: int) -> Line:
     if change.kind == "same":
         return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
     if change.kind == "summed":
-        told = brief(change.after, room)
-        return [*name, ("added", f"{MINUS}{told[1:]}" if told.startswith("-") else f"+{told}")]
+        shown = brief(change.after, room)
+        return [*name, ("added", f"{MINUS}{shown[1:]}" if shown.startswith("-") else f"+{shown}")]
     if change.kind == "wrote":
         return [*name, ("muted", _WROTE), ("value", brief(change.after, max(room - len(_WROTE), 8)))]
     if change.kind == "replaced":
@@ -100,7 +100,7 @@ def _name(channel: str) -> str:
 
 
 def _short(change: ChangeView) -> str:
-    """A change by its channel's name, and Sends, whose channel is langgraph's own, by whom they called."""
+    """The name of the changed channel; for Sends, whose channel is langgraph's own, the nodes that they call."""
     return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
 
 
@@ -129,30 +129,30 @@ def _sent(change: ChangeView) -> Line:
 
 
 def _added(change: ChangeView, name: Line, cells: int) -> Line:
-    told = [("changed", f"~{change.edited}")] if change.edited else []
-    told += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
-    told += [("removed", f"{MINUS}{change.removed}")] if change.removed else []
-    counts = [span for place, one in enumerate(told) for span in ([("", " "), one] if place else [one])]
+    amounts = [("changed", f"~{change.edited}")] if change.edited else []
+    amounts += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
+    amounts += [("removed", f"{MINUS}{change.removed}")] if change.removed else []
+    counts = [span for place, one in enumerate(amounts) for span in ([("", " "), one] if place else [one])]
     line: Line = [*name, *counts]
     room = cells - line_len(line) - 1
     if not change.after or room < 8:
         return line
-    said = _last_said(change.after)
-    return [*line, ("", " "), *(_said(said, room) if said else [("value", brief(change.after[-1], room))])]
+    last = _last_message(change.after)
+    return [*line, ("", " "), *(_message(last, room) if last else [("value", brief(change.after[-1], room))])]
 
 
-def _last_said(items: Any) -> Message | None:
-    """The last of some messages that says anything."""
+def _last_message(items: Any) -> Message | None:
+    """The last message that has text or tool calls."""
     known = [one for item in items if (one := message(item)) is not None] if isinstance(items, list) else []
     return next((one for one in reversed(known) if one.text or one.tool_calls), known[-1] if known else None)
 
 
-def _said(said: Message, room: int) -> Line:
-    style = said.role if said.role in ROLES else ""
-    if said.text or not said.tool_calls:
-        return [(_voice(style), brief(" ".join(said.text[: room * 8].split()), room))]
-    call = said.tool_calls[0]
-    more = f" and {len(said.tool_calls) - 1} more" if len(said.tool_calls) > 1 else ""
+def _message(last: Message, room: int) -> Line:
+    style = last.role if last.role in ROLES else ""
+    if last.text or not last.tool_calls:
+        return [(_voice(style), brief(" ".join(last.text[: room * 8].split()), room))]
+    call = last.tool_calls[0]
+    more = f" and {len(last.tool_calls) - 1} more" if len(last.tool_calls) > 1 else ""
     name = str(call.get("name"))
     args = call.get("args")
     shown = "" if args in (None, {}, "") else f" {brief(args, max(room - len(name) - len(more) - 4, 8))}"

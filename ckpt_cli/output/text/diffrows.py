@@ -1,4 +1,4 @@
-"""Differences in a pipe: one tab-separated row each."""
+"""Writes differences into a pipe, one tab-separated row each."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""A tree as the source of a drawing: Mermaid and Graphviz. Ids are our own; what comes from data is a label."""
+"""Writes a tree as the source of a drawing, for Mermaid or Graphviz. Ids are ours; data appears only in labels."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,13 +13,13 @@ _HARMLESS = f" .,:-_/@{MORE}{BETWEEN}{TIMES}"
 
 
 def source(view: TreeView) -> Iterator[Line]:
-    """The lines of the program."""
+    """The lines of the source."""
     lines = _mermaid(view) if view.form == "mermaid" else _dot(view)
     yield from ([("", line)] for line in lines)
 
 
 class _Graph:
-    """The rows as numbered boxes and the arrows between them."""
+    """Numbered boxes for the rows of a tree, and the arrows between them."""
 
     def __init__(self, view: TreeView) -> None:
         self.boxes: list[tuple[str, list[str], str]] = []
@@ -88,7 +88,7 @@ def _mermaid(view: TreeView) -> Iterator[str]:
 
 
 def _for_mermaid(text: str) -> str:
-    """Everything that could end the label or start markup, as entity codes (``#quot;``)."""
+    """A label for Mermaid: everything that could end it or start markup becomes an entity code (``#quot;``)."""
     return "".join(c if c.isalnum() or c in _HARMLESS else f"#{ord(c)};" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""What grep found, as text: threads as headings, each hit with its place and how long it was there; rows in a pipe."""
+"""Shows what grep found: threads as headings, each hit with its place and how long it stayed; in a pipe, rows."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount
 
 
 def render(view: GrepView, page: Page) -> Iterator[Line]:
-    """Hits as they come."""
+    """The hits, as they come."""
     heading = None
     for one in view.hits:
         if page.width is None:
@@ -56,7 +56,7 @@ def _more(hit: Hit) -> Line:
 
 
 def _row(one: Hit | ThreadCount) -> Line:
-    """Thread, namespace, first and last checkpoint, place, path, and the line of the text."""
+    """A row: thread, namespace, first and last checkpoint, place, path, and the matching line."""
     if isinstance(one, ThreadCount):
         return row([[("title", one.thread_id)], [("", str(one.hits))]])
     cells: list[Line] = [[("title", one.thread_id)], [("muted", one.ns)]]

@@ -1,10 +1,10 @@
-"""``ckpt log`` as text: one checkpoint a line."""
+"""Shows a log: one checkpoint per line."""
 
 from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
-from ckpt_cli.output.text.steps import Clock, halts, joined, marks, number, padded, stripped, told, who
+from ckpt_cli.output.text.steps import Clock, change_summary, halts, joined, marks, number, padded, stripped, who
 from ckpt_cli.output.theme import BETWEEN, MORE, TIMES
 from ckpt_cli.views.log import LogView
 from ckpt_cli.views.steps import StepView
@@ -15,7 +15,7 @@ _CHANGES = 30
 
 
 def render(view: LogView, page: Page) -> Iterator[Line]:
-    """Aligned columns on a terminal; in a pipe id, step, source, nodes, changes, time and marks, each row complete."""
+    """Aligned columns on a terminal; in a pipe complete rows: id, step, source, nodes, changes, time and marks."""
     if page.width is None:
         several = _branches(view)
         yield from (_plain(step, several) for step in view.steps)
@@ -24,7 +24,7 @@ def render(view: LogView, page: Page) -> Iterator[Line]:
 
 
 def _branches(view: LogView) -> int:
-    """Whether there are several, as far as what is shown tells: a number says nothing of an only one."""
+    """2 if the shown steps are known to belong to several branches, else 1: a single branch is not numbered."""
     tips = {step.branch for step in view.steps} - {None}
     return 2 if view.other_branches or len(tips) > 1 or (view.rails and view.omitted) else 1
 
@@ -73,7 +73,7 @@ class _Table:
         if step.missing:
             beside = joined([beside, [("bad", f"parent {step.parent_id} is not stored")]])
         left = max(room - (line_len(beside) + 2 if beside else 0), 8)
-        return stripped([*line, *joined([fit(told(step, left), left), beside], "  ")])
+        return stripped([*line, *joined([fit(change_summary(step, left), left), beside], "  ")])
 
     def _footer(self) -> Iterator[Line]:
         view = self._view

@@ -1,4 +1,4 @@
-"""The operation log as text: a line or two an operation; in a pipe one row each."""
+"""Shows the operation log: two or three lines for each operation; in a pipe, one row each."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +11,7 @@ from ckpt_cli.views.operations import OperationLine, OperationsView
 
 
 def render(view: OperationsView, page: Page) -> Iterator[Line]:
-    """Newest first."""
+    """The operations, newest first."""
     if view.pruned and page.width is not None:
         yield [("muted", f"{view.pruned} forgotten")]
     if view.accepted and page.width is not None:
@@ -39,10 +39,10 @@ def _lines(one: OperationLine, page: Page) -> Iterator[Line]:
     when = ago(datetime.fromisoformat(one.at).timestamp(), page.now)
     rows = "1 row" if one.rows == 1 else f"{one.rows} rows"
     head: Line = [("id", f"{one.number:>3}"), ("", "  "), (OPERATION_STATES[one.state], f"{one.state:<9}"), ("", "  ")]
-    held = size(one.bytes)
+    kept_bytes = size(one.bytes)
     if one.forgotten:
-        held = "forgotten" if one.forgotten == one.rows else f"{one.forgotten:,} of them forgotten, {held}"
-    head += [("title", one.command), ("muted", f"  {when}  {rows}, {held}")]
+        kept_bytes = "forgotten" if one.forgotten == one.rows else f"{one.forgotten:,} of them forgotten, {kept_bytes}"
+    head += [("title", one.command), ("muted", f"  {when}  {rows}, {kept_bytes}")]
     yield fit(head, page.width)
     yield fit([("", f"     {one.summary}")], page.width)
     if one.reason:

@@ -1,4 +1,4 @@
-"""One checkpoint as text: who it is, the state, what comes next, and the config to paste."""
+"""Shows one checkpoint: its identity, the state, what comes next, and the config to paste."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -51,11 +51,13 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
         yield _labelled("children" if at == 0 else "", _link(child))
     if len(view.children) > _CHILDREN:
         yield _labelled("", [("muted", f"{MORE} {len(view.children) - _CHILDREN} more")])
-    told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
-    for at, (key, value) in enumerate(told.items()):
+    metadata = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
+    for at, (key, value) in enumerate(metadata.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
     if view.metadata_problem:
-        yield _labelled("" if told else "metadata", [("bad", f"{UNREADABLE} can't be read: {view.metadata_problem}")])
+        yield _labelled(
+            "" if metadata else "metadata", [("bad", f"{UNREADABLE} can't be read: {view.metadata_problem}")]
+        )
     if view.problem:
         yield _labelled("damaged", [("bad", view.problem)])
     for stored in view.stored:
@@ -103,7 +105,7 @@ def _payload(stored: Stored) -> Line:
 
 
 def _given(given: Channel, view: ShowView, page: Page) -> Iterator[Line]:
-    """What came in, each channel that it is for on its own; one value where it isn't for channels."""
+    """The input, one channel after the other; if it isn't an object of channels, as one value."""
     value = inside(given.value)
     if given.problem or not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         yield from _channel("given", given, 0, view, page)
@@ -134,12 +136,12 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []
     if channel.empty or channel.problem:
-        told = (
+        remark = (
             ("muted", "not stored here" if channel.note else "empty")
             if channel.empty
             else ("bad", f"can't be decoded: {channel.problem}")
         )
-        yield fit([*head, ("", "  "), told, *version], page.width)
+        yield fit([*head, ("", "  "), remark, *version], page.width)
         return
     value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
     yield from behind(head, value, page, 4, full=view.full, note=[*version, *note])
@@ -159,7 +161,7 @@ def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Itera
 
 def _next(view: ShowView, page: Page) -> Iterator[Line]:
     if view.next is None:
-        why = "the checkpoint is damaged" if view.problem else "what is stored doesn't tell it"
+        why = "the checkpoint is damaged" if view.problem else "what is stored doesn't show it"
         yield [("key", "ran next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
     elif view.consumed:
         yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]

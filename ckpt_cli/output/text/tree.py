@@ -1,23 +1,35 @@
-"""``ckpt tree`` as text: rails at the left, what each step did at the right."""
+"""Shows a tree: rails at the left, what each step did at the right."""
 
 from collections.abc import Iterable, Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
-from ckpt_cli.output.text.steps import Clock, halts, joined, marks, nodes, number, padded, pending, stripped, told, who
+from ckpt_cli.output.text.steps import (
+    Clock,
+    change_summary,
+    halts,
+    joined,
+    marks,
+    nodes,
+    number,
+    padded,
+    pending,
+    stripped,
+    who,
+)
 from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE, RAIL, SUBGRAPH, UNKNOWN, thread_style
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
-_RAILS = 12  # more are not drawn: no tree is that deep, short of 4096 checkpoints laid out against it
-_WHO = (18, 32)  # cells for who made a step, on a narrow page and on a wide one
+_RAILS = 12  # more rails are not drawn: only a tree of 4096 checkpoints made for it is deeper
+_WHO = (18, 32)  # cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_NEEDED = 3  # facts in the heading that go last where there is no room: how many, branches, status
-_CHANGES = 30  # below which the time is left out rather than the changes
+_NEEDED = 3  # facts of the heading that are left out last: the number of checkpoints, branches, status
+_CHANGES = 30  # cells for changes below which the time is left out
 
 
 def render(view: TreeView, page: Page) -> Iterator[Line]:
-    """The drawing, or its source in a language for graphs."""
+    """The drawing, or its source for Mermaid or Graphviz."""
     if view.form != "text":
         from ckpt_cli.output.text import graphs
 
@@ -34,7 +46,7 @@ def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
 
 
 class _Tree:
-    """One drawing, whose columns are the same for all of its rows."""
+    """One drawing; all of its rows have the same columns."""
 
     def __init__(self, view: TreeView, page: Page) -> None:
         self._view = view
@@ -74,7 +86,7 @@ class _Tree:
         return [*line, *joined(facts, between)]
 
     def _ns(self, ns: str) -> str:
-        """A namespace, its tasks in short where there is no room for them."""
+        """A namespace; its task ids are shortened if there is no room for them."""
         if self._width is None or len(ns) <= self._width // 3:
             return ns
         return "|".join(_shortened_task(part) if len(part) > 20 else part for part in ns.split("|"))
@@ -86,11 +98,11 @@ class _Tree:
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
         style = thread_style(view.status or "")
         tasks = head.tasks if head is not None else []
-        asking = [task.node or "?" for task in tasks if task.status == view.status]
+        node_names = [task.node or "?" for task in tasks if task.status == view.status]
         if view.status == "waiting":
-            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(asking)))]
+            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(node_names)))]
         if view.status == "failed":
-            return [(style, "failed: " + ", ".join(dict.fromkeys(asking)))]
+            return [(style, "failed: " + ", ".join(dict.fromkeys(node_names)))]
         if view.status == "unfinished" and head is not None and head.next:
             return [(style, "next: " + ", ".join(dict.fromkeys(head.next)))]
         return [(style, view.status or "?")]
@@ -121,12 +133,12 @@ class _Tree:
         return [*line, *(padded(changes, self._told) if beside else changes), ("", "  "), *beside]
 
     def _changes(self, step: StepView) -> Line:
-        """What it changed, cut where the marks of this or another row stand."""
+        """What a step changed, cut where the marks of its row or of another row begin."""
         room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
-        return fit(told(step, room), room)
+        return fit(change_summary(step, room), room)
 
     def _marked(self, step: StepView) -> Line:
-        """What marks a checkpoint, which is never cut."""
+        """The marks of a checkpoint, which are never cut."""
         beside = marks(step, len(self._view.branches)) if step.ns == self._view.ns else []
         if step.children:
             beside = joined([halts(step), beside])
@@ -135,10 +147,10 @@ class _Tree:
         return beside
 
     def _subgraph(self, subgraph: SubgraphView, below: Line) -> Iterator[Line]:
-        told = _count(subgraph.checkpoints, "checkpoint") + (
+        counted = _count(subgraph.checkpoints, "checkpoint") + (
             f" + {subgraph.nested:,} nested" if subgraph.nested else ""
         )
-        yield [*below, ("muted", SUBGRAPH), ("node", subgraph.node), ("muted", f"  {told}  {subgraph.ns}")]
+        yield [*below, ("muted", SUBGRAPH), ("node", subgraph.node), ("muted", f"  {counted}  {subgraph.ns}")]
         yield from self._rows(subgraph.rows, [*below, ("", "  ")])
 
 

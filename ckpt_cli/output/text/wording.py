@@ -1,4 +1,4 @@
-"""Long texts side by side: what was taken out and put in, with as much around it as is needed to find it."""
+"""Shows the difference of two long texts: removed and added words, with enough text around them to find them."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _CHANGES = 12
 
 
 def worded(before: str, after: str, room: int | None, *, full: bool) -> Iterator[Line]:
-    """The lines of both texts in one, wrapped into so many cells; unless `full`, only around what changed."""
+    """Both texts merged into one, wrapped into so many cells; unless `full`, only the parts around changes."""
     pieces = words(before, after)
     spans = [_span(piece) for piece in (pieces if full else _excerpt(pieces))]
     spans = [("value", OPEN_QUOTE), *spans, ("value", CLOSE_QUOTE)]
@@ -54,7 +54,7 @@ def _shortened(piece: Piece, *, first: bool, last: bool) -> Piece:
 
 
 def wrapped(spans: Line, room: int) -> Iterator[Line]:
-    """Styled text in lines of at most so many cells, broken at spaces where it can be."""
+    """Styled text in lines of at most so many cells, broken at spaces if possible."""
     line: Line = []
     used = 0
     for style, text in spans:
@@ -75,7 +75,7 @@ def wrapped(spans: Line, room: int) -> Iterator[Line]:
 
 
 def _breakable(text: str, room: int) -> Iterator[str]:
-    """Words with the space before them, and pieces of what is longer than a line."""
+    """Words with the space before them; a word longer than half a line in pieces."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or text[at] == " " or at - start >= room // 2:

@@ -1,4 +1,4 @@
-"""Pending writes as text: a heading for each task, a line for each write; in a pipe one row a write."""
+"""Shows writes: a heading for each task, a line for each write; in a pipe, one row for each write."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _BY = {"input": "the step itself", "update": "update_state", "run": "the whole r
 
 
 def render(view: WritesView, page: Page) -> Iterator[Line]:
-    """By task on a screen, tab-separated rows in a pipe."""
+    """The writes by task on a terminal, tab-separated rows in a pipe."""
     if page.width is None:
         yield from _rows(view, page)
         return
@@ -72,12 +72,13 @@ def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line
 
 
 def _rows(view: WritesView, page: Page) -> Iterator[Line]:
-    """Node, status, channel, value and task id of every write."""
+    """A row for each write: node, status, channel, value and task id."""
+
     for task in view.tasks:
         for write in task.writes:
-            value = write.value if write.kind != "interrupt" else [asked.value for asked in write.interrupts]
-            told = value if write.kind == "error" and isinstance(value, str) else brief(value, reveal=page.reveal)
+            value = write.value if write.kind != "interrupt" else [question.value for question in write.interrupts]
+            shown = value if write.kind == "error" and isinstance(value, str) else brief(value, reveal=page.reveal)
             channel = f"{write.channel}:{write.to}" if write.to else write.channel
             status = TASK_STATUS[task.status].style if task.status else ""
-            cells = [("node", task.node or task.by), (status, task.status), ("key", channel), ("value", told)]
+            cells = [("node", task.node or task.by), (status, task.status), ("key", channel), ("value", shown)]
             yield row([cell] for cell in [*cells, ("muted", task.id)])
