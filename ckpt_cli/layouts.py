@@ -1,7 +1,7 @@
 """Both layouts of a stored checkpoint, one whole body or a header with a payload per channel, become one `State`.
 
-And back: `whole` gives the checkpoint object with every value in it, `placed` puts an edited one where the database
-keeps its parts.
+In the other direction, `whole` gives the checkpoint object with every value in it, and `placed` lays an edited one
+out as the database keeps it.
 """
 
 from binascii import a2b_base64
@@ -35,16 +35,22 @@ _TEXT = frozenset({str})
 
 
 def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[[Ref], list[Any]]) -> State:
-    """A checkpoint, decoded; `sends_written_on` gives the Sends among a checkpoint's writes, or a missing parent's.
+    """A checkpoint, decoded.
+
+    Args:
+        checkpoint: as stored.
+        decode: gives the value of a payload.
+        sends_written_on: gives the Sends among the writes stored on a checkpoint; for one with an empty id, those of a
+            parent whose id was not kept.
 
     Raises:
-        PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
+        PayloadCorrupt: the body is no checkpoint object; KeyMissing if an encryption key would help.
     """
     row = checkpoint.row
     body = must_be_mapping(decode(checkpoint.body), f"checkpoint {row.checkpoint_id or row.thread_id}")
     v, ts, updated = body.get("v"), body.get("ts"), body.get("updated_channels")
     versions = _versions(body.get("channel_versions"))
-    seen = {node: _versions(told) for node, told in named(body.get("versions_seen")).items()}
+    seen = {node: _versions(node_versions) for node, node_versions in named(body.get("versions_seen")).items()}
     metadata, problem = read_metadata(decode(checkpoint.metadata))
     return State(
         ref=row.ref,
@@ -65,16 +71,19 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
 def _is_sound(
     body: Mapping[str, Any], versions: Mapping[str, Version], seen: Mapping[str, Mapping[str, Version]]
 ) -> bool:
-    """Whether versions are there as they stand and nothing else could hide damage; False leaves it to `_damage`."""
-    told = body.get("versions_seen")
-    if versions is not body.get("channel_versions") or type(told) is not dict or len(told) != len(seen):
+    """A quick check that no part beside the channels is damaged; if it is False, `_damage` looks closer.
+
+    It is True if the versions needed no correction and no other part could hide a BROKEN node.
+    """
+    stored_seen = body.get("versions_seen")
+    if versions is not body.get("channel_versions") or type(stored_seen) is not dict or len(stored_seen) != len(seen):
         return False
     flat = (type(value) for key, value in body.items() if key not in _DICTS)
-    return all(map(is_, seen.values(), told.values())) and not any(kind is dict or kind is Node for kind in flat)
+    return all(map(is_, seen.values(), stored_seen.values())) and not any(kind is dict or kind is Node for kind in flat)
 
 
 def _damage(body: Mapping[str, Any]) -> str:
-    """The first problem outside the channels; down to a node's versions it goes three dicts deep."""
+    """The first problem outside the channels; it looks three dicts deep, where a node's versions are."""
     layer = [value for key, value in body.items() if key != "channel_values"]
     for _ in range(3):
         if Node in map(type, layer):
@@ -86,14 +95,14 @@ def _damage(body: Mapping[str, Any]) -> str:
 
 
 def _versions(value: Any) -> dict[str, Version]:
-    told = named(value)
-    if _VERSIONS.issuperset(map(type, told.values())):
-        return told
-    return {channel: version for channel, version in told.items() if isinstance(version, int | str | float)}
+    versions = named(value)
+    if _VERSIONS.issuperset(map(type, versions.values())):
+        return versions
+    return {channel: version for channel, version in versions.items() if isinstance(version, int | str | float)}
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:
-    """Inline values, over them the channels kept apart: a blob wins, and ``empty`` is a version without a value.
+    """The inline values and the channels kept apart: a blob wins, and ``empty`` is a version without a value.
 
     checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
     """
@@ -108,10 +117,10 @@ def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, dec
 def _sends(
     body: Mapping[str, Any], checkpoint: Checkpoint, decode: Decode, written_on: Callable[[Ref], list[Any]]
 ) -> list[Any]:
-    """The Sends a checkpoint of v < 4 starts with: its own key, else what its parent's tasks wrote.
+    """The Sends that a checkpoint of v < 4 starts with: from its own key, else what its parent's tasks wrote.
 
-    Where channels are kept apart and in JavaScript's SQLite the key is always empty or absent (checkpoint-postgres 2.0,
-    ``base.py: SELECT_PENDING_SENDS_SQL``); checkpoint-postgres 1.0 made a pair of type tag and base64 of it.
+    If channels are kept apart, and in JavaScript's SQLite, the key is always empty or absent (checkpoint-postgres 2.0,
+    ``base.py: SELECT_PENDING_SENDS_SQL``); checkpoint-postgres 1.0 stored a pair of type tag and base64 there.
     """
     v, own = body.get("v"), body.get("pending_sends")
     if isinstance(own, list) and len(own) == 2 and all(isinstance(part, str) for part in own):
@@ -126,10 +135,10 @@ def _sends(
 
 
 def whole(checkpoint: Checkpoint, decode: Decode) -> dict[str, Any]:
-    """The checkpoint object with the values of all its channels in it, wherever they are kept.
+    """The checkpoint object with the values of all its channels in it, in whichever layout it is stored.
 
     Raises:
-        PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
+        PayloadCorrupt: the body is no checkpoint object; KeyMissing if an encryption key would help.
     """
     body = must_be_mapping(decode(checkpoint.body), f"checkpoint {checkpoint.row.checkpoint_id}")
     if checkpoint.channels is None:
@@ -147,14 +156,14 @@ def placed(
     *,
     marked: bool = False,
 ) -> Checkpoint:
-    """A checkpoint object with its parts where `like` has them; what is the same as there keeps its very bytes.
+    """A checkpoint object laid out like `like`; what is the same as there keeps its very bytes.
 
-    Where channels are kept apart, simple values stand in the header if that has a place for them; `marked` is whether
-    a delta snapshot leaves ``true`` there (checkpoint-postgres 3.2, ``__init__.py: put``).
+    If channels are kept apart, simple values go into the header, if it has a place for them. `marked` is whether a
+    delta snapshot leaves ``true`` there (checkpoint-postgres 3.2, ``__init__.py: put``).
     """
-    told = encode(metadata, like=like.metadata)
+    stored_metadata = encode(metadata, like=like.metadata)
     if like.channels is None:
-        return Checkpoint(row, encode(body, like=like.body), told, None)
+        return Checkpoint(row, encode(body, like=like.body), stored_metadata, None)
     values, versions = named(body.get("channel_values")), named(body.get("channel_versions"))
     old = must_be_mapping(decode(like.body), "the header")
     has_place, before = "channel_values" in old, _versions(old.get("channel_versions"))
@@ -168,11 +177,11 @@ def placed(
     inline |= {c: True for c, value in values.items() if has_place and marked and is_snapshot(value)}
     header = {key: value for key, value in body.items() if key != "channel_values"}
     header |= {"channel_values": inline} if has_place else {}
-    return Checkpoint(row, encode(header, like=like.body), told, apart)
+    return Checkpoint(row, encode(header, like=like.body), stored_metadata, apart)
 
 
 def _payload(value: Any, old: Payload | None, like: Checkpoint, decode: Decode, encode: Encode) -> Payload:
-    """A channel's value as the others of its checkpoint are stored."""
+    """A channel's value, encoded like the other channels of its checkpoint."""
     if old is not None and old.tag != "empty":
         return old if same(decode(old), value) else encode(value, like=old)
     tags = {payload.tag: payload for payload in (like.channels or {}).values()}
@@ -187,8 +196,8 @@ def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
     """A decoded body or header as a dict.
 
     Raises:
-        PayloadCorrupt: it is something else; a BROKEN node's own problem is told, and text is quoted: JavaScript stores
-            the words "[unable to serialize, …]" for a state that holds a BigInt.
+        PayloadCorrupt: it is something else. The message has a BROKEN node's own problem, and quotes text: JavaScript
+            stores the words "[unable to serialize, …]" for a state that holds a BigInt.
         KeyMissing: it is encrypted and the key is missing or wrong.
     """
     if isinstance(value, dict) or named(value):
@@ -203,7 +212,7 @@ def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
 
 
 def named(value: Any) -> dict[str, Any]:
-    """A mapping with text keys out of a dict, or out of a dict subclass that a pickle recorded; {} for anything else.
+    """The mapping with text keys in a dict, or in a dict subclass that a pickle recorded; {} for anything else.
 
     langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
     """
@@ -217,11 +226,11 @@ def named(value: Any) -> dict[str, Any]:
 
 
 def read_metadata(value: Any) -> tuple[dict[str, Any], str]:
-    """Decoded metadata as a dict, and what of it can't be read; "" if all can. None is metadata that was never kept."""
-    found = named(value)
-    if found or value is None or type(value) is dict:
-        parts = ((key, part) for key, part in found.items() if type(part) is Node and part.form is Form.BROKEN)
-        return found, next((f"{key}: {part.problem}" for key, part in parts), "")
+    """Decoded metadata as a dict, and which part can't be read; "" if all can. None is metadata that was never kept."""
+    metadata = named(value)
+    if metadata or value is None or type(value) is dict:
+        parts = ((key, part) for key, part in metadata.items() if type(part) is Node and part.form is Form.BROKEN)
+        return metadata, next((f"{key}: {part.problem}" for key, part in parts), "")
     if isinstance(value, Node) and value.form is Form.BROKEN:
         return {}, str(value.problem)
     return {}, f"{_KINDS.get(type(value), 'a value of another type')} where an object should be"
@@ -237,9 +246,9 @@ def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
         PayloadCorrupt: it can't be read at all.
         KeyMissing: it is encrypted and the key is missing or wrong.
     """
-    found, problem = read_metadata(value)
-    if found or not problem:
-        return found
+    metadata, problem = read_metadata(value)
+    if metadata or not problem:
+        return metadata
     what = f"the metadata of checkpoint {ref.checkpoint_id or ref.thread_id} can't be read: {problem}"
     if isinstance(value, Node) and value.needs_key:
         raise KeyMissing(what, hint="--key-env NAME names the key's variable")
@@ -247,6 +256,6 @@ def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
 
 
 def parents_of(metadata: Any) -> dict[str, str]:
-    """The checkpoints that a subgraph's one was called from, by namespace; what names none is left out."""
+    """The checkpoints that called a subgraph's checkpoint, by namespace; entries that name none are left out."""
     recorded = named(named(metadata).get("parents"))
     return {ns: checkpoint_id for ns, checkpoint_id in recorded.items() if isinstance(checkpoint_id, str)}

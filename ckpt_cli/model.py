@@ -1,4 +1,4 @@
-"""The logical records every saver speaks: what a checkpoint database holds, without its engine and without its values.
+"""The logical records that every saver reads and writes, independent of engine and of the values inside.
 
 Words are LangGraph's own (thread, namespace, checkpoint, channel, write, task). Nothing here is decoded: a value is a
 `Payload`, the pair of type tag and bytes that LangGraph's serializers make (langgraph-checkpoint 4.3,
@@ -26,7 +26,7 @@ class Payload(NamedTuple):
 NULL = Payload("null", b"")
 
 LOST = "elsewhere"
-"""The tag of a value that isn't in the database: the bytes say why, for people."""
+"""The tag of a value that isn't in the database; its bytes are a text that says why."""
 
 
 class Ref(NamedTuple):
@@ -45,7 +45,7 @@ class Thread(NamedTuple):
 
 
 class CheckpointRow(NamedTuple):
-    """The cheap skeleton of a checkpoint: identity and parent, no values.
+    """A checkpoint without its values: identity and parent. It is cheap to read.
 
     Attributes:
         parent_id: None for a root; may name a row that was never stored (langgraph 0.3, ``checkpoint_during=False``).
@@ -65,7 +65,7 @@ class CheckpointRow(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A checkpoint with its typed payloads, not decoded.
+    """A checkpoint with its payloads, not decoded.
 
     Attributes:
         body: the whole checkpoint object; where `channels` is set, the header without those channels' values.
@@ -87,7 +87,7 @@ class Write(NamedTuple):
             ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``); text where the database
             holds something else than an integer there, which no library writes.
         task_path: ``~__pregel_pull, NODE`` and so on; "" where the schema or the row has none.
-        payload: None where a listing did not read it (`size` then tells its bytes).
+        payload: None if a listing did not read it; `size` is its number of bytes then.
     """
 
     thread_id: str
@@ -137,13 +137,13 @@ def in_words(name: Name) -> str:
 
 
 class Seen(NamedTuple):
-    """What a plan was computed from: a hash of it, which must still be the same when the plan is applied.
+    """The hash of something that a plan was computed from; it must be the same when the plan is applied.
 
     Attributes:
-        ref: one checkpoint with its payloads; with an empty `checkpoint_id` all ids of the namespace (of the thread,
-            where `ns` is ``*``) and the keys of all their writes.
-        writes: whether the writes count too; without them an application may go on meanwhile.
-        head: only which checkpoint is the head of the namespace, and the keys of the head's writes.
+        ref: one checkpoint with its payloads. With an empty `checkpoint_id`: all ids of the namespace, or of the
+            thread if `ns` is ``*``, and the keys of all their writes.
+        writes: whether the hash covers the writes; without them an application may continue the thread meanwhile.
+        head: the hash covers only which checkpoint is the head of the namespace, and the keys of the head's writes.
     """
 
     ref: Ref
@@ -156,14 +156,14 @@ class Plan(NamedTuple):
     """A change to a database as logical records, computed before anything is touched.
 
     Attributes:
-        reason: why, in the user's words or the command's.
-        verb: the command that made it.
+        reason: why the change is made, in the words of the user or of the command.
+        verb: the command that made the plan.
         summary: one line for people.
-        notes: what else a person should know before saying yes, one line each.
-        result: what to go on from afterwards; with an empty `checkpoint_id` the head, whichever it is then.
+        notes: what else a person should know before confirming, one line each.
+        result: the checkpoint to continue from afterwards; with an empty `checkpoint_id` the head at that time.
         add: records that must not exist yet.
-        replace: records that must exist, and become these.
-        remove: what must exist, and goes.
+        replace: the new content of records that must exist.
+        remove: records that must exist and are deleted.
         basis: what must not have changed since the plan was computed.
         recent: the newest checkpoint of each thread that was written to moments ago.
     """
@@ -185,13 +185,13 @@ Row = Mapping[str, Scalar]
 
 
 class RowChange(NamedTuple):
-    """One physical row (an SQL row, a Redis key, a document) before and after; the log keeps these and undo swaps them.
+    """One physical row (an SQL row, a Redis key, a document) before and after; the log keeps it, undo swaps it.
 
     Attributes:
         relation: table or collection.
         key: the columns that name the row.
         before: all its columns; None where the row doesn't exist.
-        after: the same; None where the row goes.
+        after: the same; None where the row is deleted.
     """
 
     relation: str
@@ -201,5 +201,5 @@ class RowChange(NamedTuple):
 
     @property
     def inverse(self) -> "RowChange":
-        """What takes it back."""
+        """The change that undoes it."""
         return RowChange(self.relation, self.key, self.after, self.before)

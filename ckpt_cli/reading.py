@@ -1,4 +1,4 @@
-"""A saver joined with serde: a thread's rows, revisions resolved, checkpoints decoded on demand and once."""
+"""A saver joined with serde: rows, revisions, decoded checkpoints and writes, each decoded on demand and once."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,11 +27,11 @@ Tags = Callable[[str, str], Mapping[str, str]]
 _STATES_KEPT = 8
 _LINEAGES_KEPT = 64
 _LISTED = 8
-_NEAR = 2000  # threads looked at for "did you mean"
+_NEAR = 2000  # threads compared for "did you mean"
 
 
 class Reader:
-    """Answers what commands ask of one database; everything it gives is decoded lazily and cached within bounds."""
+    """Reads one database. What it gives is decoded lazily; its caches are bounded."""
 
     def __init__(
         self, saver: Saver, codec: Codec, clock: Callable[[], float] = time, tags: Tags = lambda _thread, _ns: {}
@@ -45,15 +45,15 @@ class Reader:
         self._short: OrderedDict[str, ShortIds] = OrderedDict()
         self._rows: tuple[str, list[CheckpointRow]] | None = None
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """See `Saver.moment`; what was cached of an earlier moment is forgotten."""
+    def moment(self, read: Callable[[], T]) -> T:
+        """The result of `read`, which sees the database at one moment (`Saver.moment`); it starts with empty caches."""
 
         def fresh() -> T:
             self._states.clear()
             self._lineages.clear()
             self._short.clear()
             self._rows = None
-            return look()
+            return read()
 
         return self.saver.moment(fresh)
 
@@ -63,18 +63,18 @@ class Reader:
         Raises:
             ThreadNotFound: with the nearest ids as candidates.
         """
-        found = self.saver.thread(thread_id)
-        if found is None:
+        thread = self.saver.thread(thread_id)
+        if thread is None:
             from difflib import get_close_matches
 
             known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
             near = get_close_matches(thread_id, known, n=3, cutoff=0.6)
             hint = f"did you mean {_visible(near[0])}?" if near else "`ckpt threads` lists what there is"
             raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
-        return found
+        return thread
 
     def lineage(self, thread_id: str, ns: str = "") -> Lineage:
-        """The tree of one namespace, from ids and parents alone; short ids will want the thread's other rows, too."""
+        """The tree of one namespace, from ids and parents alone. All rows of the thread are read, for short ids."""
         key = (thread_id, ns)
         if key not in self._lineages:
             self._lineages[key] = Lineage(row for row in self.rows(thread_id) if row.ns == ns)
@@ -82,13 +82,17 @@ class Reader:
         return self._lineages[key]
 
     def rows(self, thread_id: str) -> list[CheckpointRow]:
-        """The skeleton of a thread, all namespaces, ascending; of the last thread asked for it is kept."""
+        """The rows of a thread in all its namespaces, ascending; those of the last thread are cached."""
         if self._rows is None or self._rows[0] != thread_id:
             self._rows = (thread_id, list(self.saver.rows(thread_id)))
         return self._rows[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
-        """What the saver itself gives when no id is named."""
+        """The row that the saver itself returns when no id is given.
+
+        Raises:
+            CheckpointNotFound: the namespace has none; others of the thread are candidates.
+        """
         rows = self.saver.newest(thread_id, ns, 1)
         if not rows:
             known = [name for name in self.saver.namespaces(thread_id) if name]
@@ -100,10 +104,10 @@ class Reader:
         return rows[0]
 
     def namespace(self, thread_id: str, text: str) -> str:
-        """The namespace of this name, else the only one that begins so, else the name as it is.
+        """The namespace of this name, else the only one that begins with it, else the text as it is.
 
         Raises:
-            UsageError: there are several.
+            UsageError: several begin with it.
         """
         if not text or self.saver.newest(thread_id, text, 1):
             return text
@@ -121,7 +125,7 @@ class Reader:
         """Like `resolve`, where ``THREAD:REV`` may name a checkpoint of another thread.
 
         Raises:
-            UsageError: several existing threads fit.
+            UsageError: it can be read as a checkpoint of several existing threads.
         """
         own = self.saver.row(Ref(thread_id, ns, text)) if thread_id else None
         if own is not None or is_own(text):
@@ -130,7 +134,7 @@ class Reader:
         if len(splits) > 1:
             splits = [split for split in splits if self._fits(*split, ns)] or splits
         elif not splits and (other := next((t for t, rev in split_thread(text) if is_own(rev)), None)) is not None:
-            self.thread(other)  # raises: there is none of that name, and these are near
+            self.thread(other)  # raises ThreadNotFound with the nearest names
         if len(splits) > 1:
             shown = [f"{rev} of thread {thread!r}" for thread, rev in splits]
             raise UsageError(f"{text!r} can be read in {len(splits)} ways", candidates=shown)
@@ -144,7 +148,7 @@ class Reader:
         return True
 
     def short(self, thread_id: str) -> ShortIds:
-        """How the checkpoints of a thread, of all its namespaces, are called in tables."""
+        """The short ids of a thread's checkpoints in all its namespaces, as tables show them."""
         if thread_id not in self._short:
             self._short[thread_id] = ShortIds(row.checkpoint_id for row in self.rows(thread_id))
             _bound(self._short, _LINEAGES_KEPT)
@@ -155,7 +159,7 @@ class Reader:
 
         Raises:
             CheckpointNotFound: no such row.
-            PayloadCorrupt: nothing of it can be decoded; KeyMissing where a key would help.
+            PayloadCorrupt: nothing of it can be decoded; KeyMissing if an encryption key would help.
         """
         if ref not in self._states:
             state = next(self.states([ref]), None)
@@ -166,51 +170,54 @@ class Reader:
         return self._states[ref]
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:
-        """Many checkpoints in the order asked, one in memory at a time."""
+        """Decoded checkpoints in the order of `refs`, one in memory at a time."""
         for checkpoint in self.saver.checkpoints(refs):
             yield self.decode(checkpoint)
 
     def decode(self, checkpoint: Checkpoint) -> State:
-        """A stored checkpoint as a `State`, whichever way the engine keeps its channels.
+        """A stored checkpoint as a `State`, in whichever layout the engine keeps its channels.
 
         Raises:
-            PayloadCorrupt: the body is no checkpoint object; KeyMissing where a key would help.
+            PayloadCorrupt: the body is no checkpoint object; KeyMissing if an encryption key would help.
         """
         return state_of(checkpoint, self.codec.decode, self._sends_written_on)
 
     def _sends_written_on(self, ref: Ref) -> list[Any]:
-        """Shallow savers keep a parent's writes, not its id, beside their one checkpoint."""
+        """The Sends among the writes stored on a checkpoint.
+
+        Shallow savers keep the parent's writes beside their one checkpoint, but not the parent's id.
+        """
         ids = [ref.checkpoint_id] if ref.checkpoint_id or Ability.BRANCHES in self.saver.abilities else None
-        kept = self.writes_by_checkpoint(ref.thread_id, ref.ns, ids).values()
-        return [write.value for writes in kept for write in writes if write.channel == TASKS]
+        stored = self.writes_by_checkpoint(ref.thread_id, ref.ns, ids).values()
+        return [write.value for writes in stored for write in writes if write.channel == TASKS]
 
     def value(self, payload: Payload) -> Any:
-        """One payload, decoded; never raises (BROKEN nodes say what is wrong)."""
+        """One payload, decoded. It never raises: a BROKEN node says what is wrong."""
         return self.codec.decode(payload)
 
     def writes(self, ref: Ref, *, values: int | None = None) -> list[TaskWrite]:
         """The writes stored on one checkpoint, in canonical order."""
-        found = self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values)
-        return found.get(ref.checkpoint_id, [])
+        by_checkpoint = self.writes_by_checkpoint(ref.thread_id, ref.ns, [ref.checkpoint_id], values=values)
+        return by_checkpoint.get(ref.checkpoint_id, [])
 
     def writes_by_checkpoint(
         self, thread_id: str, ns: str, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
     ) -> dict[str, list[TaskWrite]]:
         """The writes of a namespace by the checkpoint they are stored on; `values` as in `Saver.writes`."""
-        found: dict[str, list[TaskWrite]] = {}
+        by_checkpoint: dict[str, list[TaskWrite]] = {}
         for row in self.saver.writes(thread_id, ns, checkpoint_ids, values=values):
-            found.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))
-        return found
+            by_checkpoint.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))
+        return by_checkpoint
 
 
-def _bound(kept: OrderedDict[Any, Any], most: int) -> None:
-    """Forget the oldest of what is kept, so that memory doesn't grow with the database."""
-    while len(kept) > most:
-        kept.popitem(last=False)
+def _bound(cache: OrderedDict[Any, Any], limit: int) -> None:
+    """Drop the oldest entries of a cache, so that memory doesn't grow with the database."""
+    while len(cache) > limit:
+        cache.popitem(last=False)
 
 
 class _Namespace:
-    """One namespace as `history.lineage.finder.Rows`."""
+    """One namespace of a thread, as the protocol `history.lineage.finder.Rows` needs it."""
 
     def __init__(self, reader: Reader, thread_id: str, ns: str) -> None:
         self._reader = reader

@@ -11,7 +11,7 @@ from typing import Any
 
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, Asked, asked, untaken
+from ckpt_cli.history.tasks.answers import PLACEHOLDER, UNTAKEN_NONCE, AskedQuestion, find_question, mark_untaken
 from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
@@ -40,7 +40,7 @@ class Question:
     id: str | None
     node: str | None
     value: Any
-    source: Asked | None
+    source: AskedQuestion | None
 
     @property
     def ns(self) -> str:
@@ -87,7 +87,7 @@ def _asked_by(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
         if one.id is None:
             yield Question(None, task.node, one.value, None)
         else:
-            source = asked(reader.writes(head), one.id, lambda: spaces, newest)
+            source = find_question(reader.writes(head), one.id, lambda: spaces, newest)
             node = (pulled(source.write.row.task_path) if source else None) or task.node
             yield Question(one.id, node, one.value, source)
 
@@ -185,9 +185,9 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
         _record_bare(reader, head, value, change)
         change.notes.append("its subgraph was changed since: the next run asks again, and the first question takes it")
         return
-    write, given = question.source.write.row, question.source.given
+    write, given = question.source.write.row, question.source.resume
     answers = question.source.answers
-    coded = untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
+    coded = mark_untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
     payload = reader.codec.under_nonce(coded, UNTAKEN_NONCE)
     answer = (given.row if given else write._replace(idx=_slot(write)))._replace(channel=RESUME, payload=payload)
     (change.replace if given else change.add).append(answer._replace(size=len(payload.data)))
@@ -207,8 +207,8 @@ def _slot(asked_in: Write) -> int:
     return _SLOT if asked_in.idx < 0 else asked_in.idx + 1
 
 
-def _like(source: Asked) -> Any:
-    return (source.given or source.write).row.payload
+def _like(source: AskedQuestion) -> Any:
+    return (source.resume or source.write).row.payload
 
 
 def _record_bare(reader: Reader, head: Ref, value: Any, change: _Change) -> None:

@@ -12,7 +12,7 @@ from shlex import quote
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.state.channels import INTERRUPT, RESUME
-from ckpt_cli.history.tasks.answers import Asked
+from ckpt_cli.history.tasks.answers import AskedQuestion
 from ckpt_cli.history.tasks.nesting import inside
 from ckpt_cli.history.tasks.snapshot import Status
 from ckpt_cli.history.tasks.task_ids import identified, interrupt_id
@@ -23,7 +23,7 @@ from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
 
 
-def changed_since(reader: Reader, thread_id: str, asked_id: str, source: Asked) -> str | None:
+def changed_since(reader: Reader, thread_id: str, asked_id: str, source: AskedQuestion) -> str | None:
     """The namespace of the subgraph that asked a question and was changed since; None where none was."""
     row = source.write.row
     for ns in _levels(row.ns):

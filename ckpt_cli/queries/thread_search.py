@@ -91,7 +91,7 @@ class _Namespace:
                 self._writes({row.checkpoint_id for row in recent})
             except DatabaseDamaged as error:
                 self._damaged("", f"writes: {error.message}")
-        told = self._seen.told([(row.checkpoint_id, row.parent_id) for row in rows])
+        told = self._seen.distinct([(row.checkpoint_id, row.parent_id) for row in rows])
         self._result.hits += [self._hit(one, rows[-1].checkpoint_id) for one in told]
 
     def _checkpoints(self, rows: Sequence[CheckpointRow]) -> Iterator[Checkpoint]:

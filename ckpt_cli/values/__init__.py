@@ -1,1 +1,1 @@
-"""Values as people see them: plain Python data and one node type for objects of classes that are never built."""
+"""Values as people see them: plain Python data, and one node type for objects whose classes are never built."""

@@ -1,4 +1,4 @@
-"""`Difference`: what two values differ in, as a tree that follows their structure."""
+"""`Difference`: how two values differ, as a tree that follows their structure."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,12 +30,12 @@ class Difference:
     """A part that differs.
 
     Attributes:
-        path: from the channel on, as `ckpt get` takes it; of a removed part, where it stood.
-        before: what was there, null where nothing was; only told where `parts` is empty.
-        after: what is there.
-        was: where a moved part stood before.
-        who: of a message, its role and id.
-        counts: of a list or set, what happened to its elements.
+        path: from the channel on, as `ckpt get` takes it; for a removed part, its old path.
+        before: the old value; None if there was none, and if `parts` has the differences.
+        after: the new value, likewise.
+        was: the old path of a moved part.
+        who: role and id of a message.
+        counts: what happened to the elements of a list or set.
         parts: the differences inside.
     """
 

@@ -1,4 +1,4 @@
-"""The JSON form of values read back: the inverse of `jsonform.to_json`."""
+"""Reads the JSON form of values back: the inverse of `jsonform.to_json`."""
 
 from binascii import a2b_base64
 from collections.abc import Callable
@@ -10,21 +10,21 @@ from ckpt_cli.values.node import Form, Node, Opened, broken
 ISO_METHOD = "fromisoformat"
 
 FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
-"""The forms whose state is normally a dict of fields."""
+"""The forms whose state is usually a dict of fields."""
 
 SNAPSHOT_CLASS = ("langgraph.checkpoint.serde.types", "_DeltaSnapshot")
 
 Done = Callable[[Any], Any]
-"""Gives the value of a part of the JSON whose own parts were read before."""
+"""Gives the value of a part of the JSON, whose own parts were read before."""
 
 
 def implied_form(module: str) -> Form:
-    """The form of an object with fields that says none: messages and documents are pydantic, all else is kwargs."""
+    """The form of an object with fields and without ``$form``: messages and documents are pydantic, others kwargs."""
     return Form.PYDANTIC if module.startswith(("langchain_core.", "langchain.")) else Form.KWARGS
 
 
 def from_json(data: Any) -> Any:
-    """The value that `jsonform.to_json` made this of; plain JSON is itself.
+    """The value with this JSON form; plain JSON is its own value.
 
     Raises:
         UsageError: the ``$`` keys fit no value, or a secret is masked.

@@ -1,18 +1,18 @@
-"""Decoded values as JSON that can be read back without loss: what ``--json`` prints and an editor is given.
+"""Decoded values as JSON that can be read back without loss: ``--json`` prints it, and an editor opens it.
 
 An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``, dicts with other keys
 than text ``{"$map": [[key, value], …]}``, floats that JSON has no word for ``{"$float": "nan"}``; a user's own keys
-that begin with ``$`` get one more. Where class and fields don't tell how an object was recorded, further ``$`` keys do:
+that begin with ``$`` get one more. If class and fields don't show how an object was recorded, other ``$`` keys do:
 
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)
-- ``$method``: the class method that would have built it; ``fromisoformat`` is not said
-- ``$form``: the `Form`; not said for ``value`` (but of a datetime), ``args``, ``method``, ``array``, for ``pydantic``
-  where the class is LangChain's, and for ``kwargs`` elsewhere
-- ``$module``: the module, where the last dot of ``$type`` doesn't end it
-- ``$state``, ``$items``: of a pickled object, where they are no dict of fields
-- ``$masked``: stands in place of a secret
-- ``$snapshot``, ``$undefined``, ``$opaque``, ``$broken``, ``$tuple`` (as a key): what they say
+- ``$method``: the class method that would have built it; left out for ``fromisoformat`` of a datetime
+- ``$form``: the `Form`; left out for ``value`` (except of a datetime), ``args``, ``method``, ``array``, for ``pydantic``
+  if the class is LangChain's, and for ``kwargs`` elsewhere
+- ``$module``: the module, if it doesn't end at the last dot of ``$type``
+- ``$state``, ``$items``: of a pickled object, if they are no dict of fields
+- ``$masked``: the value is a mask in place of a secret
+- ``$snapshot``, ``$undefined``, ``$opaque``, ``$broken``, ``$tuple`` (as a key): a value of that kind
 """
 
 from binascii import b2a_base64
@@ -24,25 +24,25 @@ from ckpt_cli.values.natural import SECRET, is_secret
 from ckpt_cli.values.node import Form, Node
 
 _AMBIGUOUS = frozenset({(Form.VALUE, "datetime.datetime"), (Form.KWARGS, "numpy.ndarray")})
-"""Classes that say another form by themselves."""
+"""Forms and classes that would be read back as another form, so ``$form`` is written."""
 
 _SCALARS = frozenset({str, int, bool, type(None)})
 
 
 def to_json(value: Any, reveal: bool = False) -> Any:
-    """The JSON form of a value; secrets are masked unless `reveal`. Depth costs nothing: it is iterative."""
+    """The JSON form of a value; secrets are masked unless `reveal`. It is iterative, so depth doesn't matter."""
     return _Writer(reveal).write(value)
 
 
 class _Writer:
-    """One value on its way to JSON; `_todo` holds what is still to be put, and where."""
+    """Writes one value as JSON; `_todo` has the parts that are still to be written: container, key and value."""
 
     def __init__(self, reveal: bool) -> None:
         self._reveal = reveal
         self._todo: list[tuple[Any, Any, Any]] = []
 
     def write(self, value: Any) -> Any:
-        """All of it."""
+        """The JSON form of a whole value."""
         box: list[Any] = [None]
         self._put(box, 0, value)
         while self._todo:
@@ -58,7 +58,7 @@ class _Writer:
             self._todo.append((holder, key, value))
 
     def _shell(self, value: Any) -> Any:
-        """A container whose insides are put, now or later."""
+        """The JSON container of a value; its parts are filled in, now or later."""
         if isinstance(value, list):
             return self._list(value)
         if isinstance(value, dict):

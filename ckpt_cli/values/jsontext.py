@@ -1,4 +1,4 @@
-"""JSON as people write it, read so that nothing is lost without a word and errors show the place."""
+"""Parses JSON that people write: nothing is lost silently, and errors show the place."""
 
 import json
 from typing import Any
@@ -12,7 +12,8 @@ def parse(text: str, what: str = "this", *, hint: str = "") -> Any:
     """The data of a JSON text; `what` names it in errors.
 
     Raises:
-        UsageError: it is no JSON, a key stands twice, or a number is none; line, column and a caret tell where.
+        UsageError: it is no JSON, an object has a key twice, or a number is NaN or infinite. Line, column and a caret
+            show where.
     """
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
@@ -22,8 +23,8 @@ def parse(text: str, what: str = "this", *, hint: str = "") -> Any:
         start = max(0, error.colno - 1 - _SHOWN // 2)
         caret = [line[start : start + _SHOWN], " " * (error.colno - 1 - start) + "^"]
         where = f" in line {error.lineno}, column {error.colno}" if len(lines) > 1 else ""
-        said = error.msg[:1].lower() + error.msg[1:]
-        raise UsageError(f"{what} is no JSON: {said}{where}", hint=hint, candidates=caret) from error
+        message = error.msg[:1].lower() + error.msg[1:]
+        raise UsageError(f"{what} is no JSON: {message}{where}", hint=hint, candidates=caret) from error
     except RecursionError as error:
         raise UsageError(f"{what} is nested too deep") from error
     except ValueError as error:
@@ -31,12 +32,12 @@ def parse(text: str, what: str = "this", *, hint: str = "") -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} stands twice in one object")
-    return found
+    return members
 
 
 def _constant(word: str) -> Any:

@@ -1,4 +1,4 @@
-"""Values that mean something to LangGraph: messages, interrupts, Sends, overwrites; of every era, Python and JS."""
+"""Values with a meaning in LangGraph: messages, interrupts, Sends, overwrites; of every era, Python and JS."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,9 +27,9 @@ class Message(NamedTuple):
     """A chat message.
 
     Attributes:
-        role: ``human``, ``ai``, ``tool``, ``system``, ``remove``, ``function``, or what a ChatMessage says.
-        text: the text of its content; parts that are no text are named in brackets (``[image_url]``).
-        tool_calls: ``{"name", "args", "id"}`` each.
+        role: ``human``, ``ai``, ``tool``, ``system``, ``remove``, ``function``, or the role of a ChatMessage.
+        text: the text of its content; a part that is no text becomes its type in brackets (``[image_url]``).
+        tool_calls: a dict with ``name``, ``args`` and ``id`` each.
         tool_call_id: the call that a tool message answers.
     """
 
@@ -42,10 +42,10 @@ class Message(NamedTuple):
 
 
 class Interrupt(NamedTuple):
-    """A question a graph waits with.
+    """A question that a graph waits with.
 
     Attributes:
-        id: None where it is not stored (before langgraph 0.6 it is computed from `ns`, or there is none).
+        id: None if it is not stored; before langgraph 0.6 it is computed from `ns`, or there is none.
         ns: the namespaces down to the task (langgraph 0.2.60 to 0.5).
     """
 
@@ -55,7 +55,7 @@ class Interrupt(NamedTuple):
 
 
 class Send(NamedTuple):
-    """A node to be called with an argument of its own."""
+    """A call of a node with an argument of its own."""
 
     node: str
     arg: Any
@@ -82,11 +82,11 @@ _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1, Form.PICKLE, Fo
 
 
 def message(value: Any) -> Message | None:
-    """The chat message a value is: an object of any era, or a dict with ``role`` or ``type`` and ``content``."""
-    found = _message_fields(value)
-    if found is None:
+    """The chat message that a value is: an object of any era, or a dict with ``content`` and ``role`` or ``type``."""
+    role_and_fields = _message_fields(value)
+    if role_and_fields is None:
         return None
-    role, fields = found
+    role, fields = role_and_fields
     extra = fields.get("additional_kwargs")
     return Message(
         role,
@@ -99,25 +99,25 @@ def message(value: Any) -> Message | None:
 
 
 def is_conversation(value: Any) -> bool:
-    """Whether `messages` would find any, at a tenth of the cost."""
+    """Whether `messages` gives any, at a tenth of the cost."""
     return isinstance(value, list) and bool(value) and all(_message_fields(item) is not None for item in value)
 
 
 def messages(value: Any) -> list[Message] | None:
-    """All of a list as messages; None unless it is a list of messages only, and not empty."""
+    """The elements of a list as messages; None unless all are messages, and for an empty list."""
     if not isinstance(value, list) or not value:
         return None
-    found = []
+    parsed = []
     for item in value:
         one = message(item)
         if one is None:
             return None
-        found.append(one)
-    return found
+        parsed.append(one)
+    return parsed
 
 
 def spelled_out(value: Any) -> list[Any]:
-    """What is written to a conversation, one message each: a text, or a pair of role and text, is a message too.
+    """A value written to a conversation as a list of messages; texts and pairs of role and text become dicts.
 
     langchain-core 1.0 ``messages/utils.py: _convert_to_message``.
     """
@@ -175,8 +175,8 @@ def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, dict):
-        if isinstance(told := part.get("text"), str):
-            return told
+        if isinstance(text := part.get("text"), str):
+            return text
         return f"[{part.get('type')}]" if isinstance(part.get("type"), str) else "[…]"
     return "[…]"
 
@@ -197,7 +197,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 def interrupts(value: Any) -> list[Interrupt]:
     """The interrupts of an ``__interrupt__`` write: one or a list, objects of every era or JavaScript's plain dicts."""
-    found = []
+    parsed = []
     for item in value if isinstance(value, list) else [value]:
         fields = _class_fields(item, "Interrupt")
         if fields is None and isinstance(item, dict) and "value" in item and item.keys() <= _INTERRUPT:
@@ -205,12 +205,12 @@ def interrupts(value: Any) -> list[Interrupt]:
         if fields is not None:
             ns = fields.get("ns")
             whole = isinstance(ns, list) and all(isinstance(part, str) for part in ns)
-            found.append(Interrupt(_str(fields.get("id")), fields.get("value"), ns if whole else None))
-    return found
+            parsed.append(Interrupt(_str(fields.get("id")), fields.get("value"), ns if whole else None))
+    return parsed
 
 
 def has_response_schema(item: Any) -> bool:
-    """Whether an interrupt was made by a LangGraph that stores what answer it wants (1.2.22; 1.2.10 didn't)."""
+    """Whether an interrupt comes from a LangGraph that stores the schema of the answer (1.2.22; 1.2.10 didn't)."""
     return "response_schema" in (_class_fields(item, "Interrupt") or {})
 
 
@@ -218,7 +218,7 @@ _INTERRUPT = frozenset({"id", "value", "ns", "when", "resumable", "response_sche
 
 
 def send(value: Any) -> Send | None:
-    """The Send an object is; JavaScript's carry no mark and are known by their place (`js_send`)."""
+    """The Send that an object is; those of JavaScript have no mark, only their place shows them (`js_send`)."""
     fields = _class_fields(value, "Send")
     if fields is not None:
         node, arg = fields.get("node"), fields.get("arg")
@@ -230,14 +230,14 @@ def send(value: Any) -> Send | None:
 
 
 def js_send(value: Any) -> Send | None:
-    """A Send as LangGraph.js stores it: ``{"node", "args"}``, told from a user's dict only by where it stands."""
+    """A Send, also as LangGraph.js stores it: ``{"node", "args"}``. Only its place tells it from a user's dict."""
     if isinstance(value, dict) and isinstance(value.get("node"), str) and "args" in value:
         return Send(value["node"], value["args"])
     return send(value)
 
 
 def overwrite(value: Any) -> Overwrite | None:
-    """The value that replaces the channel's: an ``Overwrite`` object, or a dict in one of the forms that stand for it.
+    """The ``Overwrite`` that a value is: an object, or a dict in one of its two forms.
 
     langgraph 1.2 ``channels/binop.py: _get_overwrite``; the second form is an ``Overwrite`` that went through JSON.
     """

@@ -1,4 +1,4 @@
-"""Secrets in a document that a person edits: each mask has a number, by which its secret is put back."""
+"""Masked secrets in a document that a person edits: each mask has a number, by which its secret is put back."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.values.natural import SECRET
 
 Hidden = dict[int, Any]
-"""The number of a mask to what it hides."""
+"""The number of a mask to the secret that it hides."""
 
 
 def number(shown: Any, whole: Any) -> Hidden:
-    """Number the masks of one JSON form in place, given the other form of the same value, which has the secrets."""
+    """Number the masks in `shown` in place, and give what they hide; `whole` is the same JSON form with secrets."""
     hidden: Hidden = {}
     todo = [(shown, whole)]
     while todo:
@@ -27,10 +27,10 @@ def number(shown: Any, whole: Any) -> Hidden:
 
 
 def filled(part: Any, hidden: Hidden) -> Any:
-    """The document with what each mask hides.
+    """The document with the secret in place of each mask.
 
     Raises:
-        UsageError: a secret was written over, but is still marked as masked.
+        UsageError: a secret was overwritten, but is still marked as masked.
     """
     if isinstance(part, list):
         return [filled(item, hidden) for item in part]

@@ -1,7 +1,7 @@
 """The natural text of values of well-known types, computed from what was recorded; no object of a payload is built.
 
 The same type is recorded in different ways by different generations (msgpack extensions, ``lc: 2`` JSON, JavaScript's
-names), so everything here works on the arguments its class would have been called with.
+names), so everything here works on the arguments that the class would have been called with.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,14 +12,14 @@ from typing import Any
 from ckpt_cli.values.node import Form, Node
 
 SECRET = "**********"  # noqa: S105 - the mask, not a secret
-"""What pydantic shows of a secret."""
+"""What pydantic shows in place of a secret."""
 
 Arguments = tuple[Sequence[Any], dict[str, Any]]
 _NOTHING: Arguments = ((), {})
 
 
 def arguments(node: Node) -> Arguments:
-    """The positional and named arguments a node's class would have been called with."""
+    """The positional and named arguments that a node's class would have been called with."""
     form, state = node.form, node.state
     if form in (Form.VALUE, Form.METHOD):
         return (state,), {}
@@ -35,7 +35,7 @@ def arguments(node: Node) -> Arguments:
 
 
 def is_secret(value: Any) -> bool:
-    """Whether it is a pydantic ``SecretStr`` or its like: the payload holds it in clear text (ext 0)."""
+    """Whether it is a pydantic ``SecretStr`` or the like, which a payload holds in clear text (ext 0)."""
     if not isinstance(value, Node):
         return False
     return value.name in ("SecretStr", "SecretBytes") or (

@@ -1,8 +1,8 @@
 """`Node`: an object of class ``module.name`` as a payload records it; the class is never looked up, imported or built.
 
-Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) plus `Node`. A node keeps the bytes
-it came from, so what nobody edits is carried on unchanged, equal bytes compare equal without being decoded, and a node
-that nobody looks into costs nothing.
+Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) and nodes. A node keeps the bytes it
+came from: so an unedited node is stored unchanged, equal bytes are equal without being decoded, and a node that is not
+read is not decoded.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ckpt_cli.values.same import Comparable, same
 
 DAMAGED = "<damaged>"
-"""The key under which a dict that can't be read to its end has a BROKEN node that says so."""
+"""The key of the BROKEN node in a dict that can't be read to its end."""
 
 
 class Form(StrEnum):
@@ -41,15 +41,15 @@ class Form(StrEnum):
     UNDEFINED = "undefined"
     """JavaScript's undefined; state None."""
     PICKLE = "pickle"
-    """``{"args": …, "state": …, "items": …}``, what a pickle would have built from."""
+    """``{"args": …, "state": …, "items": …}``, from which a pickle would have built the object."""
     OPAQUE = "opaque"
-    """Bytes of a tag or an extension code nobody here knows."""
+    """Bytes under a tag or an extension code that ckpt doesn't know."""
     BROKEN = "broken"
     """Bytes that cannot be decoded; `Node.problem` says why and where."""
 
 
 class Opened(NamedTuple):
-    """What decoding the shell of a node gave: class, state, and for METHOD the method's name."""
+    """A decoded node: class, form, state, and for METHOD the method's name."""
 
     module: str
     name: str
@@ -64,7 +64,7 @@ class Node(Comparable):
     """An object that was read, not built.
 
     `raw` is its payload in the encoding it came from (for msgpack the bytes inside the ext); `load` decodes it at the
-    first look. `load` never raises: what cannot be decoded becomes a BROKEN node.
+    first use. `load` never raises: what cannot be decoded becomes a BROKEN node.
     """
 
     __slots__ = ("_load", "_opened", "encoding", "raw")
@@ -91,12 +91,12 @@ class Node(Comparable):
 
     @property
     def opened(self) -> bool:
-        """Whether its shell was decoded already."""
+        """Whether it was decoded already."""
         return self._opened is not None
 
     @property
     def module(self) -> str:
-        """The module that was named when the object was written, ``""`` if none was."""
+        """The module named when the object was written; "" if none was."""
         return self._open().module
 
     @property
@@ -117,7 +117,7 @@ class Node(Comparable):
 
     @property
     def state(self) -> Any:
-        """The decoded insides, in the shape that `form` tells."""
+        """The decoded content, in the shape that `form` describes."""
         return self._open().state
 
     @property
@@ -138,7 +138,7 @@ class Node(Comparable):
 
     @property
     def problem(self) -> str:
-        """Why it cannot be decoded and where, if not as a whole (``truncated @ $[2]``); "" unless BROKEN."""
+        """Why it cannot be decoded, and where if only a part is broken (``truncated @ $[2]``); "" unless BROKEN."""
         return self._open().problem
 
     @property
@@ -173,7 +173,7 @@ class Node(Comparable):
 
 
 def _sketch(state: Any) -> str:
-    """One level of a state; what is inside may be as deep as it likes."""
+    """One level of a state in short; the content may be nested at any depth."""
     if isinstance(state, dict):
         return "{" + ", ".join(map(str, state))[:60] + "}"
     if isinstance(state, list | tuple):
@@ -192,5 +192,5 @@ def broken(problem: str, raw: bytes = b"", *, needs_key: bool = False) -> Node:
 
 
 def opaque(tag: str, raw: bytes) -> Node:
-    """A node for bytes under a type tag or extension code that is not known; carried on as they are."""
+    """A node for bytes under an unknown type tag or extension code; they are stored again as they are."""
     return Node(Opened("", tag, Form.OPAQUE, raw), encoding=tag, raw=raw)

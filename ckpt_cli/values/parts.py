@@ -1,4 +1,4 @@
-"""What a value consists of: named fields and positions, however it was recorded. What has neither is a leaf."""
+"""The parts of a value: named fields and positions, in whatever form it was recorded. A leaf has neither."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,12 +11,12 @@ _CLOSED = frozenset({Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY})
 
 
 def inside(value: Any) -> Any:
-    """The value itself, or what a delta snapshot holds: nobody names the wrapper."""
+    """The value itself, or the one inside a delta snapshot: paths don't name the wrapper."""
     return value.state if isinstance(value, Node) and value.form is Form.SNAPSHOT else value
 
 
 def fields(value: Any) -> dict[Any, Any]:
-    """The keys of a dict or the named fields of an object; {} for what has none."""
+    """The items of a dict or the named fields of an object; {} for a value without any."""
     value = inside(value)
     if isinstance(value, dict):
         return value
@@ -29,15 +29,15 @@ def fields(value: Any) -> dict[Any, Any]:
 
 
 def positions(value: Any) -> list[Any] | tuple[Any, ...] | None:
-    """The elements of a list, tuple, set or deque, or the unnamed arguments of an object; None for what has none."""
+    """The elements of a list, tuple, set or deque, or the positional arguments of an object; else None."""
     value = inside(value)
     if isinstance(value, list | tuple):
         return value
     if not isinstance(value, Node) or is_leaf(value):
         return None
-    found = items(value)
-    if found is not None or send(value) is not None:
-        return found
+    elements = items(value)
+    if elements is not None or send(value) is not None:
+        return elements
     if value.form is Form.PICKLE and isinstance(value.state, dict):
         return [part for name, part in value.state.items() if name != "state" and part not in (None, [], {})]
     args = list(arguments(value)[0])
@@ -45,7 +45,7 @@ def positions(value: Any) -> list[Any] | tuple[Any, ...] | None:
 
 
 def is_leaf(value: Any) -> bool:
-    """Whether a value is shown and compared as one: scalars, dates and the like, arrays, what can't be decoded."""
+    """Whether a value is shown and compared as a whole: scalars, dates and the like, arrays, undecodable bytes."""
     value = inside(value)
     if isinstance(value, Node):
         return value.form in _CLOSED or text(value) is not None
@@ -53,7 +53,7 @@ def is_leaf(value: Any) -> bool:
 
 
 def parts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """All direct parts: position and element, key and value."""
+    """All direct parts of a value, each with its position or key."""
     value = inside(value)
     if isinstance(value, dict):
         yield from value.items()

@@ -1,4 +1,4 @@
-"""Strict equality of decoded values: same type and same content, compared by raw bytes where there are any."""
+"""Strict equality of decoded values: same type and same content, compared by raw bytes if there are any."""
 
 from collections.abc import Iterator, Sequence
 from itertools import compress
@@ -61,7 +61,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def unlike(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """The pairs of two sequences of one length that aren't one object, passed over at the speed of C."""
+    """The pairs of elements of two sequences of one length that aren't the same object, filtered at the speed of C."""
     return compress(zip(a, b, strict=True), map(is_not, a, b))
 
 
@@ -81,7 +81,7 @@ def _keyed(a: dict[Any, Any], b: dict[Any, Any], stack: list[tuple[Any, Any]]) -
 
 
 def _exact(key: Any) -> Any:
-    """A key that equals only its own kind: as keys, 1 and True are one to Python, and nan is not even itself."""
+    """A key that equals only keys of its own type: for Python 1 equals True, and nan doesn't equal itself."""
     if isinstance(key, tuple):
         return tuple(_exact(item) for item in key)
     return (type(key), repr(key) if isinstance(key, float) else key)

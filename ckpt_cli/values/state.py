@@ -1,4 +1,4 @@
-"""A checkpoint and its writes, decoded: what the pure logic of `history` works on."""
+"""A checkpoint and its writes, decoded; `history` works on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,15 +17,15 @@ class State(NamedTuple):
     """One checkpoint, decoded.
 
     Attributes:
-        v: the checkpoint format; 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 where it has none.
+        v: the checkpoint format: 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 if it has none.
         values: channel to value as stored; a delta channel is absent or a SNAPSHOT node, an undecodable one BROKEN.
         versions: channel to version, also of channels that hold nothing.
-        seen: node to the versions it has seen.
-        updated: the channels written in the last step; None where not recorded.
-        sends: Sends that stood in the checkpoint itself (``pending_sends``, v < 4).
-        metadata: as stored, {} where it can't be read.
-        metadata_problem: what of the metadata can't be read; "" if all can.
-        damage: what of the checkpoint beside its channels can't be read, so that versions may be missing; "" if none.
+        seen: node to the versions that it has seen.
+        updated: the channels written in the last step; None if not recorded.
+        sends: Sends that the checkpoint itself holds (``pending_sends``, v < 4).
+        metadata: as stored, {} if it can't be read.
+        metadata_problem: why some metadata can't be read; "" if all can.
+        damage: why a part beside the channels can't be read, so that versions may be missing; "" if there is none.
     """
 
     ref: Ref
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """What can't be read of it, the first of its channels by name, metadata last; None where all can."""
+        """Why something can't be read: damage first, then the first such channel, metadata last; None if all can."""
         if self.damage:
             return self.damage
         for name, value in self.values.items():
@@ -65,7 +65,7 @@ class State(NamedTuple):
 
 
 class TaskWrite:
-    """A write whose value is decoded at the first look."""
+    """A write whose value is decoded at the first use."""
 
     __slots__ = ("_decode", "_value", "row")
     _UNREAD = object()
@@ -87,7 +87,7 @@ class TaskWrite:
 
     @property
     def read(self) -> bool:
-        """Whether the payload was read; a listing leaves long ones where they are."""
+        """Whether the payload was read; a listing leaves long ones out."""
         return self.row.payload is not None
 
     @property

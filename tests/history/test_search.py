@@ -61,7 +61,7 @@ def test_a_text_that_moves_in_its_list_is_the_same_sighting() -> None:
     seen.add("1", Place.STATE, [found("x", "m", 3)])
     seen.add("2", Place.STATE, [found("x", "m", 2), found("y", "m", 3)])
     seen.add("3", Place.STATE, [found("y", "m", 3)])
-    assert [(s.match.text, s.path, s.first, s.last, s.checkpoints) for s in seen.told()] == [
+    assert [(s.match.text, s.path, s.first, s.last, s.checkpoints) for s in seen.distinct()] == [
         ("x", ("m", 3), "1", "2", 2),
         ("y", ("m", 3), "2", "3", 2),
     ]
@@ -76,7 +76,7 @@ def test_writes_that_became_state_are_not_told_twice() -> None:
     seen.add("1", Place.STATE, [found("input", "__start__")])
     seen.add("1", Place.WRITES, [found("taken up", "m"), found("delta", "d"), found("pending", "m")])
     seen.add("2", Place.METADATA, [found("taken up", "writes", "node"), found("only here", "user")])
-    told = [(str(s.place), s.match.text) for s in seen.told(parents)]
+    told = [(str(s.place), s.match.text) for s in seen.distinct(parents)]
     assert told == [
         ("writes", "delta"),
         ("writes", "pending"),

@@ -1,1 +1,1 @@
-"""What differs between two values: by structure, by list elements, by words, as a patch."""
+"""How two values differ: by structure, by list elements, by words, as a patch."""

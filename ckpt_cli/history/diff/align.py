@@ -1,4 +1,4 @@
-"""Two lists side by side: which elements are the same ones, by their ids where they have them, else by content."""
+"""Matches the elements of two lists, by their ids if they have them, else by content."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -16,13 +16,13 @@ _DEEPEST = 40
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """How the elements of one list are found in another.
+    """Where the elements of one list are in another; a place is an index.
 
     Attributes:
-        pairs: places in both lists, growing in both.
-        moved: places of elements that are in both, out of order.
-        removed: places in the first list of what the second hasn't.
-        added: places in the second list of what the first hasn't.
+        pairs: places in both lists, ascending in both.
+        moved: places of elements that are in both lists, but in another order.
+        removed: places in the first list of elements that the second doesn't have.
+        added: places in the second list of elements that the first doesn't have.
     """
 
     pairs: list[tuple[int, int]]
@@ -32,7 +32,7 @@ class Alignment:
 
 
 def align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
-    """The elements of two lists matched; the equal ends first, since most lists only grow."""
+    """The alignment of two lists. Equal ends are matched first, since most lists only grow."""
     head = 0
     while head < min(len(a), len(b)) and same(a[head], b[head]):
         head += 1
@@ -58,8 +58,9 @@ def _align(a: Sequence[Any], b: Sequence[Any]) -> Alignment:
     moved = _moved(old, new, dict(pairs)) if pairs or _work(old, new) <= _WORK else []
     for block in loose:
         pairs += _in_place(a, b, old, new, block, moved)
-    gone, come = {i for i, _ in [*pairs, *moved]}, {j for _, j in [*pairs, *moved]}
-    removed, added = [i for i in range(len(a)) if i not in gone], [j for j in range(len(b)) if j not in come]
+    matched_old, matched_new = {i for i, _ in [*pairs, *moved]}, {j for _, j in [*pairs, *moved]}
+    removed = [i for i in range(len(a)) if i not in matched_old]
+    added = [j for j in range(len(b)) if j not in matched_new]
     return Alignment(sorted(pairs), moved, removed, added)
 
 
@@ -67,7 +68,7 @@ _Block = tuple[int, int, int, int]
 
 
 def _matched(old: list[Hashable], new: list[Hashable]) -> tuple[list[tuple[int, int]], list[_Block]]:
-    """Places with equal keys, in order, and the stretches between them that differ."""
+    """Places with equal keys, in order, and the blocks between them that differ."""
     from difflib import SequenceMatcher
 
     if _work(old, new) > _WORK:
@@ -87,10 +88,10 @@ def _work(old: list[Hashable], new: list[Hashable]) -> int:
 
 
 def _moved(old: list[Hashable], new: list[Hashable], taken: dict[int, int]) -> list[tuple[int, int]]:
-    there = set(taken.values())
+    taken_new = set(taken.values())
     places: dict[Hashable, list[int]] = {}
     for j in reversed(range(len(new))):
-        if j not in there:
+        if j not in taken_new:
             places.setdefault(new[j], []).append(j)
     return [(i, places[key].pop()) for i, key in enumerate(old) if i not in taken and places.get(key)]
 
@@ -103,10 +104,10 @@ def _in_place(
     block: _Block,
     moved: list[tuple[int, int]],
 ) -> list[tuple[int, int]]:
-    """Pair elements without ids that have the same type and position: they count as one element that changed."""
-    gone, come = {i for i, _ in moved}, {j for _, j in moved}
-    left = [i for i in range(block[0], block[1]) if i not in gone]
-    right = [j for j in range(block[2], block[3]) if j not in come]
+    """The elements of a block with the same type and position and no ids: each pair is one element that changed."""
+    moved_old, moved_new = {i for i, _ in moved}, {j for _, j in moved}
+    left = [i for i in range(block[0], block[1]) if i not in moved_old]
+    right = [j for j in range(block[2], block[3]) if j not in moved_new]
     return [(i, j) for i, j in zip(left, right, strict=False) if _alike(a[i], b[j], old[i], new[j])]
 
 
@@ -118,14 +119,14 @@ def _alike(x: Any, y: Any, key_x: Hashable, key_y: Hashable) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Id:
-    """The key of an element that says who it is."""
+    """The key of an element that has an id."""
 
     id: str | int
 
 
-def _encodings(some: Sequence[Any]) -> set[str]:
-    """A thread that a newer release continued may store the same object in other bytes."""
-    return {item.encoding for item in some if isinstance(item, Node)}
+def _encodings(items: Sequence[Any]) -> set[str]:
+    """The encodings of nodes: in a thread that a newer release continued, an object may be stored in other bytes."""
+    return {item.encoding for item in items if isinstance(item, Node)}
 
 
 def _key(item: Any, raw: bool) -> Hashable:
@@ -137,12 +138,12 @@ def _key(item: Any, raw: bool) -> Hashable:
 
 
 def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
-    """A number that is equal for equal values; from `raw` bytes where there are any, so that nothing is decoded."""
+    """A number that is equal for equal values; with `raw` it is made of bytes if there are any, without decoding."""
     if isinstance(value, Node):
         if raw and value.raw is not None:
             return hash((value.encoding, value.raw))
         state = value.state
-        if value.unordered and isinstance(state, list):  # whose elements have no order, and may stand there twice
+        if value.unordered and isinstance(state, list):  # a set: its elements have no order, and may be stored twice
             return hash((value.type, value.form, *sorted(digest(item, depth + 2, raw=raw) for item in state)))
         return hash((value.type, value.form, digest(state, depth + 1, raw=raw)))
     if depth > _DEEPEST:

@@ -1,6 +1,6 @@
-"""What two values differ in, by their structure: fields, list elements by id or content, set members.
+"""How two values differ in their structure: fields, list elements by id or content, set members.
 
-Equal bytes are equal values and are never decoded. Depth is bounded; below it two values just differ.
+Equal bytes are equal values and are never decoded. Below a bounded depth two values just differ.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,23 +21,23 @@ Path = tuple[Any, ...]
 
 
 def differences(before: Mapping[Any, Any], after: Mapping[Any, Any], path: Path = ()) -> list[Difference]:
-    """What differs between two states, or two other mappings, one `Difference` a key."""
-    found = []
+    """The differences between two states, or two other mappings, one `Difference` a key."""
+    result = []
     for key in dict.fromkeys([*before, *after]):
         here = (*path, key)
         if key not in after:
-            found.append(
+            result.append(
                 Difference(spell(here), DifferenceKind.REMOVED, before=inside(before[key]), who=_who(before[key]))
             )
         elif key not in before:
-            found.append(Difference(spell(here), DifferenceKind.ADDED, after=inside(after[key]), who=_who(after[key])))
+            result.append(Difference(spell(here), DifferenceKind.ADDED, after=inside(after[key]), who=_who(after[key])))
         elif (changed := difference(before[key], after[key], here)) is not None:
-            found.append(changed)
-    return found
+            result.append(changed)
+    return result
 
 
 def difference(before: Any, after: Any, path: Path) -> Difference | None:
-    """What two values at one place differ in; None where they are the same."""
+    """The difference between two values at one path; None if they are the same."""
     if same(before, after):
         return None
     before, after = inside(before), inside(after)
@@ -59,7 +59,7 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
 
 
 def _comparable(before: Any, after: Any) -> bool:
-    """Whether two values are of one kind, and have parts to compare."""
+    """Whether two values are of the same kind and have parts to compare."""
     if type(before) is not type(after) or is_leaf(before) or is_leaf(after):
         return False
     if isinstance(before, Node):
@@ -76,44 +76,46 @@ def _is_set(value: Any) -> bool:
 
 
 def _members(old: Sequence[Any], new: Sequence[Any], path: Path) -> Difference:
-    """Sets differ in their members; in what order they were stored means nothing."""
+    """The difference between two sets: their members, in any order."""
     left, right = {digest(item): item for item in old}, {digest(item): item for item in new}
     where = spell(path)
-    gone = [Difference(where, DifferenceKind.REMOVED, before=item) for mark, item in left.items() if mark not in right]
-    come = [Difference(where, DifferenceKind.ADDED, after=item) for mark, item in right.items() if mark not in left]
-    kept = len(left) - len(gone)
+    only_old = [item for mark, item in left.items() if mark not in right]
+    only_new = [item for mark, item in right.items() if mark not in left]
+    removed = [Difference(where, DifferenceKind.REMOVED, before=item) for item in only_old]
+    added = [Difference(where, DifferenceKind.ADDED, after=item) for item in only_new]
+    kept = len(left) - len(removed)
     return Difference(
         where,
         DifferenceKind.CHANGED,
-        counts=Counts(kept=kept, added=len(come), removed=len(gone)),
-        parts=[*gone, *come],
+        counts=Counts(kept=kept, added=len(added), removed=len(removed)),
+        parts=[*removed, *added],
     )
 
 
 def _elements(old: Sequence[Any], new: Sequence[Any], path: Path) -> tuple[Counts, list[Difference]]:
-    """The elements that differ, in the order of the newer list; removed ones first where they stood."""
-    found = align(old, new)
-    after = dict(found.pairs)
+    """The elements that differ, in the order of the newer list; a removed one comes where it was."""
+    alignment = align(old, new)
+    after = dict(alignment.pairs)
     parts: list[tuple[float, Difference]] = []
-    for i in found.removed:
-        gone = Difference(spell((*path, i)), DifferenceKind.REMOVED, before=old[i], who=_who(old[i]))
-        parts.append((_place(i, after) - 0.5, gone))
-    for i, j in found.pairs:
+    for i in alignment.removed:
+        removed = Difference(spell((*path, i)), DifferenceKind.REMOVED, before=old[i], who=_who(old[i]))
+        parts.append((_place(i, after) - 0.5, removed))
+    for i, j in alignment.pairs:
         if (changed := difference(old[i], new[j], (*path, j))) is not None:
             parts.append((j, changed))
-    kept = len(found.pairs) - sum(1 for _, part in parts if part.kind is DifferenceKind.CHANGED)
-    parts += [(j, _moved(old[i], new[j], (*path, i), (*path, j))) for i, j in found.moved]
-    parts += [
-        (j, Difference(spell((*path, j)), DifferenceKind.ADDED, after=new[j], who=_who(new[j]))) for j in found.added
-    ]
+    kept = len(alignment.pairs) - sum(1 for _, part in parts if part.kind is DifferenceKind.CHANGED)
+    parts += [(j, _moved(old[i], new[j], (*path, i), (*path, j))) for i, j in alignment.moved]
+    for j in alignment.added:
+        added = Difference(spell((*path, j)), DifferenceKind.ADDED, after=new[j], who=_who(new[j]))
+        parts.append((j, added))
     parts.sort(key=lambda part: part[0])
-    changed_count = len(found.pairs) - kept
-    counts = Counts(kept, changed_count, len(found.added), len(found.removed), len(found.moved))
+    changed_count = len(alignment.pairs) - kept
+    counts = Counts(kept, changed_count, len(alignment.added), len(alignment.removed), len(alignment.moved))
     return counts, [part for _, part in parts]
 
 
 def _place(i: int, after: Mapping[int, int]) -> int:
-    """Where in the newer list a removed element would stand: behind the nearest one before it that was kept."""
+    """Where in the newer list a removed element would be: behind the nearest kept element before it."""
     while i >= 0 and i not in after:
         i -= 1
     return after[i] + 1 if i >= 0 else 0
@@ -128,5 +130,5 @@ def _moved(old: Any, new: Any, was: Path, path: Path) -> Difference:
 
 
 def _who(value: Any) -> str | None:
-    said = known.message(value)
-    return None if said is None else f"{said.role} {said.id}" if said.id else said.role
+    parsed = known.message(value)
+    return None if parsed is None else f"{parsed.role} {parsed.id}" if parsed.id else parsed.role

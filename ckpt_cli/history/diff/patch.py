@@ -1,8 +1,8 @@
 """RFC 6902 patches between two JSON documents: applied in order to the first they give the second.
 
 Only ``add``, ``remove`` and ``replace`` are used, so that any implementation can apply them. Elements of a list are
-matched as in `history.diff.align`: removals go from the end, additions from the beginning, so every index
-is right when its turn comes.
+matched as in `history.diff.align`. Removals go from the end and additions from the beginning, so that every index is
+right when its operation is applied.
 """
 
 from collections.abc import Iterator
@@ -40,12 +40,12 @@ def _keys(before: dict[str, Any], after: dict[str, Any], pointer: str, depth: in
 
 
 def _elements(before: list[Any], after: list[Any], pointer: str, depth: int) -> Iterator[Operation]:
-    found = align(before, after)
-    for i in sorted([*found.removed, *(i for i, _ in found.moved)], reverse=True):
+    alignment = align(before, after)
+    for i in sorted([*alignment.removed, *(i for i, _ in alignment.moved)], reverse=True):
         yield {"op": "remove", "path": f"{pointer}/{i}"}
-    for j in sorted([*found.added, *(j for _, j in found.moved)]):
+    for j in sorted([*alignment.added, *(j for _, j in alignment.moved)]):
         yield {"op": "add", "path": f"{pointer}/{j}", "value": after[j]}
-    for i, j in found.pairs:
+    for i, j in alignment.pairs:
         yield from patch(before[i], after[j], f"{pointer}/{j}", depth + 1)
 
 

@@ -1,6 +1,6 @@
-"""RFC 6902 patches applied to a JSON document: all of a patch or nothing of it, and the document itself stays as it is.
+"""Applies RFC 6902 patches to a JSON document: all of a patch or nothing. The document itself is not changed.
 
-What a patch doesn't touch is shared with the document, so that it is told apart by identity.
+The new document shares its untouched parts with the old one, so that they are recognized by identity.
 """
 
 import re
@@ -15,16 +15,16 @@ _WITH_VALUE = frozenset({"add", "replace", "test"})
 _WITH_FROM = frozenset({"move", "copy"})
 
 Put = Callable[[Any, str], Any]
-"""Gives the container anew, with something done to one member."""
+"""Gives a new container with one member changed."""
 
 
 def patched(document: Any, operations: Any) -> Any:
     """The document after all operations.
 
     Raises:
-        UsageError: it is no patch; the operation is named.
+        UsageError: it is no patch; the message names the operation.
         PathNotFound: a path leads nowhere.
-        Refused: a ``test`` doesn't hold.
+        Refused: a ``test`` fails.
     """
     if not isinstance(operations, list):
         raise UsageError("a patch is a list of operations", hint='[{"op": "replace", "path": "/a/0", "value": 1}]')
@@ -37,7 +37,7 @@ def pointer(text: Any) -> list[str]:
     """The tokens of a JSON pointer (RFC 6901).
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is no JSON pointer.
     """
     if not isinstance(text, str) or (text and text[0] != "/") or re.search(r"~(?![01])", text):
         raise UsageError(f"{text!r} is no JSON pointer", hint="/channel/key/0; ~1 is a slash in a key, ~0 a tilde")
@@ -54,13 +54,13 @@ def _applied(document: Any, operation: Any, number: int) -> Any:
     if needed is not None and needed not in operation:
         raise UsageError(f"operation {number} of the patch: {op} has no {needed}")
     try:
-        return _done(document, op, operation)
+        return _apply_operation(document, op, operation)
     except (UsageError, PathNotFound, Refused) as error:
-        told = f"operation {number} of the patch ({op} {operation['path']}): {error.message}"
-        raise type(error)(told, hint=error.hint) from error
+        message = f"operation {number} of the patch ({op} {operation['path']}): {error.message}"
+        raise type(error)(message, hint=error.hint) from error
 
 
-def _done(document: Any, op: str, operation: dict[str, Any]) -> Any:
+def _apply_operation(document: Any, op: str, operation: dict[str, Any]) -> Any:
     path = pointer(operation["path"])
     if op in _WITH_FROM:
         source = pointer(operation["from"])
@@ -84,7 +84,7 @@ def _at(document: Any, path: Sequence[str]) -> Any:
 
 
 def _changed(document: Any, path: Sequence[str], put: Put) -> Any:
-    """The document with the container that holds the end of a path made anew, and so all containers around it."""
+    """The document after `put` changed the member at the end of a path; all containers on the path are new."""
     if not path:
         return None if put is _remove else put([document], "0")[0]
     spine = [document]
@@ -123,10 +123,10 @@ def _remove(container: Any, token: str) -> Any:
 
 
 def _key(container: Any, token: str, more: int = 0) -> Any:
-    """The key or the index that a token names; `more` places behind the end are places too.
+    """The key or the index that a token names; `more` indices behind the end are allowed.
 
     Raises:
-        PathNotFound: there is none.
+        PathNotFound: the container has no such member.
     """
     if isinstance(container, dict):
         if token in container:

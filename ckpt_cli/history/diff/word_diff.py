@@ -1,4 +1,4 @@
-"""Words inside long texts: what was taken out, put in and kept, in bounded time."""
+"""Differences between long texts, word by word: what was removed, added and kept, in bounded time."""
 
 import re
 from typing import NamedTuple
@@ -7,19 +7,19 @@ SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _TOKEN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]|\w+[^\S\n]*|[^\w\s]|\s+")
 _LINE = re.compile(r"[^\n]*\n?")
-_MOST = 800  # tokens on one side: matching takes the square of it where all of them are equal
+_MOST = 800  # tokens on one side; matching takes the square of it if all are equal
 _ALIKE = 0.3
 
 
 class Piece(NamedTuple):
-    """A run of text that was kept, taken out or put in."""
+    """A run of text that was kept, removed or added."""
 
     kind: str
     text: str
 
 
 def words(before: str, after: str) -> list[Piece]:
-    """The pieces that make both texts; two texts with little in common are one piece each."""
+    """The pieces of both texts in order; two texts with little in common are one removed and one added piece."""
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
     head, tail = _at_word(before, after, head, tail)
@@ -33,7 +33,7 @@ def words(before: str, after: str) -> list[Piece]:
 
 
 def _common(a: str, b: str) -> int:
-    """How many first characters are equal, found by halving: slices compare at the speed of memory."""
+    """How many first characters are equal, by binary search: comparing slices is fast."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
@@ -42,7 +42,7 @@ def _common(a: str, b: str) -> int:
 
 
 def _at_word(before: str, after: str, head: int, tail: int) -> tuple[int, int]:
-    """The common ends without the halves of a word that the change is in."""
+    """The common ends, shortened so that the change doesn't begin or end inside a word."""
     while head and _cuts(before, head) | _cuts(after, head):
         head -= 1
     while tail and _cuts(before, len(before) - tail) | _cuts(after, len(after) - tail):
@@ -65,17 +65,17 @@ def _pieces(old: str, new: str) -> list[Piece]:
 def _matched(a: list[str], b: list[str]) -> list[Piece]:
     from difflib import SequenceMatcher
 
-    found = []
+    pieces = []
     for op, i, j, k, end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if op == "equal":
-            found.append(Piece(SAME, "".join(a[i:j])))
+            pieces.append(Piece(SAME, "".join(a[i:j])))
         else:
-            found += _replaced("".join(a[i:j]), "".join(b[k:end]))
-    return found
+            pieces += _replaced("".join(a[i:j]), "".join(b[k:end]))
+    return pieces
 
 
 def _replaced(old: str, new: str) -> list[Piece]:
-    """One text in place of another; the blanks that both begin or end with stay where they are."""
+    """The pieces for one text in place of another; common blanks at their ends are kept."""
     lead = _common(_blank(old), _blank(new))
     trail = _common(_blank(old[lead:][::-1]), _blank(new[lead:][::-1]))
     pieces = (
@@ -92,7 +92,7 @@ def _blank(text: str) -> str:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Neighbours of one kind as one; blanks between two changes belong to both."""
+    """Neighbours of one kind joined to one piece; blanks between two changes belong to both."""
     out: list[Piece] = []
     removed, added = "", ""
     for at, piece in enumerate(pieces):

@@ -1,1 +1,1 @@
-"""Which checkpoints a thread has and how they hang together: ids, parents, branches, revisions, the drawn tree."""
+"""Which checkpoints a thread has and how they are related: ids, parents, branches, revisions, the drawn tree."""

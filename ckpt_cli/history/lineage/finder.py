@@ -1,6 +1,6 @@
-"""Finds the checkpoint that a revision names, asking for as little as its form needs.
+"""Finds the checkpoint that a revision names, reading no more than the form of the revision needs.
 
-The head, an exact id and ancestors go row by row; prefixes, branches, steps and moments need the lineage of the
+The head, an exact id and ancestors are read row by row; prefixes, branches, steps and times need the lineage of the
 namespace.
 """
 
@@ -20,14 +20,14 @@ _LISTED = 12
 
 
 class Rows(Protocol):
-    """What a `Finder` may ask of one namespace of one thread; each answer is fetched when it is asked for."""
+    """What a `Finder` reads of one namespace of one thread; each method reads when it is called."""
 
     def row(self, checkpoint_id: str) -> CheckpointRow | None:
         """One row by its exact id."""
         ...
 
     def head(self) -> CheckpointRow:
-        """What the saver gives when no id is named."""
+        """The row that the saver returns when no id is given."""
         ...
 
     def lineage(self) -> Lineage:
@@ -35,7 +35,7 @@ class Rows(Protocol):
         ...
 
     def tags(self) -> Mapping[str, str]:
-        """Names that people gave, to checkpoint ids."""
+        """Tag to checkpoint id."""
         ...
 
     def steps(self, checkpoint_ids: Iterable[str]) -> Mapping[str, int]:
@@ -62,7 +62,7 @@ class Finder:
         """The checkpoint that a revision names.
 
         Raises:
-            UsageError: it is no revision; AmbiguousRevision where it names several.
+            UsageError: it is no revision; AmbiguousRevision if it names several.
             CheckpointNotFound: it names none.
         """
         exact = self._rows.row(text) if text not in ("@", "HEAD") else None
@@ -97,47 +97,47 @@ class Finder:
 
     def _prefixed(self, prefix: str) -> CheckpointRow:
         lineage, short = self._rows.lineage(), self._rows.short()
-        found = [i for i in short.find(prefix.lower()) or short.find(prefix) if i in lineage]
-        if len(found) > 1:
-            shown = self._described(found[:_LISTED])
-            more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
+        matching = [i for i in short.find(prefix.lower()) or short.find(prefix) if i in lineage]
+        if len(matching) > 1:
+            shown = self._described(matching[:_LISTED])
+            more = [f"and {len(matching) - _LISTED} more"] if len(matching) > _LISTED else []
             hint = f"did you mean step:{prefix}?" if _is_step(prefix) else ""
-            raise AmbiguousRevision(f"{prefix!r} fits {len(found)} checkpoints", hint=hint, candidates=[*shown, *more])
-        if found and len(prefix) >= _PREFIX:
-            return lineage.rows[found[0]]
-        raise CheckpointNotFound(f"no checkpoint {prefix!r}", hint=_elsewhere(prefix, found, short))
+            fits = f"{prefix!r} fits {len(matching)} checkpoints"
+            raise AmbiguousRevision(fits, hint=hint, candidates=[*shown, *more])
+        if matching and len(prefix) >= _PREFIX:
+            return lineage.rows[matching[0]]
+        raise CheckpointNotFound(f"no checkpoint {prefix!r}", hint=_elsewhere(prefix, matching, short))
 
     def _step(self, step: int) -> CheckpointRow:
         lineage = self._rows.lineage()
         line = list(lineage.line(self._rows.head().checkpoint_id))
         known: dict[str, int] = {}
-        for some in ([i for i in line if _may_be(i, step)], line):
-            known |= self._stepped(some)
-            for checkpoint_id in some:
+        for part in ([i for i in line if _may_be(i, step)], line):
+            known |= self._stepped(part)
+            for checkpoint_id in part:
                 if known.get(checkpoint_id) == step:
                     return lineage.rows[checkpoint_id]
         raise self._no_step(step, known)
 
     def _stepped(self, checkpoint_ids: list[str]) -> dict[str, int]:
-        """The steps of some checkpoints, as recorded and else as their ids tell."""
+        """The steps of some checkpoints, as recorded, else as their ids contain them."""
         recorded = self._rows.steps(checkpoint_ids)
         steps = {i: recorded.get(i, ids.step(i)) for i in checkpoint_ids}
         return {i: step for i, step in steps.items() if step is not None}
 
     def _no_step(self, step: int, line: Mapping[str, int]) -> CheckpointNotFound:
-        """That the head's line has no such step; where other branches do, their checkpoints are named."""
+        """The error that the head's line has no such step; those on other branches are its candidates."""
         lineage = self._rows.lineage()
         aside = self._stepped([i for i in lineage.rows if i not in line and _may_be(i, step)])
-        there = [i for i, its in aside.items() if its == step]
-        on = {branch.tip: branch.number for branch in lineage.branches} if there else {}
-        told = zip(self._described(there[:_LISTED]), there, strict=False)
-        shown = [f"{words}  on branch:{on[lineage.carrier(i)]}" for words, i in told]
-        more = [f"and {len(there) - _LISTED} more"] if len(there) > _LISTED else []
+        elsewhere = [i for i, own in aside.items() if own == step]
+        numbers = {branch.tip: branch.number for branch in lineage.branches} if elsewhere else {}
+        described = zip(self._described(elsewhere[:_LISTED]), elsewhere, strict=False)
+        shown = [f"{words}  on branch:{numbers[lineage.carrier(i)]}" for words, i in described]
+        more = [f"and {len(elsewhere) - _LISTED} more"] if len(elsewhere) > _LISTED else []
         hint = f"its steps are {spans(set(line.values())) or 'not recorded'}"
-        if there:
-            hint += (
-                "; on other branches an id names a step" if len(there) > 1 else "; on another branch its id names it"
-            )
+        if elsewhere:
+            several = len(elsewhere) > 1
+            hint += "; on other branches an id names a step" if several else "; on another branch its id names it"
         return CheckpointNotFound(f"no step {step} on the head's line", hint=hint, candidates=[*shown, *more])
 
     def _branch(self, number: int) -> CheckpointRow:
@@ -145,9 +145,9 @@ class Finder:
         for branch in lineage.branches:
             if branch.number == number:
                 return lineage.rows[branch.tip]
-        some = lineage.branches[:_LISTED]
-        told = self._described([branch.tip for branch in some])
-        known = [f"branch:{branch.number}  up to {tip}" for branch, tip in zip(some, told, strict=True)]
+        listed = lineage.branches[:_LISTED]
+        described = self._described([branch.tip for branch in listed])
+        known = [f"branch:{branch.number}  up to {tip}" for branch, tip in zip(listed, described, strict=True)]
         raise CheckpointNotFound(f"no branch {number}: there are {len(lineage.branches)}", candidates=known)
 
     def _tagged(self, name: str) -> CheckpointRow:
@@ -168,7 +168,7 @@ class Finder:
         if past:
             return lineage.rows[past[-1]]
         if not dated:
-            raise CheckpointNotFound("the ids of this thread do not tell their time", hint="use an id or step:N")
+            raise CheckpointNotFound("the ids of this thread do not contain their time", hint="use an id or step:N")
         (first,) = self._described([dated[0][1]])
         raise CheckpointNotFound("nothing was there yet then", hint=f"the first is {first}")
 
@@ -179,7 +179,7 @@ class Finder:
 
 
 def _may_be(checkpoint_id: str, step: int) -> bool:
-    """Whether metadata may say this step where the id says its own: copies carry one less, and 14 bits wrap around."""
+    """Whether metadata may have this step, given the step in the id: copies have one less, and 14 bits wrap around."""
     own = ids.step(checkpoint_id)
     return own is None or (step - own) % 0x4000 in (0, 1)
 
@@ -206,11 +206,11 @@ def _is_step(prefix: str) -> bool:
     return prefix.isdecimal() and len(prefix) < _PREFIX
 
 
-def _elsewhere(prefix: str, found: list[str], short: ShortIds) -> str:
+def _elsewhere(prefix: str, matching: list[str], short: ShortIds) -> str:
     if _is_step(prefix):
         return f"did you mean step:{prefix}?"
-    if found:
-        return f"{prefix} begins only {short(found[0])}, but write at least {_PREFIX} characters"
+    if matching:
+        return f"{prefix} begins only {short(matching[0])}, but write at least {_PREFIX} characters"
     return "it is in another namespace: see --ns" if short.find(prefix) else f"one of: {FORMS}"
 
 

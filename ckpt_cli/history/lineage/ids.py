@@ -1,8 +1,8 @@
-"""What a checkpoint id tells by itself: a uuid6 holds when it was made and, in its clock sequence, the step.
+"""What a checkpoint id contains: a uuid6 holds the time when it was made and, in its clock sequence, the step.
 
 langgraph-checkpoint 4.3, ``base/id.py: uuid6(clock_seq=step)``. Copies (``as_node="__copy__"``) and updates as END
-carry step - 1, and ids from JavaScript carry no step worth trusting (-1 is ``ffff`` there); metadata wins where it is
-read.
+carry step - 1, and ids from JavaScript carry no step that can be trusted (-1 is ``ffff`` there); where metadata is
+read, its step counts.
 """
 
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
 _DAY = 86_400
 _EARLIEST = -62_135_596_800 + 2 * _DAY
 _LATEST = 253_402_300_800 - 2 * _DAY
-"""The years 1 to 9999 in every time zone: what Python can tell as a date."""
+"""The years 1 to 9999 in every time zone, which Python's dates can hold."""
 
 
 def is_uuid6(checkpoint_id: str) -> bool:
@@ -20,12 +20,12 @@ def is_uuid6(checkpoint_id: str) -> bool:
 
 
 def unix_time(checkpoint_id: str) -> float | None:
-    """Seconds since 1970 when the id was made; ISO timestamps (langgraph 0.0) are read too; None if nothing tells.
+    """When the id was made, in seconds since 1970; None if it doesn't contain that.
 
-    Nothing does, either, where the time is before the year 1 or after 9999 somewhere on earth.
+    ISO timestamps (langgraph 0.0) are read too. A time before the year 1 or after 9999 in some time zone gives None.
     """
-    found = _recorded_time(checkpoint_id)
-    return found if found is None or _EARLIEST <= found <= _LATEST else None
+    recorded = _recorded_time(checkpoint_id)
+    return recorded if recorded is None or _EARLIEST <= recorded <= _LATEST else None
 
 
 def _recorded_time(checkpoint_id: str) -> float | None:

@@ -1,7 +1,7 @@
 """The tree of one namespace of one thread, from skeleton rows alone: lines of ancestors, tips, forks, branches.
 
-Rows are taken as they are stored, damaged ones too: a parent that was never stored, a row that is its own parent,
-parents that go round in a circle. Every row stays reachable from a root.
+Damaged rows are taken as they are stored: a parent that was never stored, a row that is its own parent, parents that
+form a circle. Every row stays reachable from a root.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ class Branch(NamedTuple):
 
 
 class Lineage:
-    """Who descends from whom. A row whose parent was never stored counts as a root."""
+    """The tree of parents and children. A row whose parent was never stored counts as a root."""
 
     def __init__(self, rows: Iterable[CheckpointRow]) -> None:
         self.rows = {row.checkpoint_id: row for row in sorted(rows, key=lambda r: r.checkpoint_id)}
@@ -45,7 +45,7 @@ class Lineage:
         return checkpoint_id in self.rows
 
     def parent(self, checkpoint_id: str) -> str | None:
-        """The parent that is stored; None for roots, where it dangles, and where following it would go in a circle."""
+        """The stored parent; None for roots, if the parent was never stored, and where a circle of parents is cut."""
         parent = self.rows[checkpoint_id].parent_id
         return parent if parent in self.rows and checkpoint_id not in self._cut else None
 
@@ -55,7 +55,7 @@ class Lineage:
         return parent if parent is not None and parent not in self.rows else None
 
     def circular(self, checkpoint_id: str) -> bool:
-        """Whether the parent is its own descendant, which no library writes; the row counts as a root then."""
+        """Whether the row's parent is also its descendant, which no library writes; the row counts as a root then."""
         return checkpoint_id in self._cut
 
     @property
@@ -82,7 +82,7 @@ class Lineage:
 
     @property
     def branches(self) -> list[Branch]:
-        """One a tip. At a fork point the oldest child carries its parent's branch on; every other child begins one."""
+        """One branch a tip. At a fork point the oldest child continues the branch, every other child begins one."""
         if self._branches is None:
             starts = sorted([*self.roots, *(c for kids in self.children.values() for c in kids[1:])])
             self._branches = [Branch(n, first, self._end(first)) for n, first in enumerate(starts, 1)]
@@ -108,7 +108,7 @@ class Lineage:
 def _circular(rows: dict[str, CheckpointRow]) -> set[str]:
     """The lowest row of every circle of parents.
 
-    Ids grow from parent to child in all that libraries write, so there is nothing to look for unless one doesn't.
+    Whatever libraries write, ids grow from parent to child; only rows where they don't are followed.
     """
     doubtful = [
         i for i, row in rows.items() if row.parent_id in rows and row.parent_id is not None and row.parent_id >= i

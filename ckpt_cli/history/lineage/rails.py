@@ -1,4 +1,4 @@
-"""The rails beside a log of several branches, newest first: one lane a line of ancestors, joined where they fork."""
+"""The rails beside a log of several branches, newest first: one lane for each line of ancestors, joined at forks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ class Rail:
 
 
 def rails(lineage: Lineage, checkpoint_ids: Sequence[str]) -> Iterator[Rail]:
-    """One `Rail` for each of these checkpoints, which come newest first, children before their parents."""
+    """One `Rail` for each of these checkpoints, which must come newest first, children before their parents."""
     lanes: list[str | None] = []
     for checkpoint_id in checkpoint_ids:
-        mine = [at for at, wanted in enumerate(lanes) if wanted == checkpoint_id]
+        mine = [at for at, next_id in enumerate(lanes) if next_id == checkpoint_id]
         joins = _joins(lanes, mine) if len(mine) > 1 else ""
         for at in mine[1:]:
             lanes[at] = None
         lane = mine[0] if mine else _free(lanes)
         lanes[lane] = checkpoint_id
         _trim(lanes)
-        yield Rail(joins, "".join(_cell(wanted, at == lane) for at, wanted in enumerate(lanes)))
+        yield Rail(joins, "".join(_cell(next_id, at == lane) for at, next_id in enumerate(lanes)))
         lanes[lane] = lineage.parent(checkpoint_id)
         _trim(lanes)
 
@@ -46,20 +46,20 @@ def _trim(lanes: list[str | None]) -> None:
         lanes.pop()
 
 
-def _cell(wanted: str | None, own: bool) -> str:
-    return "● " if own else "│ " if wanted is not None else "  "
+def _cell(next_id: str | None, own: bool) -> str:
+    return "● " if own else "│ " if next_id is not None else "  "
 
 
 def _joins(lanes: list[str | None], mine: list[int]) -> str:
-    """The lanes `mine` flow into the first of them; others are crossed."""
+    """The line that joins the lanes `mine` into the first of them and crosses the others."""
     cells = []
-    for at, wanted in enumerate(lanes):
+    for at, next_id in enumerate(lanes):
         within = mine[0] <= at < mine[-1]
         if at == mine[0]:
             sign = "├"
         elif at in mine:
             sign = "┴" if within else "╯"
-        elif wanted is not None:
+        elif next_id is not None:
             sign = "┼" if within else "│"
         else:
             sign = "─" if within else " "

@@ -1,4 +1,4 @@
-"""The grammar of revisions: what a person types to name a checkpoint; `history.lineage.finder` then looks it up."""
+"""The grammar of revisions: what a person types to name a checkpoint; `history.lineage.finder` finds it."""
 
 import re
 from collections.abc import Iterator
@@ -36,10 +36,10 @@ class Revision(NamedTuple):
 
 
 def parse(text: str) -> Revision:
-    """What a revision says, by its text alone.
+    """The parsed revision, from its text alone.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is no revision.
     """
     if text in _HEADS and text:
         return Revision(RevisionKind.HEAD)
@@ -49,8 +49,8 @@ def parse(text: str) -> Revision:
         return Revision(RevisionKind.HEAD, up=up)
     if base.startswith("@{") and base.endswith("}") and len(base) > 3:
         return Revision(RevisionKind.TIME, base[2:-1], up)
-    if found := re.fullmatch(_NUMBERED, base):
-        return Revision(RevisionKind(found[1]), str(int(found[2])), up)
+    if numbered := re.fullmatch(_NUMBERED, base):
+        return Revision(RevisionKind(numbered[1]), str(int(numbered[2])), up)
     head, colon, name = base.partition(":")
     if head == "tag" and name:
         return Revision(RevisionKind.TAG, name, up)
@@ -60,7 +60,7 @@ def parse(text: str) -> Revision:
 
 
 def split_range(text: str) -> tuple[str, str] | None:
-    """The two ends of ``A..B``, a missing one standing for the head; None if the text is no range."""
+    """The two ends of ``A..B``, where a missing end is the head; None if the text is no range."""
     left, dots, right = text.partition("..")
     return (left or "@", right.removeprefix(".") or "@") if dots else None
 
@@ -73,7 +73,7 @@ def split_thread(text: str) -> Iterator[tuple[str, str]]:
 
 
 def is_own(text: str) -> bool:
-    """Whether a text is a revision by its very form, before it is tried as ``THREAD:REV``."""
+    """Whether the form of a text makes it a revision, so that it isn't tried as ``THREAD:REV``."""
     try:
         return parse(text).kind is not RevisionKind.ID
     except UsageError:
@@ -82,5 +82,5 @@ def is_own(text: str) -> bool:
 
 def between(lineage: Lineage, older: str, newer: str) -> list[str]:
     """The checkpoints of ``older..newer``, newest first: on the newer one's line, and not on the older one's."""
-    known = set(lineage.line(older))
-    return [checkpoint_id for checkpoint_id in lineage.line(newer) if checkpoint_id not in known]
+    older_line = set(lineage.line(older))
+    return [checkpoint_id for checkpoint_id in lineage.line(newer) if checkpoint_id not in older_line]

@@ -1,4 +1,4 @@
-"""Short ids: how a checkpoint is called in tables, and what may be typed back."""
+"""Short ids: the names of checkpoints in tables, which a person may type back."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from ckpt_cli.history.lineage import ids
 
 SHORTEST = 6
-"""A short id is never shorter, so that it stays unique while the thread grows."""
+"""The least number of characters, so that a short id stays unique while the thread grows."""
 EMPTY = '""'
 """How the empty id is written (langgraph 0.0.26 stored one state a thread, without any id)."""
 
 
 class ShortIds:
-    """The short form of each id of a thread: the shortest that no other id of the thread shares.
+    """The short form of each id of a thread: the shortest one that no other id of the thread begins with.
 
-    uuid6 ids begin with the time, so those of one run differ late; their last group is random and is used instead. A
-    short form is checked against both the last groups and the beginnings of all other ids: a person may type either.
+    uuid6 ids begin with the time, so those of one run differ only late; their last group is random and is used instead.
+    A short form is unique among the last groups and the beginnings of all other ids, since a person may type either.
     """
 
     def __init__(self, checkpoint_ids: Iterable[str]) -> None:
@@ -23,7 +23,7 @@ class ShortIds:
         self._names = sorted((name, i) for i in self._ids for name in _names(i))
 
     def __call__(self, checkpoint_id: str) -> str:
-        """The short form; of an id that isn't in the thread (a parent never stored) its usual place."""
+        """The short form of an id; also of one that isn't in the thread, such as a parent that was never stored."""
         if not checkpoint_id:
             return EMPTY
         for name in _names(checkpoint_id):
@@ -35,11 +35,11 @@ class ShortIds:
     def find(self, prefix: str) -> list[str]:
         """The ids that begin with this, or whose last group does, ascending."""
         at = bisect_left(self._names, (prefix, ""))
-        found = set()
+        matching = set()
         while at < len(self._names) and self._names[at][0].startswith(prefix):
-            found.add(self._names[at][1])
+            matching.add(self._names[at][1])
             at += 1
-        return sorted(found)
+        return sorted(matching)
 
     def _needed(self, name: str, checkpoint_id: str) -> int:
         at = bisect_left(self._names, (name, checkpoint_id))
@@ -48,7 +48,7 @@ class ShortIds:
         )
 
     def _shared(self, name: str, checkpoint_id: str, at: int, way: int) -> int:
-        """How many first characters the nearest name of another id has in common, before or after a place."""
+        """How many first characters a name shares with the nearest name of another id, before or after `at`."""
         place = at - 1 if way < 0 else at
         while 0 <= place < len(self._names):
             other, owner = self._names[place]
@@ -59,7 +59,7 @@ class ShortIds:
 
 
 def _names(checkpoint_id: str) -> list[str]:
-    """What an id may be called by, the preferred way first."""
+    """What a short form may be taken from, the preferred one first."""
     if ids.is_uuid6(checkpoint_id):
         return [checkpoint_id[24:], checkpoint_id]
     return [checkpoint_id]

@@ -1,8 +1,8 @@
 """How a tree of checkpoints is drawn: which ones get a line of their own, which are folded, how far each is indented.
 
 The line that leads to the head goes straight down; at a fork the other branches are drawn first, one rail to the right.
-Elsewhere the branch with most checkpoints goes straight on, so that n checkpoints never need more than log2(n) rails.
-Every checkpoint stands in exactly one row. Knows ids and edges, no text.
+Elsewhere the branch with most checkpoints goes straight down, so n checkpoints never need more than log2(n) rails.
+Every checkpoint is in exactly one row. This module knows ids and edges, no text.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ckpt_cli.history.lineage.lineage import Lineage
 
 BRANCHES = 60
-"""So many branches are drawn, the newest ones; the others are counted where they leave."""
+"""The newest branches are drawn, up to this many; the others are counted where they leave."""
 _TURNS = 40
 _FIRST, _LAST = 3, 20
 
@@ -21,9 +21,9 @@ class Row:
     """One line of the drawing: a checkpoint, or a straight run of them that is folded.
 
     Attributes:
-        depth: rails at its left, all of which go on below.
-        joint: it leaves the last of those rails here, as a branch's first checkpoint.
-        checkpoint_id: None where the row is a fold.
+        depth: rails at its left, which all continue below.
+        joint: it is the first checkpoint of a branch, which leaves the last of those rails here.
+        checkpoint_id: None if the row is a fold.
         run: the folded checkpoints, oldest first.
         aside: the checkpoints of branches that leave from here and are not drawn.
         branches: how many such branches there are.
@@ -41,12 +41,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What makes checkpoints worth a line beside their place in the tree.
+    """The checkpoints that get a line for another reason than their place in the tree.
 
     Attributes:
         edits: updates and forks.
         turns: inputs, and steps that called a subgraph.
-        always: whatever the caller wants to see.
+        always: those that the caller asks for.
     """
 
     edits: Collection[str] = field(default=frozenset())
@@ -60,9 +60,9 @@ def rows(lineage: Lineage, marked: Marked, *, full: bool = False) -> Iterator[Ro
 
 
 def _some(marked: Iterable[str]) -> set[str]:
-    """All of them, or the first few and the newest where they are many."""
-    found = sorted(marked)
-    return set(found) if len(found) <= _TURNS else {*found[:_FIRST], *found[-_LAST:]}
+    """All of them; if they are many, the first few and the newest."""
+    ordered = sorted(marked)
+    return set(ordered) if len(ordered) <= _TURNS else {*ordered[:_FIRST], *ordered[-_LAST:]}
 
 
 class _Drawing:
@@ -78,13 +78,13 @@ class _Drawing:
 
     def _upwards(self, tips: Iterable[str]) -> set[str]:
         """The tips and everything they descend from."""
-        found: set[str] = set()
+        ancestors: set[str] = set()
         for tip in tips:
             for checkpoint_id in self._lineage.line(tip):
-                if checkpoint_id in found:
+                if checkpoint_id in ancestors:
                     break
-                found.add(checkpoint_id)
-        return found
+                ancestors.add(checkpoint_id)
+        return ancestors
 
     def _kept(self, marked: Marked) -> set[str]:
         lineage = self._lineage

@@ -1,4 +1,4 @@
-"""Moments as people type them: so long ago (``2h``, ``1d12h``) or a date and time (``2026-11-01T10:00``)."""
+"""Times as people type them: a time ago (``2h``, ``1d12h``) or a date and time (``2026-11-01T10:00``)."""
 
 import re
 from datetime import datetime
@@ -12,10 +12,10 @@ _HINT = "write 2h, 3d, 1d12h, 2026-11-01 or 2026-11-01T10:00"
 
 
 def moment(text: str, now: float) -> float:
-    """Seconds since 1970 of a typed moment; one without an offset is in the time zone of this machine.
+    """A typed time in seconds since 1970; one without an offset is in the time zone of this machine.
 
     Raises:
-        UsageError: it is no moment.
+        UsageError: it is no time.
     """
     words = text.strip().removesuffix("ago").strip()
     if re.fullmatch(_AGO, words):

@@ -1,8 +1,8 @@
-"""Delta channels rebuilt: a channel that stores its value only now and then, and its writes in between.
+"""Rebuilds delta channels: a delta channel stores its value only in some checkpoints, and its writes in all.
 
 langgraph 1.2 ``channels/delta.py`` and checkpoint 4.3 ``base/__init__.py: get_delta_channel_history``: the value at a
 checkpoint is the nearest ancestor's stored value, then the writes on the path from there in canonical order, through
-the graph's reducer. Writes stored on the checkpoint itself belong to the next one; those on the seed's row count.
+the graph's reducer. Writes stored on the checkpoint itself belong to the next one; those on the ancestor count.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import State, TaskWrite
 
 COUNTERS = "counters_since_delta_snapshot"
-"""The metadata key that names the delta channels and how far their last snapshot is."""
+"""The metadata key that names the delta channels and counts updates and steps since the last snapshot of each."""
 
 _REDUCERS = (MESSAGES, APPEND, COLLECT, UNION)
 _SPANS = 2  # older snapshots that a reducer is tested on
-_AHEAD = 300  # checkpoints looked at for a later snapshot where there is no older one
+_AHEAD = 300  # checkpoints searched for a later snapshot if there is no older one
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Station:
     """One checkpoint on a line, with its writes.
 
     Attributes:
-        grown: its values came from its parent by the parent's writes; not so after a fork, an update or a replay.
+        grown: its parent's writes made its values; False after a fork, an update or a replay.
     """
 
     state: State
@@ -53,10 +53,10 @@ class Rebuilt:
     """What is known of a delta channel at one checkpoint.
 
     Attributes:
-        seed: the nearest ancestor's stored value, ABSENT where the channel began empty.
+        seed: the nearest ancestor's stored value; ABSENT if the channel began empty.
         writes: what was written since, oldest first.
-        spans: recorded stretches of its history from one stored value to the next.
-        marked: something said that it is a delta channel; an absent value alone may be an empty channel.
+        spans: stretches of its history, each from one stored value to the next.
+        marked: some checkpoint says that it is a delta channel; without that it may be an empty channel.
     """
 
     seed: Any = ABSENT
@@ -66,15 +66,15 @@ class Rebuilt:
 
     @property
     def evidence(self) -> Evidence | None:
-        """The reducer that explains every recorded stretch; None where none does."""
+        """The reducer that explains every span; None if none does."""
         return learn(self.spans, _REDUCERS, replayed=True)
 
     @property
     def reducer(self) -> Reducer | None:
-        """The reducer that explains the history; without any history the one that the kind of values suggests."""
+        """The reducer that explains the spans; without spans, the one that the kind of values suggests."""
         if self.spans:
-            found = self.evidence
-            return found.reducer if found else None
+            evidence = self.evidence
+            return evidence.reducer if evidence else None
         return next((r for r in (MESSAGES, APPEND) if self._foldable(r)), None)
 
     def _foldable(self, reducer: Reducer) -> bool:
@@ -86,7 +86,7 @@ class Rebuilt:
 
     @property
     def value(self) -> Any:
-        """The channel's value; seed and writes side by side where no reducer explains what was recorded."""
+        """The channel's value; if no reducer explains the history, an object with its seed and its writes."""
         if not self.writes:
             return [] if self.seed is ABSENT else self.seed
         reducer = self.reducer
@@ -101,9 +101,9 @@ class Rebuilt:
 
 
 def counters(metadata: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Updates and steps since each delta channel's last snapshot; what is no pair of numbers counts from here."""
-    found = metadata.get(COUNTERS)
-    pairs = found.items() if isinstance(found, dict) else ()
+    """Updates and steps since the last snapshot of each delta channel; 0 and 0 for what is no pair of numbers."""
+    stored = metadata.get(COUNTERS)
+    pairs = stored.items() if isinstance(stored, dict) else ()
     return {
         channel: (pair[0], pair[1]) if _is_pair(pair) else (0, 0) for channel, pair in pairs if isinstance(channel, str)
     }
@@ -114,7 +114,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def marked(state: State) -> set[str]:
-    """The channels that a checkpoint itself says are delta channels."""
+    """The channels that a checkpoint itself shows to be delta channels."""
     return counters(state.metadata).keys() | {channel for channel, value in state.values.items() if is_snapshot(value)}
 
 
@@ -129,7 +129,7 @@ def rebuild(
     Args:
         state: the checkpoint.
         channels: those to rebuild.
-        ancestors: its line from the parent back; only as many are taken as the channels need.
+        ancestors: its line from the parent back; only as many are read as the channels need.
         ahead: the checkpoint itself and its line of first children, for a later snapshot to learn from.
     """
     walks = {channel: _Walk(channel, channel in marked(state)) for channel in channels}
@@ -146,18 +146,18 @@ def rebuild(
 
 
 class _Walk:
-    """One channel on the way back: first to its seed, then over older stretches until there is evidence enough."""
+    """Follows one channel back: first to its seed, then over older spans until there is enough evidence."""
 
     def __init__(self, channel: str, is_marked: bool) -> None:
         self.channel = channel
         self.rebuilt = Rebuilt(marked=is_marked)
         self.done = False
         self._seeded = False
-        self._after: Any = ABSENT  # the stored value that the stretch being walked leads to
+        self._after: Any = ABSENT  # the stored value that the current span leads to
         self._writes: list[Any] = []
 
     def pass_by(self, station: Station) -> None:
-        """Take in one more ancestor."""
+        """Add one more ancestor."""
         if self.done:
             return
         self._writes[:0] = [write.value for write in station.writes if write.channel == self.channel]
@@ -185,7 +185,7 @@ class _Walk:
 
 
 def _learn_ahead(unproven: dict[str, Rebuilt], stations: Iterable[Station]) -> None:
-    """Add the stretch up to a later snapshot, so that what was written before the first one is explained too."""
+    """Add the span up to a later snapshot, so that the writes before the first snapshot are explained too."""
     writes = {channel: list(rebuilt.writes) for channel, rebuilt in unproven.items()}
     for place, station in enumerate(islice(stations, _AHEAD)):
         for channel in list(writes):

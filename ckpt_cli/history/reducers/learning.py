@@ -1,4 +1,4 @@
-"""What a channel does, learned from recorded steps one at a time, so that memory doesn't grow with the history."""
+"""Learns the reducer of a channel from recorded steps, one at a time, so that memory doesn't grow with the history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,12 +39,12 @@ _SHORT = {
 
 @dataclass(slots=True)
 class Tally:
-    """How many steps of a channel seen so far each reducer explains.
+    """How many of the steps of a channel each reducer explains.
 
     Attributes:
-        steps: those with writes.
+        steps: the number of steps with writes.
         faded: a step without writes emptied the channel.
-        kept: a step without writes left it as it was.
+        kept: a step without writes left the channel as it was.
     """
 
     steps: int = 0
@@ -54,12 +54,12 @@ class Tally:
     _merging: "Merging" = field(default_factory=lambda: Merging())
 
     def add(self, step: ChannelStep) -> None:
-        """Take in one more step."""
+        """Add one more step."""
         if step.writes:
             self.steps += 1
-            one = explains if any(overwrite(write) is not None for write in step.writes) else folds_to
+            fits = explains if any(overwrite(write) is not None for write in step.writes) else folds_to
             for place, reducer in enumerate(REDUCERS):
-                self._explained[place] += self._merging.explains(step) if reducer is MESSAGES else one(reducer, step)
+                self._explained[place] += self._merging.explains(step) if reducer is MESSAGES else fits(reducer, step)
         elif step.before is not ABSENT and step.before != []:
             if step.after is ABSENT or step.after == []:
                 self.faded = True
@@ -68,9 +68,9 @@ class Tally:
 
     @property
     def candidates(self) -> list[Evidence]:
-        """Those that explain everything, the most telling first; [] where nothing was recorded.
+        """The reducers that explain all steps, the most specific first; [] if nothing was recorded.
 
-        A channel that no step was seen to empty is taken for one that lasts, where one that lasts explains it.
+        If no step emptied the channel, a reducer that empties it is only a candidate if no other explains the steps.
         """
         alive = [r for r, count in zip(REDUCERS, self._explained, strict=True) if count == self.steps]
         lasting = [] if self.faded else [reducer for reducer in alive if not reducer.fades]
@@ -79,7 +79,7 @@ class Tally:
 
     @property
     def likely(self) -> list[Evidence]:
-        """The candidates, else what explains the most steps: a step that it doesn't explain was made otherwise."""
+        """The candidates, else the reducer that explains the most steps: others may not come from the graph."""
         most = max(self._explained)
         if not most or most == self.steps:
             return self.candidates
@@ -88,9 +88,9 @@ class Tally:
 
 
 class Merging:
-    """Whether a message merge explains steps that arrive one after the other.
+    """Whether a message merge explains steps that come one after the other.
 
-    Of a list that only grows, what stays is known from the step before: a long conversation isn't parsed at each step.
+    The ids of a list that only grows are remembered, so that a long conversation isn't parsed at each step.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Merging:
         if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
             return False
         before = [] if step.before is ABSENT else step.before
-        if not self._holds(before) and not self._know(before):
+        if not self._holds(before) and not self._remember(before):
             return explains(MESSAGES, step)
         if (added := self._added(before, step)) is not None:
             self._held, self._ids = step.after, self._ids | added
@@ -114,25 +114,27 @@ class Merging:
         held = self._held
         return type(before) is list and held is not None and len(before) == len(held) and all(map(is_, before, held))
 
-    def _know(self, before: Any) -> bool:
-        told = [as_message(item) if isinstance(item, Node) else None for item in before] if type(before) is list else []
-        if type(before) is not list or any(one is None or one.role == "remove" for one in told):
+    def _remember(self, before: Any) -> bool:
+        if type(before) is not list:
             return False
-        ids = [one.id for one in told if one is not None and one.id]
+        parsed = [as_message(item) if isinstance(item, Node) else None for item in before]
+        if any(one is None or one.role == "remove" for one in parsed):
+            return False
+        ids = [one.id for one in parsed if one is not None and one.id]
         if len(set(ids)) < len(ids):
             return False
         self._held, self._ids = before, set(ids)
         return True
 
     def _added(self, before: list[Any], step: ChannelStep) -> set[str] | None:
-        """The ids of what was put behind all that stays; None where something else was done."""
+        """The ids of the messages that were added behind an unchanged list; None if the step did something else."""
         new = [item for write in step.writes for item in (write if isinstance(write, list) else [write])]
         after, end = step.after, len(before)
         if not isinstance(after, list) or len(after) != end + len(new) or not all(map(is_, before, after)):
             return None
-        told = [as_message(item) for item in new]
-        named = [one.id for one in told if one is not None and one.id]
-        if any(one is None or one.role == "remove" for one in told) or not self._ids.isdisjoint(named):
+        parsed = [as_message(item) for item in new]
+        named = [one.id for one in parsed if one is not None and one.id]
+        if any(one is None or one.role == "remove" for one in parsed) or not self._ids.isdisjoint(named):
             return None
         made = [item if isinstance(item, Node) else Shorthand(item) for item in new]
         if len(set(named)) < len(named) or not agree(made, after[end:]):
@@ -141,18 +143,18 @@ class Merging:
 
 
 def named(name: str) -> Reducer | None:
-    """The reducer of a name, long or short."""
-    wanted = _SHORT.get(name.strip().lower(), name.strip().lower())
-    return next((reducer for reducer in REDUCERS if reducer.name == wanted), None)
+    """The reducer with this name, long or short; None if there is none."""
+    full_name = _SHORT.get(name.strip().lower(), name.strip().lower())
+    return next((reducer for reducer in REDUCERS if reducer.name == full_name), None)
 
 
 def names() -> list[str]:
-    """What reducers are called."""
+    """The names of all reducers."""
     return [reducer.name for reducer in REDUCERS]
 
 
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
-    """The distinct results that the candidates give for these writes; a candidate that can't take them is dropped."""
+    """The distinct results of the candidates for these writes; a candidate that can't take them is left out."""
     made: list[tuple[Evidence, Any]] = []
     for evidence in candidates:
         try:

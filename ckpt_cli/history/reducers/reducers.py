@@ -1,7 +1,7 @@
 """Reducers as pure functions on values, and which of them explain what was recorded.
 
-The graph's own functions are not in a database. But on real history the value after a step equals one of a few
-reducers' result for every step of a channel, or for none, so a reducer can be learned and its evidence shown.
+The graph's own functions are not in a database. But in real histories one of a few reducers gives the recorded value
+of every step of a channel, or of none. So a reducer can be learned, and its evidence shown.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,44 +23,44 @@ class _Absent:
 
 
 ABSENT: Any = _Absent()
-"""A channel that holds nothing."""
+"""The value of a channel that holds nothing."""
 
 
 class Unfit(Exception):
-    """A reducer can't take these values: it is not this channel's."""
+    """A reducer can't take these values, so it is not the reducer of this channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reducer:
-    """One way to fold writes into a value; `fold` raises `Unfit` where the values are not of its kind."""
+    """One way to fold writes into a value; `fold` raises `Unfit` if it can't take the values."""
 
     name: str
     fold: Callable[[Any, Sequence[Any]], Any]
     fades: bool = False
     """Whether a step without writes empties the channel."""
     makes: frozenset[type] | None = None
-    """The only types that `fold` gives; None where it may be any."""
+    """The types that `fold` may give; None if any."""
 
     def step(self, before: Any, writes: Sequence[Any]) -> Any:
-        """The value after one step: an ``Overwrite`` among its writes is all that counts (``channels/binop.py``)."""
-        replaced = [found for write in writes if (found := overwrite(write)) is not None]
+        """The value after one step. If there is an ``Overwrite``, only that counts (``channels/binop.py``)."""
+        replaced = [wrapped for write in writes if (wrapped := overwrite(write)) is not None]
         return replaced[-1].value if replaced else self.fold(before, writes)
 
     def replay(self, seed: Any, writes: Sequence[Any]) -> Any:
-        """The value after many steps' writes in one go (``channels/delta.py: replay_writes``).
+        """The value after the writes of many steps (``channels/delta.py: replay_writes``).
 
-        The last ``Overwrite`` is what the writes after it build on.
+        Writes before the last ``Overwrite`` don't count.
         """
         base, start = seed, 0
         for place, write in enumerate(writes):
-            if (found := overwrite(write)) is not None:
-                base, start = found.value, place + 1
+            if (wrapped := overwrite(write)) is not None:
+                base, start = wrapped.value, place + 1
         return self.fold(base, writes[start:]) if writes[start:] else base
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelStep:
-    """What was recorded of one step of a channel."""
+    """One recorded step of a channel."""
 
     before: Any
     writes: Sequence[Any]
@@ -143,7 +143,7 @@ def _flat(writes: Sequence[Any]) -> list[Any]:
 
 
 def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
-    """Messages by id: the same id replaces in place, a RemoveMessage takes away, one without an id is new.
+    """Messages merged by id: the same id replaces in place, a RemoveMessage removes, one without an id is new.
 
     langgraph 1.2 ``graph/message.py: add_messages`` and ``pregel/_messages.py: _messages_delta_reducer``.
     """
@@ -151,16 +151,16 @@ def _merge_messages(before: Any, writes: Sequence[Any]) -> Any:
     places: dict[str, int] = {}
     for part in (before, *writes):
         for item in [] if part is ABSENT else part if isinstance(part, list) else [part]:
-            told = as_message(item)
-            if told is None or (part is before and not isinstance(item, Node)):
+            parsed = as_message(item)
+            if parsed is None or (part is before and not isinstance(item, Node)):
                 raise Unfit("not a message")
             if not isinstance(item, Node):
                 item = Shorthand(item)
-            if told.role != "remove":
-                _put(merged, places, told.id, item)
-            elif told.id == REMOVE_ALL:
+            if parsed.role != "remove":
+                _put(merged, places, parsed.id, item)
+            elif parsed.id == REMOVE_ALL:
                 merged, places = [], {}
-            elif (place := places.pop(told.id or "", None)) is not None:
+            elif (place := places.pop(parsed.id or "", None)) is not None:
                 merged[place] = ABSENT
     return [item for item in merged if item is not ABSENT]
 
@@ -177,13 +177,13 @@ def _put(merged: list[Any], places: dict[str, int], message_id: str | None, item
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """What a node wrote that the library takes for a message: the state holds it as an object."""
+    """What a node wrote and the library takes for a message; the state holds it as a message object."""
 
     given: Any
 
 
 def as_message(value: Any) -> Message | None:
-    """A message, or one of the shorthands that the library takes for one: a text, or a pair of role and text."""
+    """The message that a value is; the library also takes a text, or a pair of role and text, for one."""
     if isinstance(value, str):
         return Message("human", None, value)
     if isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value):
@@ -197,7 +197,7 @@ _LIST = frozenset({list})
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
 APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))
-"""What ``+`` does, so that one who says it of a channel needn't say of what."""
+"""What ``+`` does, for lists, texts and numbers: a person who names it needn't say which."""
 SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
@@ -208,13 +208,13 @@ EPHEMERAL = Reducer("ephemeral", lambda _before, writes: writes[-1], fades=True)
 TOPIC = Reducer("topic", lambda _before, writes: _flat(writes), fades=True, makes=_LIST)
 
 REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, ANY, EPHEMERAL)
-"""All that are tried, the most telling first: what explains a history before another also does."""
+"""All reducers that are tried, the most specific first: if two explain a history, the first one counts."""
 
 
 def evidence(
     steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
 ) -> list[Evidence]:
-    """How far each reducer explains the steps; `replayed` where a step is the writes of many."""
+    """How many steps each reducer explains; `replayed` means that a step has the writes of many."""
     recorded = list(steps)
     counts = [sum(explains(reducer, step, replayed=replayed) for step in recorded) for reducer in reducers]
     return [Evidence(r, count, len(recorded)) for r, count in zip(reducers, counts, strict=True)]
@@ -224,11 +224,11 @@ def learn(
     steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
 ) -> Evidence | None:
     """The first reducer that explains every step; None if there is none or nothing was recorded."""
-    return next((found for found in evidence(steps, reducers, replayed=replayed) if found.holds), None)
+    return next((one for one in evidence(steps, reducers, replayed=replayed) if one.holds), None)
 
 
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
-    """Whether a reducer makes of the writes what was recorded after them."""
+    """Whether a reducer gives the recorded value of a step."""
     try:
         made = (reducer.replay if replayed else reducer.step)(step.before, step.writes)
     except Unfit:
@@ -237,7 +237,7 @@ def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> 
 
 
 def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
-    """As `explains` for one step none of whose writes is an ``Overwrite``."""
+    """As `explains`, for a step without an ``Overwrite``."""
     if reducer.makes is not None and type(step.after) not in reducer.makes:
         return False
     try:
@@ -247,7 +247,7 @@ def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
 
 
 def agree(made: Any, recorded: Any) -> bool:
-    """Strict equality, but a message written without an id has got one in the state."""
+    """Strict equality, except that a message written without an id has one in the state."""
     if type(made) is not list or type(recorded) is not list:
         return same(made, recorded)
     if len(made) != len(recorded):
@@ -256,13 +256,15 @@ def agree(made: Any, recorded: Any) -> bool:
 
 
 def _same_but_id(made: Any, recorded: Any) -> bool:
-    told = as_message(made.given if isinstance(made, Shorthand) else made)
-    if told is None or not isinstance(recorded, Node):
+    parsed = as_message(made.given if isinstance(made, Shorthand) else made)
+    if parsed is None or not isinstance(recorded, Node):
         return False
     if isinstance(made, Shorthand):
-        kept = message(recorded)
-        return kept is not None and (kept.role, kept.text) == (told.role, told.text) and told.id in (None, kept.id)
-    if told.id is not None or not isinstance(made, Node):
+        stored = message(recorded)
+        if stored is None or (stored.role, stored.text) != (parsed.role, parsed.text):
+            return False
+        return parsed.id in (None, stored.id)
+    if parsed.id is not None or not isinstance(made, Node):
         return False
     a, b = made.fields or {}, recorded.fields or {}
     return made.type == recorded.type and same({**a, "id": None}, {**b, "id": None})

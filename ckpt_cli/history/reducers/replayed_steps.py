@@ -1,7 +1,7 @@
-"""A recorded step played again: what its writes make of the state before it, held against what was recorded after it.
+"""Replays a recorded step: its writes are applied to the state before it, and the result compared with the record.
 
 Writes stored with checkpoint N, folded by the channels' reducers, give its first ``loop`` child (langgraph 1.2
-``pregel/_algo.py: apply_writes``). Updates, copies and second children have writes of their own or none.
+``pregel/_algo.py: apply_writes``). Updates, copies and second children have their own writes or none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,12 +19,12 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
-_SPANS = 4  # stretches of a delta channel's history that its reducer is learned from
+_SPANS = 4  # spans of a delta channel's history that its reducer is learned from
 _ORDERED = 5  # tasks of a step whose writes are tried in every order
 
 
 class Verdict(StrEnum):
-    """Whether the recorded state is what the writes make."""
+    """Whether the writes of a step make the recorded state."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -32,10 +32,10 @@ class Verdict(StrEnum):
 
 
 class Judged(NamedTuple):
-    """How a step turned out.
+    """The verdict about a step.
 
     Attributes:
-        why: in words, where it isn't that all agrees.
+        why: the reason in words; "" if all agrees.
         channels: those that hold something else than the writes make.
     """
 
@@ -46,32 +46,38 @@ class Judged(NamedTuple):
 
 @dataclass
 class Reducers:
-    """What channels do with writes: as a person says, else as the steps of a line prove."""
+    """The reducers of channels: as a person named them, else as the steps of a line prove them.
 
-    said: Mapping[str, Reducer] = field(default_factory=dict)
+    Attributes:
+        named: channel to the reducer that a person named.
+        tallies: channel to what its steps show so far.
+        deltas: of delta channels: the evidence for a reducer, or a guess, or None.
+    """
+
+    named: Mapping[str, Reducer] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     deltas: dict[str, Evidence | Reducer | None] = field(default_factory=dict)
 
     def learn(self, before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]]) -> None:
-        """Take in a step that its parent's writes made."""
+        """Learn from a step that its parent's writes made."""
         for channel in dict.fromkeys([*before, *after, *written]):
-            if channel not in self.deltas and channel not in self.said:
+            if channel not in self.deltas and channel not in self.named:
                 step = ChannelStep(before.get(channel, ABSENT), written.get(channel, ()), after.get(channel, ABSENT))
                 self.tallies.setdefault(channel, Tally()).add(step)
 
-    def learn_deltas(self, found: Mapping[str, Evidence | Reducer | None]) -> None:
-        """Take in what is known by now of delta channels; evidence isn't given up for a guess."""
-        for channel, one in found.items():
+    def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:
+        """Learn what is known of delta channels by now; a guess doesn't replace evidence."""
+        for channel, one in deltas.items():
             if isinstance(one, Evidence) or not self.deltas.get(channel):
                 self.deltas[channel] = one
 
     def of(self, channel: str) -> list[Reducer]:
-        """Those that a channel may have, the likeliest first."""
-        if channel in self.said:
-            return [self.said[channel]]
+        """The reducers that a channel may have, the likeliest first."""
+        if channel in self.named:
+            return [self.named[channel]]
         if channel in self.deltas:
-            found = self.deltas[channel]
-            return [] if found is None else [found.reducer if isinstance(found, Evidence) else found]
+            one = self.deltas[channel]
+            return [] if one is None else [one.reducer if isinstance(one, Evidence) else one]
         tally = self.tallies.get(channel)
         return [one.reducer for one in tally.likely] if tally else []
 
@@ -81,50 +87,50 @@ class Reducers:
         return (tally is not None and tally.faded) or any(reducer.fades for reducer in self.of(channel))
 
     def words(self) -> list[str]:
-        """Each channel that was written, its reducer, and the evidence for it."""
-        told = [f"{channel} {reducer.name} (as you say)" for channel, reducer in self.said.items()]
-        for channel, found in self.deltas.items():
-            if isinstance(found, Evidence):
-                told.append(f"{channel} {found.reducer.name} ({found.explained} of {found.steps} stretches)")
-            elif found is not None:
-                told.append(f"{channel} {found.name} (by its values)")
+        """One text for each channel that was written: its reducer and the evidence for it."""
+        texts = [f"{channel} {reducer.name} (as you say)" for channel, reducer in self.named.items()]
+        for channel, one in self.deltas.items():
+            if isinstance(one, Evidence):
+                texts.append(f"{channel} {one.reducer.name} ({one.explained} of {one.steps} stretches)")
+            elif one is not None:
+                texts.append(f"{channel} {one.name} (by its values)")
         for channel, tally in self.tallies.items():
             if tally.steps:
                 best = next(iter(tally.likely), None)
                 count = f"{best.explained if best else 0} of {tally.steps} steps"
-                told.append(f"{channel} {best.reducer.name if best else 'by none that is known'} ({count})")
-        return told
+                texts.append(f"{channel} {best.reducer.name if best else 'by none that is known'} ({count})")
+        return texts
 
 
 def judged(
     before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], reducers: Reducers
 ) -> Judged:
-    """Hold what writes make of a state against the state recorded after them."""
-    otherwise: dict[str, str] = {}
+    """Compare what writes make of a state with the state that was recorded after them."""
+    reasons: dict[str, str] = {}
     for channel in dict.fromkeys([*before, *after, *written]):
         old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
         if not (writes := written.get(channel)):
             if not same(old, new) and not _by_itself(old, new, fades=reducers.fades(channel)):
-                otherwise[channel] = "changed, and nothing wrote it"
+                reasons[channel] = "changed, and nothing wrote it"
         elif not (known := reducers.of(channel)):
-            otherwise[channel] = "no reducer explains it"
+            reasons[channel] = "no reducer explains it"
         elif not any(explains(reducer, ChannelStep(old, writes, new)) for reducer in known):
-            otherwise[channel] = f"not what {known[0].name} makes of the writes"
-    if not otherwise:
+            reasons[channel] = f"not what {known[0].name} makes of the writes"
+    if not reasons:
         return Judged(Verdict.AGREES)
-    why = "; ".join(f"{channel}: {words}" for channel, words in otherwise.items())
-    unread = any(_unreadable(held.get(channel)) for channel in otherwise for held in (before, after, written))
-    unproven = any(not reducers.of(channel) for channel in otherwise if channel in written)
-    return Judged(Verdict.UNKNOWN if unread or unproven else Verdict.DIFFERS, why, list(otherwise))
+    why = "; ".join(f"{channel}: {words}" for channel, words in reasons.items())
+    unread = any(_unreadable(state.get(channel)) for channel in reasons for state in (before, after, written))
+    unproven = any(not reducers.of(channel) for channel in reasons if channel in written)
+    return Judged(Verdict.UNKNOWN if unread or unproven else Verdict.DIFFERS, why, list(reasons))
 
 
 def in_another_order(
     before: Mapping[str, Any], after: Mapping[str, Any], tasks: Sequence[Mapping[str, list[Any]]], reducers: Reducers
 ) -> bool:
-    """Whether tasks' writes make what was recorded if they are applied in some order; of many tasks it may be so.
+    """Whether the writes of tasks make the recorded state in some order; True without trying if there are many tasks.
 
-    langgraph 0.1 and 0.2 took tasks as the graph names its nodes (``pregel/algo.py: apply_writes``), and nothing
-    records that; later versions sort them by path.
+    langgraph 0.1 and 0.2 applied tasks in the order of the graph's nodes (``pregel/algo.py: apply_writes``), which is
+    recorded nowhere; later versions sort them by path.
     """
     if len(tasks) > _ORDERED:
         return True
@@ -138,7 +144,7 @@ def in_another_order(
 
 
 def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:
-    """Whether a channel changes so without a write: it begins with its type's empty value, or is one that fades."""
+    """Whether a channel may change so without a write: it begins with its type's empty value, or it fades."""
     if old is ABSENT:
         return new in (0, "", [], {}) or (isinstance(new, Node) and items(new) == [])
     return fades and (new is ABSENT or new == [])
@@ -150,7 +156,7 @@ def _unreadable(value: Any) -> bool:
 
 
 class Line:
-    """The user's channels on the way down a line; delta channels are carried on by what was written."""
+    """The user's channels at each checkpoint down a line; the values of delta channels come from their writes."""
 
     def __init__(self, rebuild: Callable[[State], Mapping[str, Rebuilt]]) -> None:
         self._rebuild = rebuild
@@ -162,17 +168,17 @@ class Line:
         Args:
             state: the checkpoint.
             written: in canonical order.
-            grown: whether these writes made it, so that a stored value is evidence for a reducer.
+            grown: whether these writes made the checkpoint, so that a stored value is evidence for a reducer.
         """
         stored = {channel: unwrapped(value) for channel, value in state.values.items()}
-        kept = self._carried(state, stored, list(written), grown=grown)
-        told = {channel: rebuilt.value for channel, rebuilt in kept.items() if channel not in stored}
-        held = {**stored, **told}
-        return {channel: held[channel] for channel in user_channels(state) if channel in held}
+        deltas = self._carried(state, stored, list(written), grown=grown)
+        rebuilt_values = {channel: rebuilt.value for channel, rebuilt in deltas.items() if channel not in stored}
+        values = {**stored, **rebuilt_values}
+        return {channel: values[channel] for channel in user_channels(state) if channel in values}
 
     @property
     def reducers(self) -> dict[str, Evidence | Reducer | None]:
-        """What each delta channel does with writes, as far as those seen so far tell; None where they don't."""
+        """The reducer of each delta channel, as evidence or as a guess from its values; None if there is neither."""
         kept = (self._kept or {}).items()
         return {c: one.evidence if one.spans else one.reducer if one.writes else None for c, one in kept}
 
@@ -185,9 +191,9 @@ class Line:
             for channel, kept in self._kept.items():
                 kept.writes += [write.value for write in written if write.channel == channel]
         for channel in marked(state) - self._kept.keys():
-            found = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
-            if found is not None:
-                self._kept[channel] = found
+            new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
+            if new is not None:
+                self._kept[channel] = new
         for channel in self._kept.keys() & stored.keys():
             kept = self._kept[channel]
             if grown and kept.writes:

@@ -1,4 +1,4 @@
-"""What channels do with what is written to them: a decoded state and the writes that led to it prove some of it."""
+"""What channels do with writes, as a decoded state and the writes that led to it prove it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -9,31 +9,31 @@ from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.values.known import messages, overwrite
 from ckpt_cli.values.same import same
 
-_PROOF = 3  # steps that wrote to a channel, of which it is proved what it does with lists
+_PROOF = 3  # steps that wrote to a channel which together prove what it does with lists
 _SEVERAL = 2  # numbers that make a sum
 _LARGEST = 2.0**63
 
 
 class Habit(StrEnum):
-    """What a channel does with what is written to it, as far as a decoded state proved."""
+    """What a channel does with writes, as far as a decoded state proved it."""
 
     APPENDS = "appends"
     FIRST = "first"
-    """It holds the one list that was written: it may append or keep the last."""
+    """The channel holds the one list that was written: it may append lists or keep the last one."""
     SUMS = "sums"
     REPLACES = "replaces"
     REDUCES = "reduces"
     TALKS = "talks"
-    """It holds messages, for which texts and pairs of role and text stand when they are written."""
+    """The channel holds messages; a text or a pair of role and text that is written to it becomes a message."""
 
 
 def lasting(habit: Habit | None) -> bool:
-    """Whether the channel simply holds its last write; a reducer makes something else of it."""
+    """Whether the channel simply holds its last write, without a reducer."""
     return habit is Habit.REPLACES
 
 
 def numeric(values: Iterable[Any]) -> bool:
-    """Whether all are numbers that can be summed: true and false are none here, nor is what floats can't hold."""
+    """Whether all are numbers that can be summed: no booleans, and nothing too large for a float."""
     return all(
         isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST for value in values
     )
@@ -42,9 +42,12 @@ def numeric(values: Iterable[Any]) -> bool:
 def habits(
     values: Mapping[str, Any], written: Mapping[str, list[list[Any]]], whole: Collection[str] = ()
 ) -> dict[str, Habit]:
-    """What channels do with writes, proved by a state and what each step on its line wrote, newest first.
+    """The habit of each channel that a state and the writes on its line prove.
 
-    Of those that are `whole`, it is all that was ever written.
+    Args:
+        values: the state.
+        written: channel to the values that each step wrote, newest step first.
+        whole: the channels for which `written` has everything that was ever written.
     """
     known = [channel for channel, some in written.items() if some and channel in values]
     found = {channel: _habit(values[channel], written[channel], channel in whole) for channel in known}
@@ -62,7 +65,7 @@ def _habit(value: Any, written: list[list[Any]], whole: bool) -> Habit | None:
 
 
 def _summed(value: Any, written: list[list[Any]]) -> bool:
-    """Whether a number is the sum of several: of one alone, any reducer may have left it."""
+    """Whether a number is the sum of several numbers; a single one proves nothing."""
     some = [part for step in reversed(written) for part in step]
     if not numeric([value, *some]) or sum(1 for part in some if part) < _SEVERAL:
         return False
@@ -83,15 +86,15 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
 
 
 def agreed(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
-    """What two states of one graph prove together: the nearer one counts.
+    """What two states of one graph prove together; the nearer one counts.
 
-    Yet one write that is the value may be so by chance, and one that isn't disproves that the last is kept.
+    But a write that equals the value may do so by chance, while one that doesn't disproves REPLACES.
     """
-    found = {**far, **near}
+    together = {**far, **near}
     for channel, habit in far.items():
-        known = found[channel]
-        disproved = known is Habit.REPLACES and habit in (Habit.REDUCES, Habit.SUMS)
-        more = known is Habit.REDUCES and habit not in (Habit.REPLACES, Habit.FIRST)
-        if disproved or more or known is Habit.FIRST:
-            found[channel] = habit
-    return found
+        nearer = together[channel]
+        disproved = nearer is Habit.REPLACES and habit in (Habit.REDUCES, Habit.SUMS)
+        says_more = nearer is Habit.REDUCES and habit not in (Habit.REPLACES, Habit.FIRST)
+        if disproved or says_more or nearer is Habit.FIRST:
+            together[channel] = habit
+    return together

@@ -1,1 +1,1 @@
-"""Text looked for in the history of a thread."""
+"""The search for a text in the history of a thread."""

@@ -1,8 +1,8 @@
-"""What `ckpt grep` looks for: a pattern, and the part of it that lets payloads be passed over undecoded.
+"""The pattern that `ckpt grep` looks for, and a plain word in it by which payloads are skipped without decoding.
 
-Every match of most patterns contains some plain word. In msgpack text stands as UTF-8, in JSON ASCII letters stand as
-they are unless an escape is near, so a payload without that word holds no match. What is not text in a payload
-(numbers, dates, paths) is text on the screen; a word that such text could make is never taken.
+Every match of most patterns contains some plain word. In msgpack text is stored as UTF-8; in JSON ASCII letters are
+stored as they are unless an escape is near. So a payload without that word has no match. Numbers, dates and paths are
+no text in a payload but become text on the screen; a word that such a text could contain is never taken.
 """
 
 import re
@@ -19,7 +19,7 @@ _COMPUTED = ("true", "false", "null", "none", "nan", "inf", "infinity", "undefin
 _MADE = re.compile(r"[\d\s\-+:.,/\\\"'*_e\x00-\x1f\x7f]*")
 _BREAKS = re.compile(r"[\d\s\-+:.,/\\\"'*\x00-\x1f\x7f\ud800-\udfff]+")
 _FOLDED = re.compile(r"[^a-hj-jl-rt-zA-HJ-JL-RT-Z]+")
-"""Between the letters that no other letter is equal to when case is ignored: k is also the Kelvin sign, s a long s."""
+"""All but the letters that are equal to no other letter when case is ignored: k is also the Kelvin sign, s a long s."""
 
 _AROUND = 40
 _MANY = 999
@@ -54,7 +54,7 @@ class Needle:
             raise UsageError("the pattern is empty")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of patterns that a later Python may read otherwise
+                warnings.simplefilter("ignore")  # about patterns that a later Python may read in another way
                 self._regex = re.compile(re.escape(pattern) if fixed else pattern, re.IGNORECASE if ignore_case else 0)
                 runs = [pattern] if fixed else list(_runs(self._regex))
         except (re.error, RecursionError, OverflowError) as error:
@@ -68,7 +68,7 @@ class Needle:
         self._exact = "" if folded else max(runs, key=len, default="")
 
     def may_hold(self, payload: Payload) -> bool:
-        """Whether a payload has to be decoded to know; always where its encoding doesn't let one tell."""
+        """Whether a payload may have a match, so that it must be decoded; True if its encoding doesn't show it."""
         if self._finds is None:
             return True
         if payload.tag == "msgpack":
@@ -85,12 +85,12 @@ class Needle:
         """The first match that is not empty."""
         if self._exact and self._exact not in text:
             return None
-        found = (m for m in self._regex.finditer(text) if m.end() > m.start())
-        first = next(found, None)
+        matches = (m for m in self._regex.finditer(text) if m.end() > m.start())
+        first = next(matches, None)
         if first is None:
             return None
         start, end = first.span()
-        more = sum(1 for _ in islice(found, _MANY))
+        more = sum(1 for _ in islice(matches, _MANY))
         head = text[max(start - _AROUND, 0) : start].rpartition("\n")[2]
         tail = text[end : end + 2 * _AROUND].partition("\n")[0]
         before = f"…{head}" if start - len(head) > 0 and text[start - len(head) - 1] != "\n" else head
@@ -99,7 +99,7 @@ class Needle:
 
 
 def _runs(regex: "re.Pattern[str]") -> Iterator[str]:
-    """Plain text that every match contains, from the parsed pattern; nothing where Python no longer tells."""
+    """Plain text that every match contains, from the parsed pattern; nothing if Python can't parse it so."""
     try:
         from re import _parser  # type: ignore[attr-defined]
 
@@ -114,7 +114,7 @@ def _required(parsed: Any) -> Iterator[str]:
         name = str(op)
         if name == "LITERAL":
             run += chr(arg)
-        elif name not in ("AT", "ASSERT", "ASSERT_NOT"):  # those take no room
+        elif name not in ("AT", "ASSERT", "ASSERT_NOT"):  # they match no characters
             yield run
             run = ""
             yield from _inside(name, arg)
@@ -132,7 +132,7 @@ def _inside(name: str, arg: Any) -> Iterator[str]:
 
 
 def _best(runs: list[str], folded: bool) -> str:
-    """The longest word that no computed text can make; "" where there is none."""
+    """The longest word that no computed text can contain; "" if there is none."""
     words = [word for run in runs for word in (_FOLDED if folded else _BREAKS).split(run)]
     return max((word for word in words if len(word) > 1 and not _computed(word)), key=len, default="")
 

@@ -1,7 +1,7 @@
-"""Where a pattern is in the history of a namespace: each text once, from where it appeared to where it was last.
+"""Where a pattern appears in the history of a namespace: each text once, with its first and its last checkpoint.
 
-Neighbouring checkpoints hold nearly the same objects. The same object (equal bytes) is searched once, and what was not
-found in it is not looked for again; its bytes are not kept for that, only a number.
+Neighbouring checkpoints hold nearly the same objects. An object with equal bytes is searched once, and its matches are
+remembered by a hash of the bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MatchedText:
-    """A text that matches, in one value; `mark` is equal for equal texts."""
+    """A matching text in one value; `mark` is equal for equal texts."""
 
     path: Path
     mark: int
@@ -43,16 +43,17 @@ class Search:
 
     def __init__(self, needle: Needle) -> None:
         self._needle = needle
-        self._known: dict[tuple[str, int], list[MatchedText]] = {}  # what was found in objects, by their bytes
+        self._known: dict[tuple[str, int], list[MatchedText]] = {}
+        """The matches in an object, by its encoding and the hash of its bytes."""
         self._broken: list[tuple[Path, Node]] = []
 
     def broken(self) -> list[tuple[Path, Node]]:
-        """What couldn't be read in the values searched since the last call; equal bytes are reported once."""
-        found, self._broken = self._broken, []
-        return found
+        """What couldn't be read in the values that were searched since the last call; equal bytes are given once."""
+        broken, self._broken = self._broken, []
+        return broken
 
     def find(self, value: Any, path: Path = ()) -> Iterator[MatchedText]:
-        """Every matching text in a value: strings, keys of dicts, numbers, and what dates and the like read as."""
+        """Every matching text in a value: strings, keys of dicts, numbers, and the text of dates and the like."""
         return self._walk(value, path, 0)
 
     def _walk(self, value: Any, path: Path, nested: int) -> Iterator[MatchedText]:
@@ -73,28 +74,28 @@ class Search:
                         yield from self._text(key, (*path, key))
 
     def _is_barren(self, value: Any) -> bool:
-        """Whether it is an object that nothing was found in before."""
+        """Whether it is an object that was searched before and had no match."""
         return type(value) is Node and self._known.get((value.encoding, hash(value.raw))) == []
 
     def _node(self, node: Node, path: Path, nested: int) -> Iterator[MatchedText]:
         raw = node.raw or b""
         key = (node.encoding, hash(raw))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._first(node, path, nested)
-        for one in found:
-            yield MatchedText((*path, *one.path), one.mark, one.match)
+        matches = self._known.get(key)
+        if matches is None:
+            matches = self._known[key] = self._first(node, path, nested)
+        for inner in matches:
+            yield MatchedText((*path, *inner.path), inner.mark, inner.match)
 
     def _first(self, node: Node, path: Path, nested: int) -> list[MatchedText]:
-        """What is in an object that wasn't seen before, by its paths from there."""
-        holds = self._needle.may_hold_raw(node.encoding, node.raw or b"")
-        if (holds or node.opened) and node.form is Form.BROKEN:
+        """The matches in an object that was not searched before, with their paths from it."""
+        may_match = self._needle.may_hold_raw(node.encoding, node.raw or b"")
+        if (may_match or node.opened) and node.form is Form.BROKEN:
             self._broken.append((path, node))
-        elif holds:
+        elif may_match:
             before = len(self._broken)
-            found = list(self._open(node, nested + 1))
+            matches = list(self._open(node, nested + 1))
             self._broken[before:] = [((*path, *inner), bad) for inner, bad in self._broken[before:]]
-            return found
+            return matches
         return []
 
     def _open(self, node: Node, nested: int) -> Iterator[MatchedText]:
@@ -111,17 +112,17 @@ class Search:
         if isinstance(value, bool | bytes | bytearray) or value is None or is_secret(value):
             return
         if isinstance(value, Node):
-            yield from self._text(_read(value), path)
-        elif not self._needle.word:  # no number reads like a word
+            yield from self._text(_text_of(value), path)
+        elif not self._needle.word:  # a number contains no word
             yield from self._text(str(value) if not isinstance(value, int) or value.bit_length() < 4096 else "", path)
 
-    def _text(self, told: str, path: Path) -> Iterator[MatchedText]:
-        match = self._needle.match(told)
+    def _text(self, text: str, path: Path) -> Iterator[MatchedText]:
+        match = self._needle.match(text)
         if match is not None:
-            yield MatchedText(path, hash(told), match)
+            yield MatchedText(path, hash(text), match)
 
 
-def _read(node: Node) -> str:
+def _text_of(node: Node) -> str:
     if node.form in (Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY):
         return ""
     args, _ = arguments(node)
@@ -130,12 +131,12 @@ def _read(node: Node) -> str:
 
 @dataclass(slots=True)
 class Sighting:
-    """A text through the history of one namespace.
+    """A matching text in the history of one namespace.
 
     Attributes:
-        path: in `first`.
+        path: where it is in `first`.
         first: the checkpoint with the lowest id that holds it.
-        last: the one with the highest.
+        last: the checkpoint with the highest id that holds it.
         checkpoints: how many hold it.
     """
 
@@ -150,43 +151,43 @@ class Sighting:
 
 
 class Sightings:
-    """Gathers what is found while checkpoints pass by in ascending order."""
+    """Collects the matches of checkpoints that are searched in ascending order."""
 
     def __init__(self) -> None:
         self._all: dict[tuple[Place, Path, int], Sighting] = {}
 
-    def add(self, checkpoint_id: str, place: Place, found: Iterable[MatchedText]) -> None:
-        """What was found in one checkpoint; a text that only moved in its list is still the same sighting."""
-        for one in found:
+    def add(self, checkpoint_id: str, place: Place, texts: Iterable[MatchedText]) -> None:
+        """Add the matches in one checkpoint; a text that only moved in its list is the same sighting."""
+        for one in texts:
             names = tuple(step for step in one.path if not isinstance(step, int))
-            known = self._all.get((place, names, one.mark))
-            if known is None:
+            sighting = self._all.get((place, names, one.mark))
+            if sighting is None:
                 channel = str(one.path[0])
                 self._all[(place, names, one.mark)] = Sighting(
                     place, channel, one.path, one.match, one.mark, checkpoint_id, checkpoint_id
                 )
-            elif known.last != checkpoint_id:
-                known.last = checkpoint_id
-                known.checkpoints += 1
+            elif sighting.last != checkpoint_id:
+                sighting.last = checkpoint_id
+                sighting.checkpoints += 1
 
-    def told(self, parents: Sequence[tuple[str, str | None]] = ()) -> list[Sighting]:
-        """The sightings by first appearance, without those that only repeat what the state tells.
+    def distinct(self, parents: Sequence[tuple[str, str | None]] = ()) -> list[Sighting]:
+        """The sightings by first appearance, without those that only repeat the state.
 
-        Input and what a task writes are in the state of the next checkpoint, and old metadata repeats the writes; they
-        are told only where the state doesn't hold them from there on: pending, special, or of a delta channel.
+        Input and writes are in the state of the next checkpoint, and old metadata repeats the writes. They are given
+        only if the state doesn't hold them from there on: if they are pending, special, or of a delta channel.
         """
-        before = dict(parents)
-        state: dict[int, list[Sighting]] = {}
+        parent_of = dict(parents)
+        in_state: dict[int, list[Sighting]] = {}
         for one in self._all.values():
             if one.place is Place.STATE:
-                state.setdefault(one.mark, []).append(one)
-        kept = [one for one in self._all.values() if not _repeats(one, state.get(one.mark, ()), before)]
-        return sorted(kept, key=lambda one: (one.first, one.place != Place.STATE))
+                in_state.setdefault(one.mark, []).append(one)
+        distinct = [one for one in self._all.values() if not _repeats(one, in_state.get(one.mark, ()), parent_of)]
+        return sorted(distinct, key=lambda one: (one.first, one.place != Place.STATE))
 
 
-def _repeats(one: Sighting, state: Sequence[Sighting], before: dict[str, str | None]) -> bool:
+def _repeats(one: Sighting, in_state: Sequence[Sighting], parent_of: dict[str, str | None]) -> bool:
     if one.place is Place.STATE:
-        return one.channel == START and any(other.channel != START for other in state)
+        return one.channel == START and any(other.channel != START for other in in_state)
     if one.place is Place.METADATA:
-        return bool(state)
-    return any(before.get(other.first) == one.first or other.first <= one.first for other in state)
+        return bool(in_state)
+    return any(parent_of.get(other.first) == one.first or other.first <= one.first for other in in_state)

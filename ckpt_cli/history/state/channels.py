@@ -1,4 +1,4 @@
-"""Which channels are the graph's own and which the user's, by era, and the order of their versions.
+"""Which channels belong to the graph itself and which to the user, by era, and the order of their versions.
 
 Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.py: CompiledStateGraph.attach_node``,
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
@@ -11,7 +11,7 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.state import State, Version
 
 TASKS = "__pregel_tasks"
-"""Sends; as a write it is one Send, as a channel the list that the next step starts with."""
+"""The channel of Sends: a write to it is one Send, its value is the list that the next step starts with."""
 START = "__start__"
 END = "__end__"
 PREVIOUS = "__previous__"
@@ -24,10 +24,10 @@ NO_WRITES = "__no_writes__"
 RETURN = "__return__"
 
 CONTROL_WRITES = frozenset({ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED})
-"""Writes that tell what happened to a task, not what it made (1.2 ``pregel/_task_status.py: CONTROL_WRITES``)."""
+"""Writes that record what happened to a task, not its output (1.2 ``pregel/_task_status.py: CONTROL_WRITES``)."""
 
 NOT_NODES = frozenset({"__input__", INTERRUPT, "__snapshot_bumps__"})
-"""Keys of ``versions_seen`` that are no nodes."""
+"""Keys of ``versions_seen`` that are not nodes."""
 
 _TO = "branch:to:"
 _DIGITS = 1000  # a counter has 32; Python refuses to read more than 4,300
@@ -39,7 +39,7 @@ def counter(version: Version | None) -> int:
 
 
 def order(version: Version | None) -> tuple[int, str]:
-    """What versions of any kind sort by, mixed kinds in one thread included; nothing sorts before everything."""
+    """The sort key of versions of any kind, also of mixed kinds in one thread; None sorts before all others."""
     if version is None:
         return (-1, "")
     if isinstance(version, str):
@@ -49,18 +49,18 @@ def order(version: Version | None) -> tuple[int, str]:
 
 
 def newer(version: Version | None, seen: Version | None) -> bool:
-    """Whether a channel has moved since a node saw it."""
+    """Whether a channel has changed since a node saw it."""
     return order(version) > order(seen)
 
 
 def sources(channel: str) -> list[str]:
-    """The nodes that a join waits for, as its name tells; [] for others. A node's name with ``+`` in it comes apart."""
+    """The nodes that a join waits for, from its name; [] for other channels. A node's name with ``+`` is split too."""
     head, _, rest = channel.partition(":")
     return rest.rpartition(":")[0].split("+") if head == "join" and ":" in rest else []
 
 
 def target(channel: str) -> str | None:
-    """The node that a channel triggers by its name alone; None for plain edges of v < 3 and all other channels."""
+    """The node that a channel triggers, from its name alone; None for plain edges of v < 3 and all other channels."""
     if channel.startswith(_TO):
         return channel[len(_TO) :]
     if channel.endswith(":inbox"):
@@ -76,7 +76,7 @@ def target(channel: str) -> str | None:
 
 
 def is_control(channel: str, state: State) -> bool:
-    """Whether the graph keeps its own affairs in this channel of this checkpoint."""
+    """Whether this channel of this checkpoint belongs to the graph itself, not to the user's state."""
     if channel == "__root__":
         return False
     if channel in (END, PREVIOUS):
@@ -94,9 +94,9 @@ _RESERVED = frozenset({START, ERROR, ERROR_SOURCE, INTERRUPT, RESUME, SCHEDULED,
 
 
 def is_edge(channel: str, state: State) -> bool:
-    """Whether a channel is a plain edge of v < 3: named after a node that ran, which wrote to it.
+    """Whether a channel is a plain edge of v < 3: it has the name of a node that ran, and that node wrote to it.
 
-    StateGraph never allowed a channel of the user's to be named like a node.
+    StateGraph never allowed a channel of the user to have the name of a node.
     """
     return state.v < 3 and channel in state.seen and channel not in NOT_NODES and channel != START
 
@@ -108,14 +108,14 @@ def user_channels(state: State) -> list[str]:
 
 
 def missing(state: State) -> list[str]:
-    """The user's channels that have a version and no value: delta channels (langgraph 1.2), or empty ones."""
+    """The user's channels that have a version and no value: delta channels (langgraph 1.2) or empty ones."""
     if state.v < 4:
         return []
     return [c for c in state.versions if c not in state.values and not is_control(c, state)]
 
 
 def deltas(state: State) -> list[str]:
-    """The delta channels whose value isn't stored here: langgraph 1.2 counts for each (``pregel/_checkpoint.py``)."""
+    """The delta channels whose value isn't stored here: metadata has a counter of each (``pregel/_checkpoint.py``)."""
     counters = state.metadata.get("counters_since_delta_snapshot")
     return [c for c in counters if c not in state.values] if isinstance(counters, dict) else []
 
@@ -126,5 +126,5 @@ def is_snapshot(value: Any) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """A stored value as the graph sees it: without the mark of a snapshot."""
+    """A stored value as the graph sees it: the value in a snapshot, any other as it is."""
     return value.state if is_snapshot(value) else value

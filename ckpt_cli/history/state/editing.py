@@ -1,6 +1,6 @@
-"""Exact edits of a state, without reducers: parts set, appended and taken away by their paths, or by a patch.
+"""Exact edits of a state, without reducers: parts are set, appended and removed by their paths, or by a patch.
 
-Each gives a new state; what an edit doesn't touch is the very same object in it.
+Each edit gives a new state that shares all untouched objects with the old one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,8 +45,8 @@ def edited(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     """The state after all edits, one after the other.
 
     Raises:
-        PathNotFound: a path leads nowhere; the deepest part that is there is named.
-        UsageError: what is there can't be edited so.
+        PathNotFound: a path leads nowhere; the deepest part that exists is named.
+        UsageError: the part can't be edited in this way.
     """
     new = dict(state)
     for edit in edits:
@@ -55,7 +55,7 @@ def edited(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
 
 
 def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
-    """From the root to what holds the part, the edit there, and back up with each container made anew."""
+    """The state after one edit: every container on the path is made anew, from the innermost outwards."""
     spine: list[tuple[Any, Any]] = []  # containers and the step taken in each
     value: Any = state
     walked = edit.steps if edit.act is Act.APPEND else edit.steps[:-1]
@@ -87,7 +87,7 @@ def _at_end(value: Any, edit: Edit) -> Any:
 
 
 def _takes(value: Any, step: Any) -> bool:
-    """Whether a part may be new: a key of a dict, or a field where only those are recorded that were given."""
+    """Whether a part may be added: a key of a dict, or a field of a form that records only the fields given."""
     value = inside(value)
     if isinstance(value, dict):
         return True
@@ -127,7 +127,9 @@ def patched_state(state: ChannelValues, operations: Any) -> dict[str, Any]:
 
 
 def merged(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The state that a document says, which was edited; `document` is the JSON form of `state`, secrets and all.
+    """The state of an edited JSON document; `document` is the JSON form of `state`, secrets included.
+
+    `after` is the edited document; parts that are the same object in both keep their value.
 
     Raises:
         UsageError: something can't be read; its path is named.

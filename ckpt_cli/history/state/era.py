@@ -1,7 +1,7 @@
 """Which LangGraph wrote a checkpoint, detected from the checkpoint itself.
 
-The format number `v` moved with the library (1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5); within `v` 1 the type
-tag and the kind of channel version tell more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
+The format number `v` grew with the library (1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5); within `v` 1 the type
+tag and the kind of channel version say more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
 """
 
 from ckpt_cli.values.state import State, Version

@@ -1,7 +1,7 @@
 """Filters: a Python-style expression over metadata and state, ``source == "update" and len(messages) > 10``.
 
-simpleeval walks the expression; what it may meet is settled before: a short list of syntax and functions, checked with
-its place in the text, and plain data only. A dot is a step into a mapping, never an attribute of a live object.
+simpleeval evaluates the expression. Before, it is checked that only a short list of syntax and functions is used; an
+error names the column. It sees plain data only: a dot is a step into a mapping, never an attribute of a live object.
 """
 
 import ast
@@ -52,7 +52,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "endswith": lambda value, end: str(value).endswith(str(end)),
     "contains": _contains,
 }
-"""What may be called."""
+"""The functions that an expression may call."""
 
 _SYNTAX = (
     *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add),
@@ -67,16 +67,16 @@ class Filter:
     """A compiled expression.
 
     Attributes:
-        absent: names that some record did not have, to how many.
-        failed: what went wrong on some records, to how many (a text compared with a number).
-        decided: on how many records it came to an answer.
-        of_state: whether some record took a name from its state; whoever answers the names sets it.
-        names: what the expression asks of a record.
-        equality: key and text of an expression that is no more than ``key == "text"``, which a database can look for.
+        absent: name to the number of records that don't have it.
+        failed: problem (a text compared with a number) to the number of records where it occurred.
+        decided: the number of records that were decided.
+        of_state: whether some name was taken from a record's state; the caller that gives the names sets it.
+        names: the names that the expression needs of a record.
+        equality: key and text if the expression is just ``key == "text"``, which a database can look for; else None.
     """
 
     def __init__(self, expression: str, record: str = "thread") -> None:
-        """Compile an expression; `record` is what it is asked of, in words."""
+        """Compile an expression; `record` is the word for what is filtered, for messages."""
         self.expression = expression
         self._record = record
         self._tree = _parsed(expression)
@@ -88,20 +88,20 @@ class Filter:
         self.decided = 0
 
     def matches(self, names: Callable[[str], Any]) -> bool:
-        """Whether the record fits; one without a name that is asked for, or of another type, doesn't.
+        """Whether a record fits; one that lacks a name, or has a value of the wrong type, doesn't.
 
-        `names` gives the value of a name and raises LookupError where there is none.
+        `names` gives the value of a name, or raises LookupError.
         """
         from simpleeval import InvalidExpression  # type: ignore[import-untyped]
 
-        def look(node: Any) -> Any:
+        def value_of(node: Any) -> Any:
             try:
                 return plain(names(node.id))
             except LookupError:
                 raise _Absent(node.id) from None
 
         try:
-            found = bool(_evaluator()(functions=dict(FUNCTIONS), names=look).eval(self.expression, self._tree))
+            fits = bool(_evaluator()(functions=dict(FUNCTIONS), names=value_of).eval(self.expression, self._tree))
         except _Absent as missing:
             self.absent[str(missing)] += 1
             return False
@@ -109,20 +109,20 @@ class Filter:
             self.failed[str(problem)] += 1
             return False
         self.decided += 1
-        return found
+        return fits
 
     def must_have_worked(self) -> None:
-        """Hold that it came to an answer somewhere, if it went wrong anywhere.
+        """Check that it didn't fail on every record.
 
         Raises:
-            UsageError: it failed on every record that has what it names.
+            UsageError: it failed on every record that has the names.
         """
         if self.failed and not self.decided:
             raise UsageError(f"--where fails on every {self._record}: {self.failed.most_common(1)[0][0]}")
 
     @property
     def complaint(self) -> str | None:
-        """Why nothing fits, where no record has what it names: most likely a slip of the pen."""
+        """Why nothing fits, if no record has the names: most likely a typing error. None if some record was decided."""
         if self.decided:
             return None
         names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
@@ -149,7 +149,7 @@ def _parsed(expression: str) -> Any:
 
 
 def _names(tree: ast.AST) -> frozenset[str]:
-    """The names that a record is asked for: neither functions nor what a comprehension binds."""
+    """The names that a record must give: neither functions nor the variables of comprehensions."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     bound = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
@@ -205,9 +205,9 @@ def _evaluator() -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as the plain data an expression may look into: objects become dicts of their fields, dates their text.
+    """A value as plain data for an expression: objects become dicts of their fields, dates their text.
 
-    A Decimal is a number, so that it can be compared with one.
+    A Decimal becomes a number, so that it can be compared with numbers.
     """
     if depth > _DEEPEST:
         return "…"
@@ -223,7 +223,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         return _number(natural) if value.type == "decimal.Decimal" else natural
     if value.form is Form.SNAPSHOT:
         return plain(value.state, depth + 1)
-    return {**dict(_said(value)), **{key: plain(item, depth + 1) for key, item in (value.fields or {}).items()}}
+    fields = {key: plain(item, depth + 1) for key, item in (value.fields or {}).items()}
+    return {**dict(_role_and_text(value)), **fields}
 
 
 def _number(digits: str) -> Any:
@@ -235,8 +236,8 @@ def _number(digits: str) -> Any:
         return digits
 
 
-def _said(value: Node) -> Iterator[tuple[str, Any]]:
-    """What is known of a message beside its own fields: who speaks, and the text of a content in parts."""
-    known = message(value)
-    if known is not None:
-        yield from (("role", known.role), ("text", known.text))
+def _role_and_text(value: Node) -> Iterator[tuple[str, Any]]:
+    """Role and text of a message, which may not be among its own fields; nothing for other objects."""
+    parsed = message(value)
+    if parsed is not None:
+        yield from (("role", parsed.role), ("text", parsed.text))

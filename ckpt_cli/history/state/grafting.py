@@ -1,6 +1,6 @@
-"""Values edited part by part: what holds the part is made anew, everything beside it is the very same object.
+"""Values edited part by part: the containers of the part are made anew, everything else stays the same object.
 
-So an encoder finds by identity, and by the bytes that nodes keep, what was left alone.
+So an encoder recognizes untouched parts by identity, and by the bytes that nodes keep.
 """
 
 from typing import Any
@@ -12,20 +12,21 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
 _FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
-_LEVELS = 100  # below, a part that differs is taken as it was written
+_LEVELS = 100  # deeper parts that differ are taken as they were written
 
 Keys = tuple[Any, ...]
 
 
 def remade(node: Node, state: Any) -> Node:
-    """An object of the same class and form with other insides."""
+    """An object of the same class and form with another state."""
     return Node(Opened(node.module, node.name, node.form, state, node.method))
 
 
 def place(value: Any, step: Any) -> Keys | None:
-    """Where a part is in what a value records: keys into a dict or list, of an object into its state.
+    """The keys that lead to a part: into a dict or list, or into the state of an object.
 
-    `step` is a position or key that the value has, as `parts` tells them; None where it records it in a way of its own.
+    `step` is a position or key that the value has, as `values.parts` gives them. () means that the part is the whole
+    state; None that the form keeps its parts in a way that can't be edited.
     """
     if not isinstance(value, Node):
         return (step,)
@@ -34,8 +35,8 @@ def place(value: Any, step: Any) -> Keys | None:
         return place(state, step)
     if value.form in _FIELDS:
         return (step,) if isinstance(state, dict) else ()
-    if (found := elements(value)) is not None:
-        return (*found, step)
+    if (element_keys := elements(value)) is not None:
+        return (*element_keys, step)
     if value.form is Form.LC2:
         return ("kwargs", step) if isinstance(step, str) else ("args", step)
     if value.form is Form.ARGS:
@@ -44,7 +45,7 @@ def place(value: Any, step: Any) -> Keys | None:
 
 
 def elements(value: Any) -> Keys | None:
-    """Where the elements of a list, tuple, set or deque stand in what a value records; None where it has none."""
+    """The keys that lead to the elements of a list, tuple, set or deque; None for other values."""
     if isinstance(value, list | tuple):
         return ()
     if not isinstance(value, Node):
@@ -59,7 +60,7 @@ def elements(value: Any) -> Keys | None:
 
 
 def put(value: Any, keys: Keys, part: Any) -> Any:
-    """The value with another part at a place."""
+    """The value with another part at these keys."""
     return remade(value, _put(value.state, keys, part)) if isinstance(value, Node) else _put(value, keys, part)
 
 
@@ -77,7 +78,7 @@ def _put(value: Any, keys: Keys, part: Any) -> Any:
 
 
 def taken(value: Any, keys: Keys) -> Any:
-    """The value without the part at a place."""
+    """The value without the part at these keys."""
     if isinstance(value, Node):
         return remade(value, taken(value.state, keys))
     if len(keys) > 1:
@@ -89,7 +90,7 @@ def taken(value: Any, keys: Keys) -> Any:
 
 
 def grafted(old: Any, new: Any, levels: int = _LEVELS) -> Any:
-    """A value that was written anew as a whole, with everything in it that is as it was being the old one's own."""
+    """A new value with all its unchanged parts replaced by the same objects of the old value."""
     if same(old, new):
         return old
     if not levels:
@@ -97,9 +98,9 @@ def grafted(old: Any, new: Any, levels: int = _LEVELS) -> Any:
     if isinstance(old, dict) and isinstance(new, dict):
         return {key: grafted(old[key], item, levels - 1) if key in old else item for key, item in new.items()}
     if isinstance(old, list) and isinstance(new, list):
-        found = align(old, new)
-        was = {j: i for i, j in (*found.pairs, *found.moved)}
-        return [grafted(old[was[j]], item, levels - 1) if j in was else item for j, item in enumerate(new)]
+        alignment = align(old, new)
+        old_place = {j: i for i, j in (*alignment.pairs, *alignment.moved)}
+        return [grafted(old[old_place[j]], item, levels - 1) if j in old_place else item for j, item in enumerate(new)]
     if isinstance(old, Node) and isinstance(new, Node) and _alike(old, new):
         return remade(new, grafted(old.state, new.state, levels - 1))
     return new

@@ -1,8 +1,7 @@
 """Paths inside state, as people type them: ``messages[-1].content``, ``files["a b"].size``, ``["odd.channel"]``.
 
-A step by name goes into a dict by a text key or into an object by a field; a step in brackets goes into a list, set,
-tuple or deque by position, into a dict by a key of any plain type. Nothing live is touched: attributes are recorded
-fields.
+A step by name is a text key of a dict or a field of an object. A step in brackets is a position in a list, set, tuple
+or deque, or a key of any plain type of a dict. No live attribute is read: fields are those that were recorded.
 """
 
 import json
@@ -30,7 +29,7 @@ def parse(text: str) -> list[Any]:
     """The steps of a path: text for keys and fields, int, float, bool or None for positions and other keys.
 
     Raises:
-        UsageError: it can't be read; a caret shows where.
+        UsageError: it is no path; a caret shows where.
     """
     steps: list[Any] = []
     at = 0
@@ -67,7 +66,7 @@ def _key(match: re.Match[str]) -> Any:
 
 
 def spell(steps: Sequence[Any]) -> str:
-    """The path of some steps; `parse` reads it back where all keys are of plain types."""
+    """The path of some steps; `parse` reads it back if all keys are of plain types."""
     path = ""
     for step in steps:
         if isinstance(step, str) and _PLAIN.fullmatch(step):
@@ -84,21 +83,21 @@ def _spelled(step: Any) -> str:
 
 
 def follow(value: Any, steps: Sequence[Any], start: Sequence[Any] = ()) -> Any:
-    """What a path leads to from a value on; `start` is the path of that value, for errors.
+    """The part that a path leads to from a value; `start` is the path of that value, for errors.
 
     Raises:
-        PathNotFound: it leads nowhere; the deepest part that exists is named, and what is there.
+        PathNotFound: it leads nowhere; the deepest part that exists is named, with what it has.
     """
     for at, step in enumerate(steps):
-        found = find(value, step)
-        if found is None:
+        part = find(value, step)
+        if part is None:
             raise lost([*start, *steps[:at]], step, value)
-        value = found[1]
+        value = part[1]
     return value
 
 
 def find(value: Any, step: Any) -> tuple[Any, Any] | None:
-    """The part that a step names, behind the key or position it has there; None where there is none."""
+    """The key or position that a step names, and the part there; None if there is none."""
     if isinstance(inside(value), dict) or isinstance(step, str):
         return _by_key(fields(value), step)
     elements = positions(value)
@@ -108,7 +107,7 @@ def find(value: Any, step: Any) -> tuple[Any, Any] | None:
 
 
 def _by_key(keyed: dict[Any, Any], step: Any) -> tuple[Any, Any] | None:
-    """The key itself, else one that is written the same: JSON and old generations made all keys text."""
+    """The item of the key itself, else of one that is written the same: JSON and old generations made all keys text."""
     if step in keyed:
         return step, keyed[step]
     for key, item in keyed.items():
@@ -117,11 +116,11 @@ def _by_key(keyed: dict[Any, Any], step: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def lost(there: Sequence[Any], step: Any, value: Any) -> PathNotFound:
-    """What to say where a step leads nowhere; `there` is the path of `value`."""
+def lost(path: Sequence[Any], step: Any, value: Any) -> PathNotFound:
+    """The error for a step that leads nowhere; `path` is the path of `value`."""
     value = inside(value)
-    here = spell(there) or "the state"
-    missing = spell([*there, step])
+    here = spell(path) or "the state"
+    missing = spell([*path, step])
     if isinstance(step, int) and not isinstance(value, dict) and (elements := positions(value)) is not None:
         count = "1 item" if len(elements) == 1 else f"{len(elements)} items"
         return PathNotFound(f"no {missing}: {here} has {count}", hint=_range(here, len(elements)))
@@ -132,7 +131,7 @@ def lost(there: Sequence[Any], step: Any, value: Any) -> PathNotFound:
 
     near = get_close_matches(str(step), names, n=3, cutoff=0.5)
     shown = ", ".join([*names[:_LISTED], *([f"… {len(names) - _LISTED} more"] if len(names) > _LISTED else [])])
-    hint = f"did you mean {spell([*there, near[0]])}?" if near else f"{here} has {shown}"
+    hint = f"did you mean {spell([*path, near[0]])}?" if near else f"{here} has {shown}"
     return PathNotFound(
         f"no {missing}: {here} is {_kind(value)} without it", hint=hint, candidates=near if len(near) > 1 else ()
     )

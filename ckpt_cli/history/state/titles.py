@@ -1,4 +1,4 @@
-"""What a thread was about: its first human message, else what was first put into it."""
+"""The title of a thread: its first human message, else the first text of its input."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,37 +11,37 @@ _TALKATIVE = "messages"
 
 
 def from_values(values: Mapping[str, Any]) -> str:
-    """The first human message of a state; "" where there is none."""
+    """The first human message of a state; "" if there is none."""
     ordered = sorted(values, key=lambda channel: channel != _TALKATIVE)
     return next(filter(None, (_first_human(values[channel], channel == _TALKATIVE) for channel in ordered)), "")
 
 
 def from_changes(changes: Iterable[Change]) -> str:
-    """The first thing said in an input, else its first text; "" where there is neither."""
-    known = list(changes)
-    return from_values({change.channel: change.after for change in known}) or next(
-        (line for change in known for line in _texts(change.after)), ""
+    """The first human message in an input, else its first text; "" if it has neither."""
+    listed = list(changes)
+    return from_values({change.channel: change.after for change in listed}) or next(
+        (line for change in listed for line in _texts(change.after)), ""
     )
 
 
 def from_input(value: Any) -> str:
-    """The same of a raw input as ``__start__`` holds it."""
+    """The same from a raw input as ``__start__`` holds it."""
     if isinstance(value, dict):
         return from_values(value) or next(_texts(value), "")
     return _first_human(value) or next(_texts(value), "")
 
 
 def _first_human(value: Any, conversation: bool = False) -> str:
-    """The first human message of a list; of pairs of role and text, too, one alone only in a `conversation`."""
+    """The first human message of a list, also of pairs of role and text; a single pair counts in a `conversation`."""
     listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
-    known = messages(spelled_out(value) if listed else [value])
-    said = [one for one in known or () if one.text.strip()]
-    first = next((one for one in said if one.role == "human"), None)
+    parsed = messages(spelled_out(value) if listed else [value])
+    spoken = [one for one in parsed or () if one.text.strip()]
+    first = next((one for one in spoken if one.role == "human"), None)
     return _line(first.text) if first is not None else ""
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in a small input, the likely ones first."""
+    """The texts in a small input, the likely titles first."""
     if isinstance(value, str):
         if value.strip():
             yield _line(value)
@@ -55,5 +55,5 @@ def _texts(value: Any) -> Iterator[str]:
         yield _line(natural)
 
 
-def _line(said: str) -> str:
-    return " ".join(said[: _LONGEST * 2].split())[:_LONGEST]
+def _line(text: str) -> str:
+    return " ".join(text[: _LONGEST * 2].split())[:_LONGEST]

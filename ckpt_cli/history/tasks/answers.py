@@ -1,8 +1,8 @@
-"""Answers to interrupts as they are stored: whose question it is, what was answered before, and what waits to be taken.
+"""Answers to interrupts as they are stored: which task asked, which answers it has, which it has not taken yet.
 
 langgraph 1.2 ``pregel/_algo.py: _scratchpad`` and ``types.py: interrupt``: a task's answers are a list under
-``__resume__``, one for each time it calls ``interrupt`` in the order of the calls. The task stores the list anew when
-it has taken an answer out of it; so an answer that nobody took yet can't be told from the list alone.
+``__resume__``, one for each call of ``interrupt``, in the order of the calls. The task stores the list again when it
+has taken an answer from it; so the list alone doesn't say whether an answer was taken.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,32 +16,32 @@ from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
 
 PLACEHOLDER = "placeholder-id"
-"""The id of every ``NodeInterrupt``: its node takes no answer and asks again until the state is another (1.2)."""
+"""The id of every ``NodeInterrupt``: its node takes no answer and asks again until the state has changed (1.2)."""
 
 UNTAKEN_NONCE = b"\x00ckpt\x00"
-"""What the nonce of an encrypted list begins with that no task has taken yet: the library's own nonces are random."""
+"""How the nonce of an encrypted list begins that no task has taken yet; the library's own nonces are random."""
 
 _SHORT, _LONG = 0x90, b"\xdc"  # msgpack: an array of up to 15 items, and the same with a count of two bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question where it was asked.
+class AskedQuestion:
+    """A question and the task that asked it.
 
     Attributes:
         write: the task's ``__interrupt__``.
-        given: the answers that its task has, None where it has none.
+        resume: the task's ``__resume__``, which holds its answers; None if it has none.
     """
 
     write: TaskWrite
-    given: TaskWrite | None
+    resume: TaskWrite | None
 
     @property
     def answers(self) -> list[object]:
-        """Those so far, oldest first; a task that was answered otherwise than in a list has one."""
-        if self.given is None or not self.given.read:
+        """The answers so far, oldest first; a ``__resume__`` that is no list is one answer."""
+        if self.resume is None or not self.resume.read:
             return []
-        value = self.given.value
+        value = self.resume.value
         return list(value) if isinstance(value, list) else [value]
 
 
@@ -49,29 +49,31 @@ Below = Callable[[str], Sequence[TaskWrite]]
 """The writes stored on the newest checkpoint of a subgraph's namespace."""
 
 
-def asked(
+def find_question(
     writes: Sequence[TaskWrite],
     asked_id: str,
     namespaces: Callable[[], Iterable[str]] = tuple,
     below: Below | None = None,
-) -> Asked | None:
-    """Who asked a question that waits at a checkpoint with these writes: in the deepest subgraph that bears its id.
+) -> AskedQuestion | None:
+    """The question with this id that waits at a checkpoint with these writes; None if no task asks it.
 
-    Every graph above only passes it on, and reads no answer under its own task.
+    The task is the one in the deepest subgraph that has the id. The graphs above only pass the question on, and read
+    no answer under their own tasks.
     """
-    mine = _bearers(writes, asked_id)
-    if not mine:
+    bearers = _bearers(writes, asked_id)
+    if not bearers:
         return None
-    ns, owners = mine[0].row.ns, {write.task_id for write in mine}
-    nodes = {pulled(write.row.task_path) for write in mine}
-    for space in sorted(inside(namespaces(), ns), key=_depth, reverse=True) if below else ():
-        node, _, owner = space[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
-        found = asked(below(space), asked_id) if below and (owner in owners if owner else node in nodes) else None
-        if found:
-            return found
-    write = next((w for w in mine if caller(w.row.task_path) is not None), mine[-1])
-    given = (w for w in writes if w.channel == RESUME and w.task_id == write.task_id)
-    return Asked(write, next(given, None))
+    ns, owners = bearers[0].row.ns, {write.task_id for write in bearers}
+    nodes = {pulled(write.row.task_path) for write in bearers}
+    for deeper_ns in sorted(inside(namespaces(), ns), key=_depth, reverse=True) if below else ():
+        node, _, owner = deeper_ns[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
+        is_called = owner in owners if owner else node in nodes
+        deeper = find_question(below(deeper_ns), asked_id) if below and is_called else None
+        if deeper:
+            return deeper
+    write = next((w for w in bearers if caller(w.row.task_path) is not None), bearers[-1])
+    resumes = (w for w in writes if w.channel == RESUME and w.task_id == write.task_id)
+    return AskedQuestion(write, next(resumes, None))
 
 
 def _depth(ns: str) -> int:
@@ -79,9 +81,9 @@ def _depth(ns: str) -> int:
 
 
 def _bearers(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
-    """The unfinished tasks of one checkpoint that ask it or pass it on.
+    """The ``__interrupt__`` writes of the unfinished tasks of one checkpoint that ask a question or pass it on.
 
-    A call of another task (functional API) asks for itself, and so does its caller with the same id.
+    In the functional API both a called task and its caller ask with the same id.
     """
     finished = {write.task_id for write in writes if write.channel not in CONTROL_WRITES}
     return [w for w in writes if w.channel == INTERRUPT and w.task_id not in finished and asked_id in _ids(w)]
@@ -91,45 +93,45 @@ def _ids(write: TaskWrite) -> set[str | None]:
     return {identified(one).id for one in interrupts(write.value)} if write.read else set()
 
 
-def answered(found: Asked, asked_id: str) -> bool:
+def is_answered(question: AskedQuestion, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
-    Since langgraph 1.2.20 a later question's id counts the answers before it; before, and where the path names no node,
-    only the spelling that `untaken` leaves tells. Libraries of before 0.6, whose questions have no id stored, don't
-    store a list anew when they take an answer: then the question counts as waiting.
+    Since langgraph 1.2.20 a later question's id contains the number of answers before it. For older releases, and where
+    the path names no node, only the spelling that `mark_untaken` leaves shows it. Releases before 0.6 store no id of a
+    question, and don't store the list again when they take an answer: then the question counts as waiting.
     """
-    if found.given is None or found.given.row.payload is None:
+    if question.resume is None or question.resume.row.payload is None:
         return False
-    if not any(one.id for one in interrupts(found.write.value)):
+    if not any(one.id for one in interrupts(question.write.value)):
         return False
-    counted = (_own_id(found, count) for count in range(1, len(found.answers)))
-    return is_untaken(found.given.row.payload) or asked_id in counted
+    counted = (_own_id(question, count) for count in range(1, len(question.answers)))
+    return is_untaken(question.resume.row.payload) or asked_id in counted
 
 
-def taken(found: Asked, asked_id: str, called: bool) -> bool:
-    """Whether a task that has failed did so with the answer to this question, rather than before it was asked.
+def failed_with_answer(question: AskedQuestion, asked_id: str, called: bool) -> bool:
+    """Whether a failed task had already taken the answer to this question when it failed.
 
-    A question that comes after all answers is a later one, which the library tells since 1.2.20; where it doesn't, an
-    error beside an answer came after it. One that a subgraph asked which bears it no more was answered there: `called`
-    is whether the task has called any.
+    Since langgraph 1.2.20 an id shows that a question comes after all answers, so it has none. In older releases an
+    error beside an answer came after the answer. A question that is no longer in the subgraph that asked it was
+    answered there; `called` is whether the task has called a subgraph.
     """
-    if found.given is None:
-        return called and asked_id != _own_id(found, 0)
-    payload = found.given.row.payload
-    return payload is not None and not is_untaken(payload) and asked_id != _own_id(found, len(found.answers))
+    if question.resume is None:
+        return called and asked_id != _own_id(question, 0)
+    payload = question.resume.row.payload
+    return payload is not None and not is_untaken(payload) and asked_id != _own_id(question, len(question.answers))
 
 
-def _own_id(found: Asked, count: int) -> str:
-    """The id of the question that its task asks after so many answers."""
-    row = found.write.row
-    own = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
-    return interrupt_id(f"{own}|{count}" if count else own)
+def _own_id(question: AskedQuestion, count: int) -> str:
+    """The id of the question that the task asks after `count` answers."""
+    row = question.write.row
+    task_ns = f"{row.ns}|{pulled(row.task_path)}:{row.task_id}".removeprefix("|")
+    return interrupt_id(f"{task_ns}|{count}" if count else task_ns)
 
 
-def untaken(payload: Payload) -> Payload:
-    """The same list in another of its spellings: a mark that goes when the library stores the list anew.
+def mark_untaken(payload: Payload) -> Payload:
+    """The same list of answers in another spelling, which marks it as not taken: the library stores it in its own.
 
-    An encrypted one stays as it is: it is marked by `UNTAKEN_NONCE`, for which who writes it needs the key.
+    An encrypted list stays as it is: whoever encrypts it marks it with `UNTAKEN_NONCE`.
     """
     data = payload.data
     if payload.tag == "msgpack" and data and data[0] & 0xF0 == _SHORT:
@@ -140,7 +142,7 @@ def untaken(payload: Payload) -> Payload:
 
 
 def is_untaken(payload: Payload) -> bool:
-    """Whether a list of answers is in the spelling that `untaken` gives, or under a nonce that says so."""
+    """Whether a list of answers is in the spelling that `mark_untaken` gives, or has a nonce like `UNTAKEN_NONCE`."""
     if payload.tag.endswith("+aes"):
         return payload.data.startswith(UNTAKEN_NONCE)
     if payload.tag == "msgpack":

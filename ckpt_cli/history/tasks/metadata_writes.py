@@ -1,4 +1,4 @@
-"""What metadata recorded of a step: node to its output (``writes``, langgraph 0.0.69 to 0.4, LangGraph.js to 0.2)."""
+"""What metadata records about a step: node to output (``writes``, langgraph 0.0.69 to 0.4, LangGraph.js to 0.2)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ckpt_cli.history.state.channels import START
 def values_by_channel(outputs: Any, source: str) -> dict[str, list[Any]]:
     """What was written to each channel.
 
-    An input stands there as it was given, or under ``__start__``.
+    Metadata has an input as the application passed it, or under ``__start__``.
     """
     by_channel: dict[str, list[Any]] = {}
     for output in outputs_by_node(outputs, source).values():
@@ -22,7 +22,7 @@ def values_by_channel(outputs: Any, source: str) -> dict[str, list[Any]]:
 
 
 def outputs_by_node(outputs: Any, source: str) -> dict[str, Any]:
-    """What metadata's ``writes`` says, by node; {} where it says nothing."""
+    """The output of each node, from metadata's ``writes``; {} if it records none."""
     if not isinstance(outputs, dict):
         return {} if outputs is None else {START: outputs}
     if source == "input" and outputs.keys() != {START}:

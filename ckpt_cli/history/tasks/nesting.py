@@ -1,4 +1,4 @@
-"""Which checkpoint called which subgraph: how the namespaces of a thread hang in each other.
+"""Which checkpoint called which subgraph: how the namespaces of a thread are nested.
 
 A namespace is the path of calls that led to it: ``node:TASK`` or, for a subgraph with a memory of its own
 (``checkpointer=True``), ``node`` alone; deeper ones after ``|``. The task is one that started from a checkpoint of the
@@ -18,7 +18,7 @@ class Call:
     """A subgraph as one checkpoint called it.
 
     Attributes:
-        caller: the checkpoint in the namespace above; None where nothing tells.
+        caller: the checkpoint in the namespace above; None if it isn't known.
         checkpoint_ids: its checkpoints of this call, ascending.
         nested: how many checkpoints the subgraphs inside it have.
     """
@@ -50,18 +50,19 @@ def inside(namespaces: Iterable[str], ns: str) -> list[str]:
 
 
 def named(namespaces: Collection[str], text: str) -> str:
-    """The namespace of this name, or the only one that begins so.
+    """The namespace of this name, or the only one that begins with it.
 
     Raises:
-        NotFound: there is none; UsageError: there are several.
+        NotFound: there is none.
+        UsageError: there are several.
     """
     if text in namespaces:
         return text
-    found = [ns for ns in namespaces if ns.startswith(text.rstrip("…"))]
-    outer = [ns for ns in found if not any(ns.startswith(f"{other}|") for other in found)]
+    matching = [ns for ns in namespaces if ns.startswith(text.rstrip("…"))]
+    outer = [ns for ns in matching if not any(ns.startswith(f"{other}|") for other in matching)]
     if len(outer) == 1:
         return outer[0]
-    if found:
+    if matching:
         raise UsageError(f"{text!r} begins {len(outer)} namespaces", candidates=outer[:_LISTED])
     raise NotFound(f"no namespace {text!r}", candidates=[ns for ns in namespaces if ns][:_LISTED])
 
@@ -74,18 +75,21 @@ def calls(
 ) -> list[Call]:
     """The subgraphs called from checkpoints of a namespace, in the order of their first checkpoints.
 
-    `members` are the checkpoint ids by namespace; `callers` leads from a task's id to the checkpoint it started from;
-    `parents` from (namespace, checkpoint id) to the checkpoint of `ns` that metadata names, for as many as it was read.
+    Args:
+        ns: the namespace.
+        members: the checkpoint ids of each namespace.
+        callers: task id to the checkpoint that the task started from.
+        parents: (namespace, checkpoint id) to the checkpoint of `ns` that its metadata names, as far as it was read.
     """
-    found: list[Call] = []
+    result: list[Call] = []
     for child in (other for other in inside(members, ns) if above(other) == ns):
         nested = sum(len(members[deeper]) for deeper in inside(members, child))
         by_caller: dict[str | None, list[str]] = {}
-        started = callers.get(task(child) or "")
+        task_caller = callers.get(task(child) or "")
         for checkpoint_id in members[child]:
-            caller = started or parents.get((child, checkpoint_id))
+            caller = task_caller or parents.get((child, checkpoint_id))
             by_caller.setdefault(caller, []).append(checkpoint_id)
-        for caller, some in by_caller.items():
-            found.append(Call(child, caller, tuple(some), nested))
+        for caller, own in by_caller.items():
+            result.append(Call(child, caller, tuple(own), nested))
             nested = 0
-    return sorted(found, key=lambda call: call.checkpoint_ids[0])
+    return sorted(result, key=lambda call: call.checkpoint_ids[0])

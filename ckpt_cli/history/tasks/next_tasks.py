@@ -1,8 +1,8 @@
-"""What is due at a checkpoint: which nodes its channels trigger, without the graph.
+"""Which tasks are due at a checkpoint: the nodes that its channels trigger, computed without the graph.
 
 The rule is langgraph 1.2's ``pregel/_algo.py: prepare_next_tasks``: a node is due when a channel that triggers it holds
-a value and has moved since the node last saw it. A StateGraph of v 3 and newer names the node in the channel; before,
-and in graphs built of bare Pregel nodes, who listens to a channel is learned from ``versions_seen``.
+a value and has changed since the node last saw it. A StateGraph of v 3 and newer names the node in the channel; before,
+and in graphs built of bare Pregel nodes, the listeners of a channel are learned from ``versions_seen``.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,17 +15,17 @@ from ckpt_cli.values.known import items, js_send
 from ckpt_cli.values.state import State
 
 History = Callable[[], Iterable[State]]
-"""The other checkpoints of the same graph in any order, asked for only where one checkpoint can't tell."""
+"""Gives the other checkpoints of the same graph in any order; called only if one checkpoint is not enough."""
 
 
 class Due(NamedTuple):
     """One task of the next step.
 
     Attributes:
-        node: None where it isn't recorded: an entrypoint of the functional API that never finished.
+        node: None if it isn't recorded: an entrypoint of the functional API that never finished.
         fired: the channels that triggered it.
         triggers: every channel known to trigger the node.
-        packet: the place of its Send; None for tasks that edges start.
+        packet: the index of its Send; None for a task that edges start.
     """
 
     node: str | None
@@ -35,22 +35,22 @@ class Due(NamedTuple):
 
 
 class Wiring:
-    """Which nodes there are and what triggers them, as far as checkpoints tell.
+    """The nodes of a graph and what triggers them, as far as checkpoints show it.
 
     Attributes:
-        triggers: node to every channel it was seen to be triggered by.
+        triggers: node to every channel that was seen to trigger it.
         silent: channels that a finished step proved to have no listener beyond those in `triggers`.
     """
 
     def __init__(self, state: State, history: History = tuple) -> None:
         self.triggers: dict[str, set[str]] = {}
         self.silent: set[str] = set()
-        self._others = (other for ask in (history,) for other in ask())  # asked at the first look
-        self._steps = _Steps()
+        self._others = (other for ask in (history,) for other in ask())  # called at the first use
+        self._steps = _StepPairs()
         self.learn(state)
 
     def learn(self, state: State) -> None:
-        """Take in what one checkpoint tells by its names and by what its nodes have seen."""
+        """Learn from one checkpoint: from the names of its channels, and from what its nodes have seen."""
         for node, seen in state.seen.items():
             if node not in NOT_NODES and not node.endswith(":edges"):
                 self.triggers.setdefault(node, set()).update(seen)
@@ -61,10 +61,10 @@ class Wiring:
                 self.triggers.setdefault(source, set())
 
     def learn_step(self, parent: "_Trace", child: "_Trace") -> None:
-        """Take in a finished step: whoever listens to a channel that was set in the parent has seen it in the child.
+        """Learn from a finished step: a node that listens to a channel set in the parent has seen it in the child.
 
-        Updates and forks run nothing; where the source isn't recorded (langgraph 0.0), what ran has seen something new.
-        Between v 2 and 3 channels got other names, so there it proves nothing.
+        Updates and forks run nothing. If the source isn't recorded (langgraph 0.0), a node that ran has seen something
+        new. Between v 2 and 3 channels got other names, so a step across them proves nothing.
         """
         if parent.v < 3 <= child.v:
             return
@@ -73,7 +73,7 @@ class Wiring:
         self.silent.update(parent.loose)
 
     def learn_until(self, enough: Callable[[], bool]) -> bool:
-        """Look at one more checkpoint after another until it is enough; False if all of them were not."""
+        """Learn from one more checkpoint after another until `enough` is true; False if it never is."""
         if enough():
             return True
         for other in self._others:
@@ -85,13 +85,13 @@ class Wiring:
         return False
 
     def listeners(self, channel: str) -> set[str] | None:
-        """The nodes a channel triggers; None where that was never seen."""
-        found = {node for node, triggers in self.triggers.items() if channel in triggers}
-        return found or (set() if channel in self.silent else None)
+        """The nodes that a channel triggers; None if that is unknown."""
+        nodes = {node for node, triggers in self.triggers.items() if channel in triggers}
+        return nodes or (set() if channel in self.silent else None)
 
 
 class _Trace:
-    """What a checkpoint leaves behind once its values are let go."""
+    """What is kept of a checkpoint once its values are dropped."""
 
     def __init__(self, state: State) -> None:
         self.id = state.ref.checkpoint_id
@@ -102,15 +102,15 @@ class _Trace:
         self.loose = [channel for channel in state.values if _edge_like(channel, state)]
 
 
-class _Steps:
-    """Pairs parents with their children, whichever comes first."""
+class _StepPairs:
+    """Pairs parents with their children, in whichever order they come."""
 
     def __init__(self) -> None:
         self._met: dict[str, _Trace] = {}
         self._orphans: dict[str, list[_Trace]] = {}
 
     def completed_by(self, trace: _Trace) -> Iterator[tuple[_Trace, _Trace]]:
-        """The (parent, child) pairs that one more checkpoint makes."""
+        """The (parent, child) pairs that one more checkpoint completes."""
         self._met[trace.id] = trace
         if trace.parent_id is not None:
             if (parent := self._met.get(trace.parent_id)) is not None:
@@ -121,14 +121,14 @@ class _Steps:
             yield trace, child
 
 
-def settled(state: State, known: Wiring) -> bool:
-    """Whether every channel that is set triggers nodes that were seen, or is known to trigger none."""
-    return all(known.listeners(c) is not None for c in state.values if _edge_like(c, state))
+def settled(state: State, wiring: Wiring) -> bool:
+    """Whether it is known of every channel that is set which nodes it triggers, or that it triggers none."""
+    return all(wiring.listeners(c) is not None for c in state.values if _edge_like(c, state))
 
 
-def start_settled(state: State, known: Wiring) -> bool:
-    """Whether it is known which node takes the input, where there is one."""
-    return START not in state.values or known.listeners(START) is not None
+def start_settled(state: State, wiring: Wiring) -> bool:
+    """Whether the node that takes the input is known, if there is an input."""
+    return START not in state.values or wiring.listeners(START) is not None
 
 
 def _edge_like(channel: str, state: State) -> bool:
@@ -140,34 +140,34 @@ def _edge_like(channel: str, state: State) -> bool:
 
 
 def _bare(state: State) -> bool:
-    """Whether this is a graph of bare Pregel nodes: no ``__start__``, and nodes that listen to channels of any name."""
+    """Whether a graph of bare Pregel nodes wrote this: no ``__start__``, and nodes listen to channels of any name."""
     if START in state.versions or state.source not in ("input", "loop"):
         return False
     return not any(target(channel) for channel in state.versions)
 
 
-def due(state: State, known: Wiring) -> list[Due]:
-    """The tasks of the next step: Sends in their order, then nodes by name, as the library runs them."""
+def due(state: State, wiring: Wiring) -> list[Due]:
+    """The tasks of the next step: Sends in their order, then nodes by name, as the library does."""
     fired: dict[str, set[str]] = {}
     for channel in state.values:
-        for node in _triggered(channel, state, known):
+        for node in _triggered(channel, state, wiring):
             if newer(state.versions.get(channel), state.seen.get(node, {}).get(channel)):
                 fired.setdefault(node, set()).add(channel)
-    pulled = [Due(node, tuple(sorted(fired[node])), frozenset(known.triggers.get(node, ()))) for node in sorted(fired)]
-    return [*_sends(state), *pulled, *_entrypoint(state, known)]
+    pulled = [Due(node, tuple(sorted(fired[node])), frozenset(wiring.triggers.get(node, ()))) for node in sorted(fired)]
+    return [*_sends(state), *pulled, *_entrypoint(state, wiring)]
 
 
-def _triggered(channel: str, state: State, known: Wiring) -> Iterable[str]:
+def _triggered(channel: str, state: State, wiring: Wiring) -> Iterable[str]:
     node = target(channel)
     if node is None:
-        return (known.listeners(channel) or ()) if channel != TASKS else ()
+        return (wiring.listeners(channel) or ()) if channel != TASKS else ()
     return [node] if ready(channel, state.values[channel]) else ()
 
 
 def ready(channel: str, value: Any) -> bool:
     """Whether a channel that holds this value triggers its node.
 
-    A join waits until every name is in; a deferred node's channel stands early as a pair ``[value, false]``
+    A join waits until it has every name; a deferred node's channel holds a pair ``[value, false]`` until its time
     (1.2 ``channels/last_value.py: LastValueAfterFinish``, ``named_barrier_value.py``).
     """
     parts = items(value)
@@ -178,8 +178,8 @@ def ready(channel: str, value: Any) -> bool:
     if not channel.startswith("join:"):
         return True
     names = channel[len("join:") :].rpartition(":")[0]
-    seen = [part for part in parts or [] if isinstance(part, str)]
-    return bool(seen) and len("+".join(seen)) == len(names)
+    arrived = [part for part in parts or [] if isinstance(part, str)]
+    return bool(arrived) and len("+".join(arrived)) == len(names)
 
 
 def _sends(state: State) -> Iterator[Due]:
@@ -187,13 +187,13 @@ def _sends(state: State) -> Iterator[Due]:
     if len(packets) == 2 and all(isinstance(p, list) for p in packets):  # LangGraph.js up to 1.0: [seen, sends]
         packets = packets[1]
     for index, packet in enumerate([*state.sends, *packets]):
-        known = js_send(packet)
-        if known is not None:
-            yield Due(known.node, (PUSH,), packet=index)
+        send = js_send(packet)
+        if send is not None:
+            yield Due(send.node, (PUSH,), packet=index)
 
 
-def _entrypoint(state: State, known: Wiring) -> list[Due]:
-    """A ``__start__`` that no node was ever seen to take: it is due, and who takes it is for the writes to tell."""
-    if START in state.values and known.listeners(START) is None:
+def _entrypoint(state: State, wiring: Wiring) -> list[Due]:
+    """The task of a ``__start__`` that no node was ever seen to take: its node is only known from its writes."""
+    if START in state.values and wiring.listeners(START) is None:
         return [Due(None, (START,), frozenset({START}))]
     return []

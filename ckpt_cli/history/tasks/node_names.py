@@ -1,7 +1,7 @@
-"""Which node each task that left writes on a checkpoint is, from whatever the database tells.
+"""The node of each task that left writes on a checkpoint, from whatever the database has.
 
-In this order: the task's path; its id, recomputed for every node that is thought of; the namespace an interrupt names
-(langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which carry the id of the task that called them.
+The sources, in this order: the task's path; its id, recomputed for every possible node; the namespace that an interrupt
+names (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the id of the task that called them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,56 +17,59 @@ from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import interrupts, items
 from ckpt_cli.values.state import State, TaskWrite
 
-_TRIES = 100_000  # ids computed for one checkpoint; a graph of fifty nodes needs some thousand
+_TRIES = 100_000  # ids computed for one checkpoint; a graph of fifty nodes needs a few thousand
 
 
 class Names:
-    """The nodes of the tasks recorded on one checkpoint, worked out as far as somebody asks."""
+    """The nodes of the tasks recorded on one checkpoint, computed when they are needed."""
 
     def __init__(
-        self, state: State, writes: Sequence[TaskWrite], known: Wiring, namespaces: Callable[[], Iterable[str]] = tuple
+        self, state: State, writes: Sequence[TaskWrite], wiring: Wiring, namespaces: Callable[[], Iterable[str]] = tuple
     ) -> None:
         self._state = state
-        self._known = known
+        self._wiring = wiring
         self._namespaces = namespaces
         self._place = place(state)
         self._writes: dict[str, list[TaskWrite]] = {}
         for write in writes:
             if write.task_id != NULL_TASK:
                 self._writes.setdefault(write.task_id, []).append(write)
-        self._paths = {i: next((w.row.task_path for w in kept), "") for i, kept in self._writes.items()}
+        self._paths = {i: next((w.row.task_path for w in own), "") for i, own in self._writes.items()}
 
     def node(self, task_id: str | None) -> str | None:
-        """The node of a recorded task, None where it can't be known (and for updates, which no task made)."""
+        """The node of a recorded task; None if it can't be known, and for an update, which is no task."""
         if task_id is None or task_id not in self._writes:
             return None
         by_path = pulled(self._paths[task_id])
         return by_path or self._by_id.get(task_id) or self._by_namespace(task_id)
 
     def of_this_step(self, task_id: str) -> bool:
-        """Whether the step began with it: it is no call of another task, no update, no delta writes of a whole run."""
+        """Whether the step began with this task.
+
+        The step did not begin with calls of another task, updates, and the delta writes of a whole run.
+        """
         place = self._place
         if caller(self._paths[task_id]) is not None:
             return False
         return place is None or not (task_id == place.update or place.synthetic(task_id))
 
     def unmatched(self, due: Iterable[Due]) -> bool:
-        """Whether a node is due under no recorded id beside a task without a node: triggers of its aren't known yet."""
-        known = {self.node(i) for i in self._writes if self.of_this_step(i)}
-        return None in known and any(one.packet is None and one.node not in known for one in due if one.node)
+        """Whether a due node has no recorded task while a recorded task has no node: more triggers must be learned."""
+        nodes = {self.node(i) for i in self._writes if self.of_this_step(i)}
+        return None in nodes and any(task.packet is None and task.node not in nodes for task in due if task.node)
 
     def task_of(self, due: Due) -> str | None:
-        """The id of the task that is due: the recorded one, else the one it will have; None where that is unknown."""
+        """The id of a due task: the recorded one, else the one it will have; None if that is unknown."""
         if due.packet is not None:
             return self._sent(due.node or "", due.packet)
         if due.node is None:
             return self._entrypoint()
-        mine = [i for i in self._writes if self.of_this_step(i) and self.node(i) == due.node]
+        recorded = [i for i in self._writes if self.of_this_step(i) and self.node(i) == due.node]
         expected = self._expected(due.node, due.fired)
-        if expected in mine or not mine:
+        if expected in recorded or not recorded:
             return expected
-        finished = [i for i in mine if any(w.channel not in channels.CONTROL_WRITES for w in self._writes[i])]
-        return (finished or mine)[-1]
+        finished = [i for i in recorded if any(w.channel not in channels.CONTROL_WRITES for w in self._writes[i])]
+        return (finished or recorded)[-1]
 
     def _sent(self, node: str, index: int) -> str | None:
         for task_id, path in self._paths.items():
@@ -76,65 +79,66 @@ class Names:
         return next((i for i in ids if i in self._writes), ids[0] if ids and self._recipe_known else None)
 
     def _entrypoint(self) -> str | None:
-        """The task that took the input: a StateGraph's ``__start__``, or an entrypoint (all others are its calls)."""
-        mine = [i for i in self._writes if self.of_this_step(i)]
-        ends = [i for i in mine if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
-        mine = ends or [i for i in mine if any(w.channel != RETURN for w in self._writes[i])]
-        return mine[0] if len(mine) == 1 else None
+        """The task that took the input: a StateGraph's ``__start__``, or an entrypoint, which called all others."""
+        recorded = [i for i in self._writes if self.of_this_step(i)]
+        ends = [i for i in recorded if any(w.channel in (END, PREVIOUS) for w in self._writes[i])]
+        recorded = ends or [i for i in recorded if any(w.channel != RETURN for w in self._writes[i])]
+        return recorded[0] if len(recorded) == 1 else None
 
     @property
     def _recipe_known(self) -> bool:
-        """Whether the first recipe of the place is this era's: in v 1 only once versions had random tails (0.2.28)."""
+        """Whether the era's recipe for task ids is known: in v 1 only since versions have random tails (0.2.28)."""
         version = next(iter(self._state.versions.values()), None)
         return self._state.v > 1 or (isinstance(version, str) and ".0." in version)
 
     def _expected(self, node: str, fired: Sequence[str]) -> str | None:
         if self._place is None or not self._recipe_known:
             return None
-        return next(self._place.pull(node, self._full(node) if self._state.v > 1 else sorted(fired)))
+        return next(self._place.pull(node, self._all_triggers(node) if self._state.v > 1 else sorted(fired)))
 
-    def _full(self, node: str) -> list[str]:
-        """Every trigger of a node; each of a StateGraph's has its ``branch:to:`` beside all others since v 2."""
-        found = set(self._known.triggers.get(node, ()))
-        if self._state.v < 2 or START in found or (self._place is not None and self._place.javascript):
-            return sorted(found)
-        of_state_graph = self._state.v == 2 or any(map(channels.target, found))
-        return sorted(found | ({f"branch:to:{node}"} if of_state_graph else set()))
+    def _all_triggers(self, node: str) -> list[str]:
+        """Every trigger of a node; since v 2 each node of a StateGraph has a ``branch:to:`` beside all others."""
+        triggers = set(self._wiring.triggers.get(node, ()))
+        if self._state.v < 2 or START in triggers or (self._place is not None and self._place.javascript):
+            return sorted(triggers)
+        of_state_graph = self._state.v == 2 or any(map(channels.target, triggers))
+        return sorted(triggers | ({f"branch:to:{node}"} if of_state_graph else set()))
 
     @cached_property
     def _by_id(self) -> dict[str, str]:
-        """The recorded tasks whose id is that of a known node."""
-        wanted = {i for i in self._writes if pulled(self._paths[i]) is None}
-        found: dict[str, str] = {}
-        if self._place is None or not wanted:
-            return found
-        for task_id, node in islice(self._thinkable(self._place), _TRIES):
-            if task_id in wanted:
-                found[task_id] = node
-                if len(found) == len(wanted):
+        """Recorded task id to the node whose recomputed id it is."""
+        unnamed = {i for i in self._writes if pulled(self._paths[i]) is None}
+        nodes: dict[str, str] = {}
+        if self._place is None or not unnamed:
+            return nodes
+        for task_id, node in islice(self._possible_ids(self._place), _TRIES):
+            if task_id in unnamed:
+                nodes[task_id] = node
+                if len(nodes) == len(unnamed):
                     break
-        return found
+        return nodes
 
-    def _thinkable(self, place: Place) -> Iterator[tuple[str, str]]:
+    def _possible_ids(self, place: Place) -> Iterator[tuple[str, str]]:
+        """Every task id that a task here could have, with its node."""
         loose = [c for c in self._state.values if channels.is_edge(c, self._state)]
         packets = len(items(self._state.values.get(TASKS)) or []) + len(self._state.sends)
-        failed = [i for i, kept in self._writes.items() if any(w.channel == ERROR_SOURCE for w in kept)]
+        failed = [i for i, writes in self._writes.items() if any(w.channel == ERROR_SOURCE for w in writes)]
         for node in self._nodes():
-            for triggers in trigger_sets({*self._full(node), f"branch:to:{node}"}, loose):
+            for triggers in trigger_sets({*self._all_triggers(node), f"branch:to:{node}"}, loose):
                 yield from ((task_id, node) for task_id in place.pull(node, triggers))
             for index in range(packets):
                 yield from ((task_id, node) for task_id in place.push(node, index))
             yield from ((place.handler(node, task_id), node) for task_id in failed)
 
     def _nodes(self) -> list[str]:
-        """Every name that may be a node's: joins name their sources, old nodes wrote to a channel of their own name."""
-        written = {w.channel for kept in self._writes.values() for w in kept}
+        """Every name that may be a node: joins name their sources, and old nodes wrote to a channel of their name."""
+        written = {w.channel for writes in self._writes.values() for w in writes}
         sources = (source for channel in written for source in channels.sources(channel))
-        return list(dict.fromkeys([START, *self._known.triggers, *sources, *(written if self._state.v < 3 else ())]))
+        return list(dict.fromkeys([START, *self._wiring.triggers, *sources, *(written if self._state.v < 3 else ())]))
 
     def _by_namespace(self, task_id: str) -> str | None:
-        asked = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
-        for part in [*(part for i in asked for part in i.ns or ()), *self._called]:
+        questions = [i for w in self._writes[task_id] if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
+        for part in [*(part for i in questions for part in i.ns or ()), *self._called]:
             node, _, owner = part.rpartition(":")
             if owner == task_id and node:
                 return node
@@ -146,7 +150,7 @@ class Names:
 
 
 def place(state: State) -> Place | None:
-    """Where the tasks of a checkpoint start; None where its id is none that task ids were made of (langgraph 0.0)."""
+    """Where the tasks of a checkpoint start; None if task ids can't be made of its id (langgraph 0.0)."""
     try:
         UUID(state.ref.checkpoint_id)
     except ValueError:
@@ -156,9 +160,9 @@ def place(state: State) -> Place | None:
 
 
 def is_javascript(state: State) -> bool:
-    """Whether LangGraph.js wrote it: versions are plain numbers, and Sends stand unmarked in an ever present list.
+    """Whether LangGraph.js wrote it: versions are plain numbers, and a list of unmarked Sends is always there.
 
-    In Postgres that list is a blob like any other, and only the time tells, which Python never writes with a Z.
+    In Postgres that list is a blob like any other, so only the time shows it: Python never writes a Z at its end.
     """
     if not all(isinstance(version, int) for version in state.versions.values()):
         return False

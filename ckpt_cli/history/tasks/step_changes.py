@@ -1,8 +1,8 @@
 """What a step changed, computed from what its tasks wrote, without the state before or after it.
 
-A write says what a task gave to a channel, not what the channel made of it: whether a list was appended or replaced is
-for the channel's reducer, which is not recorded. `Habit` holds what one decoded state proved of it; where nothing is
-proved, that it was written is told and no more.
+A write says what a task gave to a channel, not what the channel made of it: the channel's reducer decides whether a
+list is appended or replaced, and it is not recorded. A `Habit` is what one decoded state proved about it; without
+proof a `Change` only says that the value was written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +19,12 @@ from ckpt_cli.values.same import same
 from ckpt_cli.values.state import TaskWrite
 
 UNKNOWN = object()
-"""Stands for a value before the step that was not read."""
+"""The value before the step, if it was not read."""
 NOTHING = object()
-"""Stands for no value before the step: the line was read to its beginning, and nobody wrote."""
+"""The value before the step, if there was none: the line was read to its beginning, and nobody wrote."""
 
 Before = Callable[[str], Any]
-"""What stood in a channel before a step."""
+"""Gives the value of a channel before a step."""
 
 _REMOVE_ALL = "__remove_all__"
 _NOBODY: Mapping[str, int] = MappingProxyType({})
@@ -34,41 +34,41 @@ class ChangeKind(StrEnum):
     """How a channel was changed."""
 
     ADDED = "added"
-    """Items went into a list: `Change.added`, and `Change.removed` for messages taken out."""
+    """`Change.added` items were added to a list, and `Change.removed` messages removed."""
     EDITED = "edited"
-    """`Change.edited` items of a list became others in their places; items may have gone in and out, too."""
+    """`Change.edited` items of a list were replaced in their places; items may also have been added and removed."""
     SET = "set"
     """A value was written and is now the state; the value before it is unknown."""
     WROTE = "wrote"
-    """A value was given to a reducer, or to what may be one: what the channel made of it isn't known."""
+    """A value was given to a reducer, or to what may be one; what the channel made of it isn't known."""
     SUMMED = "summed"
-    """A number was added to what stood there."""
+    """A number was added to the number in the channel."""
     SAME = "same"
-    """A value was written that stood there already."""
+    """The value that was written was in the channel already."""
     CHANGED = "changed"
     """A value was written in place of another."""
     REPLACED = "replaced"
-    """What a reducer had gathered was thrown away for a new value."""
+    """A new value replaced everything that a reducer had gathered."""
     SEVERAL = "several"
     """Several tasks wrote to it, `Change.added` times."""
     SENT = "sent"
-    """Nodes were called with arguments of their own."""
+    """Sends called nodes with arguments of their own."""
     UNREADABLE = "unreadable"
-    """The value can't be decoded, for want of a key or because it is damaged."""
+    """The value can't be decoded, because a key is missing or because it is damaged."""
     UNREAD = "unread"
-    """The value is too long to be read for this; `Change.size` tells its bytes."""
+    """The value was not read because it is too long; it has `Change.size` bytes."""
 
 
 class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
-        after: what was written; for SUMMED the sum of that, for ADDED the new items, for EDITED those and the edited,
-            for SEVERAL each task's.
+        after: what was written; for SUMMED the sum of it, for ADDED the new items, for EDITED the new and the edited
+            ones, for SEVERAL the value of each task.
         before: what it replaced, for CHANGED.
         to: node to number of Sends, for SENT.
         size: bytes written.
-        unsure: for SET, that it may have stood there already.
+        unsure: for SET: the same value may have been there already.
     """
 
     channel: str
@@ -84,7 +84,7 @@ class Change(NamedTuple):
 
 
 def is_output(write: TaskWrite) -> bool:
-    """Whether a write is a change of the user's state or a Send, not the graph's own affair."""
+    """Whether a write changes the user's state or is a Send; others are for the graph itself."""
     channel = write.channel
     if channel in CONTROL_WRITES or channel in (NO_WRITES, PREVIOUS, RETURN, START) or channel.startswith("join:"):
         return False
@@ -98,23 +98,23 @@ def changes(
 ) -> list[Change]:
     """What these outputs changed, one `Change` a channel, in the order of the writes.
 
-    `before` gives what was last written to a channel on this line, `NOTHING`, or `UNKNOWN`.
+    `before` gives what was last written to a channel on this line, or `NOTHING`, or `UNKNOWN`.
     """
     by_channel: dict[str, list[TaskWrite]] = {}
     for write in writes:
         by_channel.setdefault(write.channel, []).append(write)
-    found = []
-    for channel, some in by_channel.items():
-        size = sum(write.row.size for write in some)
-        if not all(write.read for write in some):
-            found.append(Change(channel, ChangeKind.UNREAD, added=len(some), size=size))
-        elif (bad := next((write.value for write in some if is_broken(write.value)), None)) is not None:
-            found.append(Change(channel, ChangeKind.UNREADABLE, bad, added=len(some), size=size))
+    result = []
+    for channel, own in by_channel.items():
+        size = sum(write.row.size for write in own)
+        if not all(write.read for write in own):
+            result.append(Change(channel, ChangeKind.UNREAD, added=len(own), size=size))
+        elif (bad := next((write.value for write in own if is_broken(write.value)), None)) is not None:
+            result.append(Change(channel, ChangeKind.UNREADABLE, bad, added=len(own), size=size))
         elif channel == TASKS:
-            found.append(_sent([write.value for write in some], size))
+            result.append(_sent([write.value for write in own], size))
         else:
-            found += changed(channel, [write.value for write in some], habits.get(channel), before, size)
-    return found
+            result += changed(channel, [write.value for write in own], habits.get(channel), before, size)
+    return result
 
 
 def changed(
@@ -124,12 +124,12 @@ def changed(
     before: Before = lambda _: NOTHING,
     size: int = 0,
 ) -> list[Change]:
-    """What values written to one channel changed: nothing, one thing, or messages on top of a fresh start."""
-    replaced = [known.value for value in values if (known := overwrite(value)) is not None]
+    """What the values written to one channel changed; [] if nothing."""
+    replaced = [wrapped.value for value in values if (wrapped := overwrite(value)) is not None]
     if replaced:
         return [Change(channel, ChangeKind.REPLACED, replaced[-1], size=size)]
-    if habit is not Habit.REPLACES and (spoken := _messages(values, habit)) is not None:
-        return _spoken(channel, spoken, size)
+    if habit is not Habit.REPLACES and (new_messages := _messages(values, habit)) is not None:
+        return _message_changes(channel, new_messages, size)
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == len(values) and (habit is Habit.APPENDS or (len(values) > 1 and habit in (None, Habit.FIRST))):
         items = [item for value in lists for item in value]
@@ -140,16 +140,16 @@ def changed(
         return [Change(channel, ChangeKind.SEVERAL, values, added=len(values), size=size)]
     if not lasting(habit):
         return [Change(channel, ChangeKind.SET if habit is Habit.FIRST else ChangeKind.WROTE, values[0], size=size)]
-    old = before(channel)
-    if old is NOTHING or old is UNKNOWN:
-        return [Change(channel, ChangeKind.SET, values[0], size=size, unsure=old is UNKNOWN)]
-    if not same(old, values[0]):
-        return [Change(channel, ChangeKind.CHANGED, values[0], old, size=size)]
+    previous = before(channel)
+    if previous is NOTHING or previous is UNKNOWN:
+        return [Change(channel, ChangeKind.SET, values[0], size=size, unsure=previous is UNKNOWN)]
+    if not same(previous, values[0]):
+        return [Change(channel, ChangeKind.CHANGED, values[0], previous, size=size)]
     return [Change(channel, ChangeKind.SAME, values[0], size=size)]
 
 
 def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
-    """All of the values as one list of messages, None if anything in them is none."""
+    """All the values as one list of messages; None if anything in them is no message."""
     if habit is Habit.TALKS:
         items = [item for value in values for item in spelled_out(value)]
     else:
@@ -157,22 +157,22 @@ def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
     return items if items and all(message(item) is not None for item in items) else None
 
 
-def _spoken(channel: str, items: list[Any], size: int) -> list[Change]:
-    said = [(item, known) for item in items if (known := message(item)) is not None]
-    fresh = max(
-        (at + 1 for at, (_, one) in enumerate(said) if one.role == "remove" and one.id == _REMOVE_ALL), default=0
+def _message_changes(channel: str, items: list[Any], size: int) -> list[Change]:
+    parsed = [(item, parsed_item) for item in items if (parsed_item := message(item)) is not None]
+    start = max(
+        (at + 1 for at, (_, one) in enumerate(parsed) if one.role == "remove" and one.id == _REMOVE_ALL), default=0
     )
-    new = [item for item, one in said[fresh:] if one.role != "remove"]
-    if fresh:
+    new = [item for item, one in parsed[start:] if one.role != "remove"]
+    if start:
         return [Change(channel, ChangeKind.REPLACED, new, size=size)]
-    return [Change(channel, ChangeKind.ADDED, new, added=len(new), removed=len(said) - len(new), size=size)]
+    return [Change(channel, ChangeKind.ADDED, new, added=len(new), removed=len(parsed) - len(new), size=size)]
 
 
 def _sent(values: list[Any], size: int) -> Change:
     to: dict[str, int] = {}
     for value in values:
-        known = js_send(value)
-        name = known.node if known is not None else "?"
+        send = js_send(value)
+        name = send.node if send is not None else "?"
         to[name] = to.get(name, 0) + 1
     return Change(TASKS, ChangeKind.SENT, to=to, added=len(values), size=size)
 
@@ -183,9 +183,9 @@ def is_broken(value: Any) -> bool:
 
 
 def between(channel: str, before: Any, after: Any) -> Change:
-    """What became of a channel whose values before and after a step are known."""
-    if isinstance(before, list) and isinstance(after, list) and (found := _edited(channel, before, after)):
-        return found
+    """What a step changed in a channel, from the values before and after it."""
+    if isinstance(before, list) and isinstance(after, list) and (edited := _edited(channel, before, after)):
+        return edited
     if isinstance(after, list) and before is not UNKNOWN:
         return Change(channel, ChangeKind.REPLACED, after)
     return (
@@ -196,15 +196,15 @@ def between(channel: str, before: Any, after: Any) -> Change:
 
 
 def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
-    """What happened to the items of a list; None where nothing stayed in its place."""
+    """What happened to the items of a list; None if it was replaced as a whole."""
     from ckpt_cli.history.diff.align import align
 
-    found = align(before, after)
-    edited = [j for i, j in found.pairs if not same(before[i], after[j])]
-    named = any((said := message(after[j])) is not None and said.id for j in edited)
-    if found.moved or not (named or len(edited) < len(found.pairs) or not before or not after):
+    alignment = align(before, after)
+    edited = [j for i, j in alignment.pairs if not same(before[i], after[j])]
+    named = any((parsed := message(after[j])) is not None and parsed.id for j in edited)
+    if alignment.moved or not (named or len(edited) < len(alignment.pairs) or not before or not after):
         return None
-    new = [after[j] for j in sorted([*edited, *found.added])]
+    new = [after[j] for j in sorted([*edited, *alignment.added])]
     kind = ChangeKind.EDITED if edited else ChangeKind.ADDED
-    added, removed = len(found.added), len(found.removed)
+    added, removed = len(alignment.added), len(alignment.removed)
     return Change(channel, kind, new, added=added, removed=removed, edited=len(edited))

@@ -1,9 +1,9 @@
 """Task ids and task paths: which node a task is, computed from what is stored with its writes.
 
-A task's path names its node (checkpoint-sqlite 3.1.2 and newer store it). Where a database has none the id still tells:
-it is a hash over the checkpoint's id, the node's namespace, the step, the node and what triggered it, so a node that is
-thought of can be checked. The recipes are those of langgraph's ``pregel/_algo.py: prepare_single_task`` in each era and
-of LangGraph.js' ``pregel/algo.ts``; a recipe that is not its era's never fits by chance.
+A task's path names its node (checkpoint-sqlite 3.1.2 and newer store it). In a database without paths the id still
+shows it: the id is a hash over the checkpoint's id, the node's namespace, the step, the node and its triggers, so any
+possible node can be checked. The recipes are those of langgraph's ``pregel/_algo.py: prepare_single_task`` in each era
+and of LangGraph.js' ``pregel/algo.ts``; a recipe of another era never fits by chance.
 """
 
 import json
@@ -19,7 +19,7 @@ PULL = "__pregel_pull"
 PUSH = "__pregel_push"
 
 _SEND_PATH = rf"~{PUSH}, (\d{{10}})(?:, .*)?"
-_MANY = 5  # triggers of one node above which only the likely sets are tried
+_MANY = 5  # a node with more triggers is only tried with the likely sets
 _SIBLINGS = 8  # places in the list of tasks tried for langgraph 0.1 and 0.2.3, which hashed it
 
 
@@ -33,19 +33,19 @@ def pulled(task_path: str) -> str | None:
 
 def sent(task_path: str) -> int | None:
     """The place among the Sends of the task that a Send started; None for all others."""
-    found = re.fullmatch(_SEND_PATH, task_path) if task_path.startswith(f"~{PUSH}, ") else None
-    return int(found[1]) if found else None
+    match = re.fullmatch(_SEND_PATH, task_path) if task_path.startswith(f"~{PUSH}, ") else None
+    return int(match[1]) if match else None
 
 
 def caller(task_path: str) -> str | None:
     """The entrypoint that called this task (functional API), None for tasks of other kinds."""
     head = f"~{PUSH}, ~{PULL}, "
-    found = re.match(rf"{head}(.+?), \d{{10}}(?:, \d{{10}})?$", task_path) if task_path.startswith(head) else None
-    return found[1] if found else None
+    match = re.match(rf"{head}(.+?), \d{{10}}(?:, \d{{10}})?$", task_path) if task_path.startswith(head) else None
+    return match[1] if match else None
 
 
 class Place(NamedTuple):
-    """Where tasks start: what every task id of one checkpoint is made of.
+    """Where tasks start: what all task ids of one checkpoint have in common.
 
     Attributes:
         step: the step the tasks run in, one above the checkpoint's own.
@@ -59,14 +59,14 @@ class Place(NamedTuple):
     javascript: bool = False
 
     def pull(self, node: str, triggers: Sequence[str]) -> Iterator[str]:
-        """The ids that `node` would have, this era's first."""
+        """The task ids that `node` would have, those of this era's recipe first."""
         yield from self._recipes(node, PULL, list(triggers))
         if self.v < 2:
             for place in range(_SIBLINGS):
                 yield from self._described(node, triggers, place)
 
     def push(self, node: str, index: int) -> Iterator[str]:
-        """The ids that the task of one Send would have, this era's first."""
+        """The ids that the task of one Send would have, those of this era's recipe first."""
         yield from self._recipes(node, PUSH, str(index))
         if self.v < 2:
             yield from self._described(node, ["__pregel_tasks"], index)
@@ -75,7 +75,7 @@ class Place(NamedTuple):
         if self.javascript:
             yield self._javascript(node, kind, rest)
         yield self._hashed(node, kind, *([rest] if isinstance(rest, str) else rest))
-        if self.v < 2 and not self.javascript:  # of v 1 the versions alone don't always tell
+        if self.v < 2 and not self.javascript:  # in v 1 the versions alone don't always show who wrote it
             yield self._javascript(node, kind, rest)
 
     def handler(self, node: str, failed: str) -> str:
@@ -88,7 +88,7 @@ class Place(NamedTuple):
         return str(uuid5(UUID(self.checkpoint_id), "__interrupt__"))
 
     def synthetic(self, task_id: str) -> bool:
-        """Whether it is no task's id but one that ``durability="exit"`` made up for a delta channel's writes."""
+        """Whether ``durability="exit"`` made this id up for a delta channel's writes; it is no task's then."""
         return task_id.startswith((f"{self.step:08d}-", "ffffffff-"))
 
     def _inside(self, node: str) -> str:
@@ -110,7 +110,10 @@ class Place(NamedTuple):
         return self._uuid5([self._inside(node), str(self.step), node, kind, rest], compact=True)
 
     def _described(self, node: str, triggers: Sequence[str], place: int) -> Iterator[str]:
-        """Before 0.2.28 the task's metadata was hashed, since 0.2.0 (and in LangGraph.js 0.2.3) with its namespace."""
+        """The ids of releases before 0.2.28, which hash the task's metadata.
+
+        Since 0.2.0 (and in LangGraph.js 0.2.3) they hash the namespace too.
+        """
         metadata = {
             "langgraph_step": self.step,
             "langgraph_node": node,
@@ -130,8 +133,8 @@ class Place(NamedTuple):
 def trigger_sets(triggers: Iterable[str], fired: Iterable[str] = ()) -> Iterator[tuple[str, ...]]:
     """The sets of triggers a task id may be made of, the likely ones first.
 
-    All of the node's since langgraph 0.3.19, only those that fired before and in JavaScript; and a join that was never
-    written to leaves no trace in its checkpoint, so smaller sets are tried too.
+    Since langgraph 0.3.19 an id contains all triggers of the node; before, and in JavaScript, only those that fired. A
+    join that was never written to leaves no trace in its checkpoint, so smaller sets are tried too.
     """
     every, likely = sorted(set(triggers) | set(fired)), tuple(sorted(set(fired)))
     first = [tuple(every), likely]
@@ -148,7 +151,7 @@ def interrupt_id(task_ns: str) -> str:
 
 
 def identified(interrupt: Interrupt) -> Interrupt:
-    """An interrupt with its id: stored since 0.6, before that computed from its namespaces (0.4 ``types.py``)."""
+    """An interrupt with its id: it is stored since 0.6; before, it is computed from namespaces (0.4 ``types.py``)."""
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))
