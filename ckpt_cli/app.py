@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ckpt_cli import __version__, interrupts
+from ckpt_cli import __version__, ctrl_c
 from ckpt_cli.fast_start import begin, leave, prepare
 
 ABOUT = "git for the memory of LangGraph agents: look into any checkpoint database, at every step"
@@ -129,7 +129,7 @@ def run(args: Sequence[str]) -> int:
     """Run one command line and tell its exit code."""
     from ckpt_cli.output.talk import report, stopped
 
-    interrupts.leaves("")
+    ctrl_c.note_outcome("")
     command = typer.main.get_command(app)
     if os.environ.get(_SHELL_ASKS):
         return _complete(command)
@@ -147,7 +147,7 @@ def run(args: Sequence[str]) -> int:
         return report(error.__context__)
     except Exception as error:
         return report(error, as_json=_is_for_a_script(args))
-    if result == interrupts.CODE:  # what Typer makes of KeyboardInterrupt (typer 0.29 ``core.py: _main``)
+    if result == ctrl_c.CODE:  # what Typer makes of KeyboardInterrupt (typer 0.29 ``core.py: _main``)
         return stopped(as_json=_is_for_a_script(args))
     return result if isinstance(result, int) else 0
 

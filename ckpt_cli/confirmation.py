@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan, Ref, RowChange
-from ckpt_cli.operations import recent, side_effects
+from ckpt_cli.operations import recent_writes, side_effects
 from ckpt_cli.operations import settle as settling
 from ckpt_cli.operations import undo as undoing
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
+from ckpt_cli.operations.row_lines import row_lines
 from ckpt_cli.operations.survey import Survey
-from ckpt_cli.operations.tally import tally
 from ckpt_cli.operations.witnesses import is_provable
 from ckpt_cli.savers.about import SideEffect
 from ckpt_cli.session import Session
@@ -22,10 +22,10 @@ _FOR_EVER = "Forget it for ever? Neither undo nor the log brings it back. [y/N] 
 
 def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: Survey | None) -> PlanView:
     """See `Session.change`."""
-    saver, log = session.reader.saver, session.logs.to_write()
-    plan = plan._replace(reason=session.will.reason or plan.reason)
+    saver, log = session.reader.saver, session.logs.for_writing()
+    plan = plan._replace(reason=session.options.reason or plan.reason)
     config = None if plan.result is None else {"configurable": _configurable(plan.result)}
-    notes = [*plan.notes, *(recent.notes(saver, log, plan.recent, session.clock()) if plan.recent else ())]
+    notes = [*plan.notes, *(recent_writes.notes(saver, log, plan.recent, session.clock()) if plan.recent else ())]
     view = PlanView(plan.verb, plan.summary, plan.reason, notes, list(changes), config=config)
     if plan.verb == "delete":
         view.log, view.forgets = (None, True) if forget else (str(log.path), False)
@@ -42,17 +42,17 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
 
 def undo(session: Session, number: int | None) -> PlanView:
     """See `Session.undo`."""
-    saver, log, reason = session.reader.saver, session.logs.to_undo(), session.will.reason
-    if not session.will.dry_run:
+    saver, log, reason = session.reader.saver, session.logs.for_undo(), session.options.reason
+    if not session.options.dry_run:
         settle(session, log)
-    operation = undoing.find(log, number)
+    operation = undoing.find_operation(log, number)
     session.must_be_writable()
-    notes = saver.moment(lambda: undoing.notes(saver, log, operation))
+    notes = saver.moment(lambda: undoing.undo_notes(saver, log, operation))
     if operation.forgotten:
         notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
     return _confirmed(
         session,
-        PlanView("undo", undoing.said(operation), reason, notes),
+        PlanView("undo", undoing.describe(operation), reason, notes),
         log,
         lambda: undoing.inverse(saver, log, operation),
         lambda accepted: undoing.undo(saver, log, operation, at=session.clock(), reason=reason, accepted=accepted),
@@ -63,7 +63,7 @@ def settle(session: Session, log: OperationLog) -> None:
     """See `Session.settle`."""
     for operation in settling.settle(session.reader.saver, log):
         session.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
-    for operation in settling.planned(log):
+    for operation in settling.planned_operations(log):
         what = f"operation {operation.number} ({operation.verb}) was interrupted"
         session.say(f"{what}, and no row of the database says how it ended; it stays planned")
 
@@ -76,24 +76,24 @@ def _confirmed(
     act: Callable[[Collection[SideEffect]], int],
     wiped: Sequence[RowLine] = (),
 ) -> PlanView:
-    will, saver = session.will, session.reader.saver
-    if not will.dry_run:
+    options, saver = session.options, session.reader.saver
+    if not options.dry_run:
         settle(session, log)
-    view.rows = [*saver.moment(lambda: list(tally(saver, expand()))), *wiped]
+    view.rows = [*saver.moment(lambda: list(row_lines(saver, expand()))), *wiped]
     if not view.rows:
         return view
     found = _side_effects(session, view, log)
-    if will.dry_run:
+    if options.dry_run:
         return view
-    accepted = found if will.with_triggers else side_effects.remembered(log)
-    side_effects.must_be_accepted(found, accepted, side_effects.remembered_at(log))
-    if not will.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
+    accepted = found if options.with_triggers else side_effects.load_accepted(log)
+    side_effects.must_be_accepted(found, accepted, side_effects.load_accepted_times(log))
+    if not options.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
         raise Refused("not confirmed; nothing was written")
     view.operation = act(accepted)
     view.applied = True
     if not view.forgets:
         view.undo = _way_back(session, view, log)
-    if will.remember:
+    if options.remember:
         side_effects.remember(log, found, session.clock())
     return view
 
@@ -109,9 +109,9 @@ def _side_effects(session: Session, view: PlanView, log: OperationLog) -> list[S
     """What else the rows of a plan set off; the view gets it too."""
     saver = session.reader.saver
     every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
-    found = side_effects.set_off(every, {(row.table, row.change) for row in view.rows})
-    accepted = found if session.will.with_triggers else side_effects.remembered(log)
-    view.side_effects = side_effects.lines(found, accepted)
+    found = side_effects.select_triggered(every, {(row.table, row.change) for row in view.rows})
+    accepted = found if session.options.with_triggers else side_effects.load_accepted(log)
+    view.side_effects = side_effects.make_lines(found, accepted)
     view.notes += caveats
     return found
 

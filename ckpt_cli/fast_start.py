@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, get_args, get_origin
 
-from ckpt_cli.interrupts import watch
+from ckpt_cli.ctrl_c import watch_ctrl_c
 
 _UNSET = object()
 _YOUNG = 50_000  # objects made before the collector looks for cycles, of which a start makes none worth finding
@@ -27,7 +27,7 @@ def begin() -> None:
     if os.environ.get("NO_COLOR"):
         os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
     gc.set_threshold(_YOUNG, 20, 20)
-    watch()
+    watch_ctrl_c()
 
 
 def leave(code: int) -> NoReturn:

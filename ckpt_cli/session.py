@@ -26,7 +26,7 @@ KEY_ENV = "LANGGRAPH_AES_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class Will:
+class ChangeOptions:
     """What a person said about changing the database, on the command line of a command that does."""
 
     dry_run: bool = False
@@ -59,8 +59,8 @@ class Session:
     key_env: str = KEY_ENV
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = lambda _: None
-    will: Will = Will()
-    changing: bool = False
+    options: ChangeOptions = ChangeOptions()
+    may_change: bool = False
     ask: Callable[["PlanView"], bool] = _nobody
     same_database: bool = False
     ask_again: Callable[[str], bool] = lambda _: False
@@ -78,7 +78,7 @@ class Session:
             try:
                 saver = open_saver(self.database, self.say)
             except HalfWrittenError as error:
-                if not self.changing or self.will.dry_run:
+                if not self.may_change or self.options.dry_run:
                     raise
                 error.mend()
                 saver = open_saver(self.database, self.say)
@@ -93,23 +93,23 @@ class Session:
         if self._logs is None:
             from ckpt_cli.operations.logs import Logs
 
-            self._logs = Logs(self.reader.saver, self.say, is_vouched_for=self.same_database)
+            self._logs = Logs(self.reader.saver, self.say, is_trusted=self.same_database)
         return self._logs
 
     @property
     def log(self) -> "OperationLog":
         """The operation log of the database, to look at; that makes no file."""
-        return self.logs.to_look()
+        return self.logs.for_listing()
 
-    def look(self, run: Callable[[Reader], T]) -> T:
+    def read(self, run: Callable[[Reader], T]) -> T:
         """Run something that only reads, in one moment of the database."""
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
-    def planned(self, make: Callable[[Reader], T]) -> T:
+    def make_plan(self, make: Callable[[Reader], T]) -> T:
         """Compute a plan, in one moment of the database; who may not write there is told so before."""
         self.must_be_writable()
-        return self.look(make)
+        return self.read(make)
 
     def why_unwritable(self) -> str:
         """Why a change would be refused, as far as reading tells; empty where nothing is known against it."""
@@ -121,12 +121,12 @@ class Session:
 
     def side_effects(self) -> "list[SideEffectLine]":
         """The triggers, rules and foreign keys of the database, and whether a person has accepted them for good."""
-        from ckpt_cli.operations.side_effects import lines, remembered
+        from ckpt_cli.operations.side_effects import load_accepted, make_lines
 
         saver = self.reader.saver
         found = saver.moment(saver.side_effects)
-        log = self.logs.tagged() if found and self._has_logs() else None
-        return lines(found, () if log is None else remembered(log))
+        log = self.logs.for_tags() if found and self._has_logs() else None
+        return make_lines(found, () if log is None else load_accepted(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
         """Show a plan, ask, apply it; `changes` are what it does to a state.
@@ -158,7 +158,7 @@ class Session:
         Raises:
             Refused: the database, or this user's rights, allow no change.
         """
-        if not self.will.dry_run:
+        if not self.options.dry_run:
             self.reader.saver.must_be_writable(trying=True)
         elif why := self.why_unwritable():
             self.say(f"without --dry-run this would be refused: {why}")
@@ -167,17 +167,17 @@ class Session:
         """Say that what is read may be half of a plan, where the database has no transaction to hold it together."""
         if not self._has_logs():
             return
-        for operation in self.logs.interrupted():
+        for operation in self.logs.interrupted_operations():
             what = f"operation {operation.number} ({operation.verb}) was interrupted, or goes on now"
             self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
-        log = self.logs.tagged() if self._has_logs() else None
+        log = self.logs.for_tags() if self._has_logs() else None
         if log is None:
             return {}
-        from ckpt_cli.operations.tags import tags
+        from ckpt_cli.operations.tags import read_tags
 
-        return {tag.name: tag.ref.checkpoint_id for tag in tags(log, thread_id) if tag.ref.ns == ns}
+        return {tag.name: tag.ref.checkpoint_id for tag in read_tags(log, thread_id) if tag.ref.ns == ns}
 
     def _has_logs(self) -> bool:
         """Whether there are logs at all, of whatever database: a look without any imports nothing of them."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hi
 import typer
 from typer.core import TyperCommand
 
-from ckpt_cli import interrupts
+from ckpt_cli import ctrl_c
 from ckpt_cli.completion.names import complete_database
 from ckpt_cli.errors import UsageError
 from ckpt_cli.fast_start import prepare
 from ckpt_cli.output.printer import Printer
 from ckpt_cli.parameters.options import DryRun, Reason, Remember, WithTriggers, Yes
-from ckpt_cli.session import KEY_ENV, Session, Will
+from ckpt_cli.session import KEY_ENV, ChangeOptions, Session
 from ckpt_cli.views.base import View
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[...,
 
     def command(**words: Any) -> None:
         common = {name: words.pop(name, default) for name, (_, default) in _COMMON.items()}
-        will = Will(**{name: words.pop(name) for name in _CHANGING}) if changing else None
-        _run(function, words, **common, will=will)
+        options = ChangeOptions(**{name: words.pop(name) for name in _CHANGING}) if changing else None
+        _run(function, words, **common, options=options)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -152,23 +152,23 @@ def _run(
     color: Literal["auto", "always", "never"],
     no_pager: bool,
     reveal: bool,
-    will: Will | None,
+    options: ChangeOptions | None,
 ) -> None:
     if db is not None and not db.strip():  # the unset variable of a script must not lead to another database
         raise UsageError("--db is empty", hint="a path, a URL or a name; without --db, $CKPT_DB or this folder is read")
     if as_json and as_jsonl:
         raise UsageError("--json is one answer, --jsonl one object a line", hint="leave one of them out")
-    if will is not None and will.remember and not will.with_triggers:
+    if options is not None and options.remember and not options.with_triggers:
         raise UsageError("--remember belongs to --with-triggers")
-    if will is not None:
-        interrupts.leaves("nothing was written")
+    if options is not None:
+        ctrl_c.note_outcome("nothing was written")
     printer = Printer(as_json=as_json, as_jsonl=as_jsonl, query=query, color=color, paged=not no_pager, reveal=reveal)
     session = Session(
         database=db,
         key_env=key_env,
         say=printer.say,
-        will=will or Will(),
-        changing=will is not None,
+        options=options or ChangeOptions(),
+        may_change=options is not None,
         ask=printer.confirm,
         ask_again=printer.confirm_again,
     )

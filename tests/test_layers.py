@@ -18,7 +18,7 @@ from ckpt_cli.views.plan import PlanView
 
 PACKAGE = Path(__file__).parent.parent / "ckpt_cli"
 
-_GROUND = {"values", "model", "errors", "shell_words", "interrupts", "masking"}
+_GROUND = {"values", "model", "errors", "shell_words", "ctrl_c", "masking"}
 _LOGIC = {"history", "serde", "savers", "views"}
 _READING = {"layouts", "reading", "inspection"}
 _BELOW_COMMANDS = {"session", "operations", "plans", "output", "demo"} | _READING | _LOGIC | _GROUND
@@ -27,12 +27,12 @@ _BESIDE_COMMANDS = {"completion", "parameters", "queries"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "shell_words": set(),
-    "interrupts": set(),
+    "ctrl_c": set(),
     "masking": set(),
     "model": {"errors"},
     "values": {"model", "errors"},
     "views": _GROUND,
-    "savers": {"model", "errors", "interrupts", "masking"},  # they work on checkpoints nobody can decode
+    "savers": {"model", "errors", "ctrl_c", "masking"},  # they work on checkpoints nobody can decode
     "serde": _GROUND,
     "history": _GROUND,  # pure logic: no database, no terminal, no bytes
     "output": _GROUND | {"views", "history"},
@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "commands": _BELOW_COMMANDS | _BESIDE_COMMANDS,
     "langgraph": _GROUND | {"savers", "serde", "layouts"},  # the adapter: the only code that imports langgraph
     "conformance": {"savers", "model", "errors"},  # for tests, also of other people's savers
-    "fast_start": {"interrupts"},
+    "fast_start": {"ctrl_c"},
     "typer_commands": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "commands"},
     "app": _BELOW_COMMANDS | _BESIDE_COMMANDS | {"fast_start", "typer_commands", "commands"},
     "__main__": {"app"},

@@ -17,7 +17,7 @@ from ckpt_cli.model import Plan, Thread
 from ckpt_cli.parameters.json_input import file_or_stdin
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
 from ckpt_cli.plans import delete as plans
-from ckpt_cli.plans.delete import Mend
+from ckpt_cli.plans.delete import OrphanAction
 from ckpt_cli.queries.any_checkpoint import Older, Unread, filter_of, fitting
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
@@ -248,13 +248,13 @@ def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: Mend) -> Plan:
+def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: OrphanAction) -> Plan:
     if part.said:
-        return session.planned(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
-    return session.planned(lambda reader: run(reader, chosen))
+        return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
+    return session.make_plan(lambda reader: run(reader, chosen))
 
 
-def _part(reader: Reader, thread: str, part: Part, ns: str, mend: Mend) -> Plan:
+def _part(reader: Reader, thread: str, part: Part, ns: str, mend: OrphanAction) -> Plan:
     if part.branch is not None:
         return plans.branch(reader, reader.resolve(thread, part.branch, ns), mend)
     if part.after is not None:
@@ -271,13 +271,13 @@ def _named(threads: list[str]) -> Iterator[str]:
             yield name
 
 
-def _mend(with_children: bool, reparent: bool) -> Mend:
+def _mend(with_children: bool, reparent: bool) -> OrphanAction:
     if with_children and reparent:
         raise UsageError("--with-children and --reparent say opposite things")
-    return Mend.DELETE if with_children else Mend.REPARENT if reparent else Mend.NOTHING
+    return OrphanAction.DELETE if with_children else OrphanAction.REPARENT if reparent else OrphanAction.NOTHING
 
 
-def _must_fit(chosen: Chosen, part: Part, mend: Mend, ns: str) -> None:
+def _must_fit(chosen: Chosen, part: Part, mend: OrphanAction, ns: str) -> None:
     said = part.said
     if chosen.match == "":  # a part of every id: the unset variable of a script must not mean all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
@@ -285,7 +285,7 @@ def _must_fit(chosen: Chosen, part: Part, mend: Mend, ns: str) -> None:
         raise UsageError(f"{' and '.join(said)} are said one at a time")
     if said and (len(chosen.named or ()) != 1 or chosen.filtered):
         raise UsageError(f"{said[0]} is of one thread, which is named", hint=f"ckpt delete THREAD {said[0]} …")
-    if mend is not Mend.NOTHING and not said:
+    if mend is not OrphanAction.NOTHING and not said:
         raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
     if ns and said in ([], ["--run"]):
         raise UsageError("--ns belongs to --branch and --after", hint="threads and runs go with all their subgraphs")

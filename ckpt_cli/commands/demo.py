@@ -31,7 +31,7 @@ def run(session: Session, path: Path, plan: Plan) -> DemoView:
     _write(path, plan)
     written = Session(str(path), clock=session.clock)
     try:
-        drawn = written.look(lambda reader: tree.run(reader, _THREAD))
+        drawn = written.read(lambda reader: tree.run(reader, _THREAD))
     finally:
         written.close()
     checkpoints = [record.row for record in plan.add if isinstance(record, Checkpoint)]

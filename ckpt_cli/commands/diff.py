@@ -69,7 +69,7 @@ def diff(
       ckpt diff support-42 @ other-thread:@ --stat
       ckpt diff support-42 step:1..step:4 --channel messages --full
     """
-    view = session.look(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
+    view = session.read(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
     view.stat, view.full, view.with_exit_code = stat, full, exit_code
     return view
 

@@ -15,7 +15,7 @@ from ckpt_cli.parameters.json_input import file_or_stdin, given, is_file
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import edit as plans
-from ckpt_cli.plans.metadata import Changes
+from ckpt_cli.plans.metadata import MetadataChanges
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.reruns import must_run_once
 from ckpt_cli.reading import Reader
@@ -100,13 +100,13 @@ def edit(
     def changed(state: ChannelValues) -> ChannelValues:
         return edited(state if operations is None else patched_state(state, operations), edits)
 
-    return session.planned(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
+    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
 
 
 class _Maker:
     """Plans an edit in a moment of the database, and applies the plan outside of it."""
 
-    def __init__(self, session: Session, *, rerun: bool, create: bool, changes: Changes) -> None:
+    def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
         self._session = session
         self._rerun = rerun
         self._create = create
@@ -119,7 +119,7 @@ class _Maker:
         before = Inspection(reader, row.ref).values()
         after = changed(before)
         found = differences(before, after)
-        if not found and not self._changes.change(reader.state(row.ref).metadata):
+        if not found and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)

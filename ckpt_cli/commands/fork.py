@@ -52,11 +52,11 @@ def fork(
     if to is None:
         if shallow:
             raise UsageError("--shallow belongs to --to NEW_THREAD")
-        plan = session.planned(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
+        plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
     elif ns:
         raise UsageError("--to takes a checkpoint of the root graph, whose subgraphs come along")
     else:
-        plan = session.planned(
+        plan = session.make_plan(
             lambda r: transplant.plan(r, r.resolve(thread, rev), to, shallow=shallow, changes=changes)
         )
     return session.change(plan)

@@ -38,7 +38,7 @@ def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "")
       ckpt get support-42 'files["invoice.pdf"].status' --at step:3
       ckpt get support-42 messages | jq length
     """
-    return session.look(lambda reader: run(reader, thread, path, at, ns))
+    return session.read(lambda reader: run(reader, thread, path, at, ns))
 
 
 def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:

@@ -86,7 +86,7 @@ def _hits(
 ) -> Iterator[Hit | ThreadCount]:
     """What comes of the search, thread by thread, and at its end what couldn't be searched."""
     with session.reader.saver.one_scan():
-        searched = session.look(lambda reader: _threads(reader, threads))
+        searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
             hits = result.hits
             view.unreadable += result.unreadable[: max(_LISTED - len(view.unreadable), 0)]
@@ -102,13 +102,13 @@ def _hits(
         for line in _unread(view):
             session.say(line)
         if not view.found and not view.unsearched and len(searched) <= _JUDGED:
-            session.look(lambda reader: _refuse_unknown(reader, searched, scope))
+            session.read(lambda reader: _refuse_unknown(reader, searched, scope))
 
 
 def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
     """Thread by thread, each in a moment of its own, or a page of them where that saves round trips."""
     for page in pages(searched, session.reader.saver.page):
-        yield from session.look(partial(_searched, page=page, needle=needle, scope=scope))
+        yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 
 
 def _searched(reader: Reader, page: list[str], needle: Needle, scope: Scope) -> list[tuple[str, Result]]:

@@ -94,7 +94,7 @@ def info(session: Session) -> InfoView:
       ckpt info -d checkpoints.sqlite --json
       ckpt info --query 'encodings'
     """
-    view = session.look(run)
+    view = session.read(run)
     view.side_effects = session.side_effects()
     view.unwritable = session.why_unwritable() or None
     return view

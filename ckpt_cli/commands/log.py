@@ -192,7 +192,7 @@ def log(
         sources=_known(source or ()),
         since=None if since is None else moment(since, session.clock()),
     )
-    view = session.look(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
+    view = session.read(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
     for remark in _remarks(view, limit):
         session.say(remark)
     return view

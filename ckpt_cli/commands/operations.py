@@ -125,9 +125,11 @@ def run(log: OperationLog, gone: Sequence[Operation] = ()) -> OperationsView:
     numbers = [one.number for one in gone]
     if numbers:
         log.prune(numbers)
-    accepted = side_effects.remembered(log)
+    accepted = side_effects.load_accepted(log)
     lines = [_line(one) for one in log.operations()]
-    return OperationsView(str(log.path), lines, len(numbers), is_pending(log), side_effects.lines(accepted, accepted))
+    return OperationsView(
+        str(log.path), lines, len(numbers), is_pending(log), side_effects.make_lines(accepted, accepted)
+    )
 
 
 def old(found: Sequence[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:

@@ -18,6 +18,7 @@ from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import replay as plans
 from ckpt_cli.plans import update
 from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.superstep_writer import Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.state import State
@@ -83,20 +84,20 @@ def replay(
         return play(session, thread, rev, to, ns, said)
     at = "@" if rev is None else rev
     if not commit:
-        return session.look(lambda r: run(r, r.resolve(thread, at, ns), said))
-    ends = [[update.Update(None, END)]]
+        return session.read(lambda r: run(r, r.resolve(thread, at, ns), said))
+    ends = [[Update(None, END)]]
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, at, ns)
         mint = Mint(session.clock)
         return update.plan(reader, row, mint, ends, reducers=said, verb="replay", changes=changes)
 
-    return session.change(session.planned(planned))
+    return session.change(session.make_plan(planned))
 
 
 def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:
     """A checkpoint with its pending writes applied."""
-    found, state = plans.outcome(reader, row, said), reader.state(row.ref)
+    found, state = plans.compute_outcome(reader, row, said), reader.state(row.ref)
     return ReplayView(
         row.thread_id,
         row.checkpoint_id,

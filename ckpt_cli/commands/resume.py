@@ -10,7 +10,7 @@ from ckpt_cli.parameters.json_input import given
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer, Question
-from ckpt_cli.plans.stale_questions import changed_since
+from ckpt_cli.plans.stale_questions import find_changed_subgraph
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.shell_words import argument
@@ -56,9 +56,9 @@ def resume(
       ckpt resume support-42 -i approve_refund=true -i 92269d82='"why?"' --reason "Ada said so"
     """
     if value is None and not interrupt:
-        return session.look(lambda reader: run(reader, thread, ns))
+        return session.read(lambda reader: run(reader, thread, ns))
     answers = _answers(value, interrupt or [])
-    return session.change(session.planned(lambda reader: plans.plan(reader, thread, answers, ns)))
+    return session.change(session.make_plan(lambda reader: plans.plan(reader, thread, answers, ns)))
 
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
@@ -71,7 +71,7 @@ def _line(reader: Reader, thread: str, question: Question) -> QuestionLine:
     source = question.source
     if source is None:
         return QuestionLine(question.id, question.node, question.ns, question.value, 0)
-    changed = changed_since(reader, thread, question.id or "", source)
+    changed = find_changed_subgraph(reader, thread, question.id or "", source)
     return QuestionLine(question.id, question.node, question.ns, question.value, len(source.answers), changed)
 
 

@@ -36,5 +36,5 @@ def rollback(
       ckpt rollback support-42 tag:before-refund --yes --reason "wrong refund"
     """
     changes = metadata_changes(metadata)
-    plan = session.planned(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
+    plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
     return session.change(plan)

@@ -51,7 +51,7 @@ def show(
       ckpt show support-42 step:5 --channel messages --full
       ckpt show support-42 @^ --json --query channels.messages.value
     """
-    view = session.look(lambda reader: run(reader, thread, rev, ns, channel or (), everything=full or raw, raw=raw))
+    view = session.read(lambda reader: run(reader, thread, rev, ns, channel or (), everything=full or raw, raw=raw))
     view.full = full or raw
     view.only_channels = bool(channel)
     return view

@@ -8,7 +8,7 @@ from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Ref
 from ckpt_cli.operations import tags
-from ckpt_cli.operations.witnesses import digests
+from ckpt_cli.operations.witnesses import read_digests
 from ckpt_cli.parameters.options import Ns, SameDatabase
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
@@ -51,18 +51,18 @@ def tag(
         if thread is None or rev is not None or listed:
             raise UsageError("a name is taken away with THREAD --delete NAME")
         session.reader.thread(thread)
-        return _view("deleted", session, [tags.remove(session.logs.to_write(), thread, ns, delete)])
+        return _view("deleted", session, [tags.remove(session.logs.for_writing(), thread, ns, delete)])
     if listed or thread is None:
         if rev is not None:
             raise UsageError("--list takes a THREAD or nothing")
         session.reader  # noqa: B018 - a database that can't be opened is said first
-        return _view("listed", session, tags.tags(session.log, thread))
+        return _view("listed", session, tags.read_tags(session.log, thread))
     if rev is None or name is None:
         raise UsageError("say which: THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
-    row = session.look(lambda reader: reader.resolve(thread, rev, ns))
+    row = session.read(lambda reader: reader.resolve(thread, rev, ns))
     given = tags.Tag(name, row.ref, session.clock())
-    log, saver = session.logs.to_write(), session.reader.saver
-    had = [tag.ref for tag in tags.tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
+    log, saver = session.logs.for_writing(), session.reader.saver
+    had = [tag.ref for tag in tags.read_tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
     tags.add(log, given, move=force, witness=_witness(session, row.ref), place=saver.place())
     if had and had != [row.ref]:
         session.say(f"tag:{name} was on {had[0].checkpoint_id}")
@@ -73,11 +73,11 @@ def _witness(session: Session, ref: Ref) -> bytes | None:
     """The digest of a checkpoint, where it stays as it is: a shallow saver writes over its only one."""
     if Ability.BRANCHES not in session.reader.saver.abilities:
         return None
-    return session.look(lambda reader: digests(reader.saver, [ref])).get(ref)
+    return session.read(lambda reader: read_digests(reader.saver, [ref])).get(ref)
 
 
 def _view(did: str, session: Session, found: list[tags.Tag]) -> TagView:
-    return session.look(lambda reader: run(reader, did, found))
+    return session.read(lambda reader: run(reader, did, found))
 
 
 def run(reader: Reader, did: str, found: list[tags.Tag]) -> TagView:

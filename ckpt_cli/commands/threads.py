@@ -206,7 +206,7 @@ def threads(
     )
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
-    view = session.look(lambda reader: run(reader, wanted, wide=wide))
+    view = session.read(lambda reader: run(reader, wanted, wide=wide))
     view.narrowed = not (since is match is where is None)
     for line in _talk(view, wanted):
         session.say(line)

@@ -186,7 +186,7 @@ def tree(
       ckpt tree support-42 --ns 'orders:4e19…'
       ckpt tree support-42 --format mermaid > tree.mmd
     """
-    view = session.look(lambda reader: run(reader, thread, ns or None, full=full, form=form.value))
+    view = session.read(lambda reader: run(reader, thread, ns or None, full=full, form=form.value))
     if view.problem:
         session.say(view.problem)
     return view

@@ -16,7 +16,7 @@ from ckpt_cli.plans import update as plans
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.pending import Finished
 from ckpt_cli.plans.routing import Hop
-from ckpt_cli.plans.update import INPUT, Update
+from ckpt_cli.plans.superstep_writer import INPUT, Update
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.values.jsonback import from_json
@@ -88,7 +88,7 @@ def update(
         mint = Mint(session.clock)
         return plans.plan(reader, row, mint, steps, reducers=said, finished=finished, changes=changes)
 
-    return session.change(session.planned(planned))
+    return session.change(session.make_plan(planned))
 
 
 def _steps(

@@ -48,7 +48,7 @@ def writes(
       ckpt writes support-42 step:3 --full
       ckpt writes support-42 --json --query "tasks[?status=='failed'].node"
     """
-    view = session.look(lambda reader: run(reader, thread, rev, ns))
+    view = session.read(lambda reader: run(reader, thread, rev, ns))
     view.full = full
     if view.problem:
         session.say(f"the checkpoint is damaged, nodes may be missing: {view.problem}")

@@ -136,7 +136,7 @@ def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> 
     session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
-            return session.look(lambda _: list(islice(names(session), _OFFERED)))
+            return session.read(lambda _: list(islice(names(session), _OFFERED)))
         except Exception:  # at a prompt half typed, nothing is better than an error
             return []
         finally:

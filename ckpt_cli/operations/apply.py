@@ -5,14 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
 
-from ckpt_cli import interrupts
+from ckpt_cli import ctrl_c
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, RowChange, Seen, Write
 from ckpt_cli.operations.forget import finish as finish_forgetting
 from ckpt_cli.operations.log import Heading, OperationLog
 from ckpt_cli.operations.settle import settle
-from ckpt_cli.operations.side_effects import watched
-from ckpt_cli.operations.witnesses import Choice, confirm, sample
+from ckpt_cli.operations.side_effects import check_side_effects
+from ckpt_cli.operations.witnesses import Choice, confirm, sample_checkpoints
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import Whole, wholes
@@ -66,25 +66,25 @@ def write(
 ) -> int:
     """Log the rows that `expand` gives inside the transaction, then change them; gives the operation's number."""
     logged: list[int] = []
-    interrupts.leaves("nothing was written")
-    candidates, place = sample(saver), saver.place()
+    ctrl_c.note_outcome("nothing was written")
+    candidates, place = sample_checkpoints(saver), saver.place()
 
     def work() -> None:
         confirm(saver, log)
-        changes = watched(saver, expand(), accepted)
+        changes = check_side_effects(saver, expand(), accepted)
         logged.append(log.begin(heading, changes, witnessing=Choice(saver, candidates), place=place))
-        interrupts.leaves(
+        ctrl_c.note_outcome(
             f"operation {logged[0]} is planned: the next change, or `ckpt operations --settle`, finds what was written"
         )
-        log.enlist(place)
+        log.add_to_index(place)
         saver.change(log.changes(logged[0]))
 
     saver.permit(accepted)
     stepwise = Ability.ATOMIC not in saver.abilities
     try:
-        with log.alone(needed=stepwise):
+        with log.exclusive(needed=stepwise):
             saver.transaction(work)
-            interrupts.leaves(f"operation {logged[0]} is applied; `ckpt undo {logged[0]}` takes it back")
+            ctrl_c.note_outcome(f"operation {logged[0]} is applied; `ckpt undo {logged[0]}` takes it back")
             _finish(log, logged[0])
     except Exception:
         with suppress(CkptError):  # else the next change finds out
@@ -100,14 +100,14 @@ def _finish(log: OperationLog, number: int) -> None:
         raise Failed(f"operation {number} was applied, but the log can't say so yet: {error.message}") from error
 
 
-def seen(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
+def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
     """What is there now under this name, for the basis of a plan."""
     if writes and _is_whole(ref):
-        return next(seen_wholes(saver, [ref.thread_id]))[1]
+        return next(basis_of_threads(saver, [ref.thread_id]))[1]
     return Seen(ref, _digest(saver, ref, writes), writes)
 
 
-def seen_heads(saver: Saver, thread_id: str, ns: str = "") -> tuple[Seen, ...]:
+def basis_of_heads(saver: Saver, thread_id: str, ns: str = "") -> tuple[Seen, ...]:
     """The heads of a namespace and of the graphs around it, for the basis of a plan that says where a thread goes on.
 
     A run of the graph around it leaves a subgraph's checkpoints behind, so that one's head counts as well.
@@ -148,7 +148,7 @@ def _changed(was: Seen) -> str:
     return f"{what} changed while the plan was made"
 
 
-def seen_wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[Whole, Seen]]:
+def basis_of_threads(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[Whole, Seen]]:
     """Threads with the names of all they hold, read a page of threads at a time, and what a basis needs of each."""
     for thread in wholes(saver, thread_ids):
         yield thread, Seen(Ref(thread.thread_id, ANY_NS, ""), _digest_of(thread.rows, thread.writes), writes=True)
@@ -159,7 +159,7 @@ def _now(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
     for is_whole, some in groupby(basis, key=lambda was: was.writes and _is_whole(was.ref)):
         if is_whole:
             named = list(some)
-            now = seen_wholes(saver, (was.ref.thread_id for was in named))
+            now = basis_of_threads(saver, (was.ref.thread_id for was in named))
             yield from ((was, found.digest) for was, (_, found) in zip(named, now, strict=True))
         else:
             yield from ((was, _digest_now(saver, was)) for was in some)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from ckpt_cli.model import Ref
-from ckpt_cli.operations.forget import traces
+from ckpt_cli.operations.forget import read_traces
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.savers.contract import Saver
 
@@ -19,17 +19,17 @@ class Copies:
         logged: those that were deleted, whose rows the operation log still has.
     """
 
-    kept: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
     logged: list[str] = field(default_factory=list)
 
 
-def copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Copies:
+def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Copies:
     """The copies of some threads, and copies of those, found by checkpoint ids, also of what only the log has.
 
     The ids of every thread are read, and nothing else of it: no engine has an index over checkpoint ids alone.
     """
     logged: dict[str, set[str]] = {}
-    for row in chain.from_iterable(traces(saver, log)):
+    for row in chain.from_iterable(read_traces(saver, log)):
         if row.name is not None:
             ref = row.name if isinstance(row.name, Ref) else row.name.ref
             logged.setdefault(ref.thread_id, set()).add(ref.checkpoint_id)

@@ -69,18 +69,18 @@ class LogFile:
         Raises:
             Failed: this user may not even look.
         """
-        with self._explained("read"):
+        with self._translated_errors("read"):
             return self.path.exists()
 
     def rows(self, statement: str, words: Sequence[object] = (), *, since: int = 1) -> list[tuple[Any, ...]]:
         """What a statement finds; nothing where there is no file, or one older than the schema version `since`."""
         if not self.exists:
             return []
-        with self._explained("read"):
-            connection = self.reading()
+        with self._translated_errors("read"):
+            connection = self.connect()
             return connection.execute(statement, words).fetchall() if self._version >= since else []
 
-    def reading(self) -> "sqlite3.Connection":
+    def connect(self) -> "sqlite3.Connection":
         """A connection to read with.
 
         Raises:
@@ -89,17 +89,17 @@ class LogFile:
         if self._connection is None:
             import sqlite3
 
-            with self._explained("read"):
+            with self._translated_errors("read"):
                 try:
-                    self._connect("ro")
+                    self._open_file("ro")
                 except sqlite3.OperationalError as error:
                     if "readonly" not in str(error):
                         raise
-                    self._connect("rw")  # a killed ckpt left it half written: opened so, SQLite takes that back
+                    self._open_file("rw")  # a killed ckpt left it half written: opened so, SQLite takes that back
         return self._opened
 
     @contextmanager
-    def writing(self) -> "Iterator[sqlite3.Connection]":
+    def transaction(self) -> "Iterator[sqlite3.Connection]":
         """One transaction, durable at its end; the file is made if there is none.
 
         Raises:
@@ -107,26 +107,26 @@ class LogFile:
         """
         import sqlite3
 
-        with self._explained("write"):
+        with self._translated_errors("write"):
             if not self._writable:
                 self.close()
                 self._make()
-                self._connect("rw")
+                self._open_file("rw")
                 self._version = _migrated(self._opened)
                 self._writable = True
             self._opened.execute("BEGIN IMMEDIATE")
         try:
             yield self._opened
-            with self._explained("write"):
+            with self._translated_errors("write"):
                 self._opened.execute("COMMIT")
         except sqlite3.Error as error:
-            raise self._worded("write", error) from error
+            raise self._as_error("write", error) from error
         finally:
             if self._opened.in_transaction:
                 self._opened.execute("ROLLBACK")
 
     @contextmanager
-    def alone(self, *, needed: bool) -> Iterator[None]:
+    def exclusive(self, *, needed: bool) -> Iterator[None]:
         """Hold that no other ckpt of this machine is between its log and its end, where the database can't do that.
 
         Raises:
@@ -135,11 +135,11 @@ class LogFile:
         if not needed:
             yield
             return
-        from ckpt_cli.operations.lock import locked
+        from ckpt_cli.operations.lock import hold_lock
 
-        with self._explained("write"):
+        with self._translated_errors("write"):
             self._make()
-        with locked(self.path.with_name("lock")):
+        with hold_lock(self.path.with_name("lock")):
             yield
 
     def setting(self, name: str) -> str | None:
@@ -149,7 +149,7 @@ class LogFile:
 
     def set_setting(self, name: str, value: str | None) -> None:
         """Remember something for this database; None forgets it."""
-        with self.writing() as connection:
+        with self.transaction() as connection:
             if value is None:
                 connection.execute("DELETE FROM settings WHERE name = ?", (name,))
             else:
@@ -168,14 +168,14 @@ class LogFile:
 
         if not self.rows("SELECT 1 FROM forgetting WHERE thread_id IS NULL LIMIT 1", since=2):
             return
-        with self.writing():
+        with self.transaction():
             pass  # the file is open for writing from here on
-        with self._explained("write"):
+        with self._translated_errors("write"):
             ((mode,),) = self._opened.execute("PRAGMA journal_mode=DELETE")
             if mode != "delete":
                 raise sqlite3.OperationalError("database is locked")
             self._opened.execute("VACUUM")
-        with self.writing() as connection:
+        with self.transaction() as connection:
             connection.execute("DELETE FROM forgetting WHERE thread_id IS NULL")
 
     def close(self) -> None:
@@ -202,7 +202,7 @@ class LogFile:
         self._must_be_regular()
         make_private(self.path)
 
-    def _connect(self, mode: str) -> None:
+    def _open_file(self, mode: str) -> None:
         import sqlite3
 
         _must_be_no_link(self.path)
@@ -222,15 +222,15 @@ class LogFile:
         self._connection, self._version = connection, version
 
     @contextmanager
-    def _explained(self, doing: str) -> Iterator[None]:
+    def _translated_errors(self, doing: str) -> Iterator[None]:
         import sqlite3
 
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise self._worded(doing, error) from error
+            raise self._as_error(doing, error) from error
 
-    def _worded(self, doing: str, error: Exception) -> CkptError:
+    def _as_error(self, doing: str, error: Exception) -> CkptError:
         if "locked" in str(error) and doing == "read":
             return Failed(f"the operation log {self.path} is locked by another process", hint="try again")
         if "locked" in str(error):

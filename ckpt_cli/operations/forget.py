@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.model import Name, Ref
-from ckpt_cli.operations.images import key_text, restored, row_of, stored
+from ckpt_cli.operations.images import from_sqlite, key_text, parse_key, to_sqlite
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.savers.contract import Saver
 
@@ -49,7 +49,7 @@ class Trace(NamedTuple):
     size: int
 
 
-def traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
+def read_traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
     """Everything in the log that names a row, table by table and operation by operation."""
     for table in _tables(log, _BY_ROW):
         size = "ifnull(length(before), 0) + ifnull(length(after), 0)" if table == _CHANGES else "0"
@@ -58,13 +58,13 @@ def traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
             yield [*_owned(saver, table, [*of_operation])]
 
 
-def of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Iterator[Trace]:
+def traces_of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Iterator[Trace]:
     """What names rows of some threads.
 
     With them goes what belongs to no thread that the operation has a record of: the blobs of a thread in another
     spelling of its id (MySQL), or what a saver of somebody else keeps beside its records.
     """
-    for rows in traces(saver, log):
+    for rows in read_traces(saver, log):
         if any(row.thread_id in thread_ids for row in rows):
             kept = {row.thread_id for row in rows if row.name is not None}.difference(thread_ids)
             yield from (row for row in rows if row.thread_id not in kept)
@@ -79,7 +79,7 @@ def finish(saver: Saver, log: OperationLog) -> None:
     if not is_pending(log):
         return
     try:
-        with log.writing() as connection:
+        with log.transaction() as connection:
             _wipe(saver, log, connection)
         log.scrub()
     except CkptError as error:
@@ -92,7 +92,7 @@ def is_pending(log: OperationLog) -> bool:
     return bool(log.rows("SELECT 1 FROM forgetting LIMIT 1", since=2))
 
 
-def without(text: str, names: Collection[str]) -> str:
+def leave_out(text: str, names: Collection[str]) -> str:
     """A text with some names left out; short ones count only as whole words."""
     for name in sorted(filter(None, names), key=len, reverse=True):
         pattern = re.escape(name) if len(name) >= _SHORT else rf"(?<![\w-]){re.escape(name)}(?![\w-])"
@@ -106,7 +106,7 @@ def _without_end(message: str) -> str:
 
 def _owned(saver: Saver, table: str, rows: list[tuple[int, str, str, int]]) -> Iterator[Trace]:
     """The rows of one operation with their threads."""
-    keys = [row_of(text) for _, _, text, _ in rows]
+    keys = [parse_key(text) for _, _, text, _ in rows]
     names = [saver.record_of(row[1], key) for row, key in zip(rows, keys, strict=True)]
     refs = {_ref(name) for name in names if name is not None}
     beside = {(relation, key_text(key)): ref.thread_id for ref in refs for relation, key in saver.beside(ref)}
@@ -126,7 +126,7 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
     phases = {operation.number: operation.phase for operation in log.operations()}
     threads: dict[int, set[str]] = {}
     for number, thread_id in log.rows("SELECT operation, thread_id FROM forgetting WHERE thread_id IS NOT NULL"):
-        threads.setdefault(number, set()).add(restored(thread_id))
+        threads.setdefault(number, set()).add(from_sqlite(thread_id))
     for number in threads:
         if phases.get(number) is Phase.PLANNED:
             continue
@@ -158,12 +158,12 @@ def _wipe_threads(
     Operations that are planned keep their rows: another ckpt may be writing by them, a new thread of that id.
     """
     gone: Counter[int] = Counter()
-    for row in [row for row in of_threads(saver, log, thread_ids) if row.operation not in planned]:
+    for row in [row for row in traces_of_threads(saver, log, thread_ids) if row.operation not in planned]:
         statement = f"DELETE FROM {row.table} WHERE operation = ? AND relation = ? AND key = ?"  # noqa: S608
         removed = connection.execute(statement, (row.operation, row.relation, row.key)).rowcount
         gone[row.operation] += removed if row.table == _CHANGES else 0
     for table in _tables(log, _BY_THREAD):
-        names = [(stored(thread_id),) for thread_id in thread_ids]
+        names = [(to_sqlite(thread_id),) for thread_id in thread_ids]
         connection.executemany(f"DELETE FROM {table} WHERE thread_id = ?", names)  # noqa: S608
     return gone
 
@@ -189,10 +189,10 @@ def _wipe_words(
         if operation.number in touched and operation.is_forgotten:
             words = WIPED, ""
         else:
-            words = without(operation.summary, thread_ids), without(operation.reason, thread_ids)
+            words = leave_out(operation.summary, thread_ids), leave_out(operation.reason, thread_ids)
         if words != (operation.summary, operation.reason):
             statement = "UPDATE operations SET summary = ?, reason = ? WHERE number = ?"
-            connection.execute(statement, (*map(stored, words), operation.number))
+            connection.execute(statement, (*map(to_sqlite, words), operation.number))
 
 
 def _tables(log: OperationLog, columns: set[str]) -> list[str]:

@@ -44,7 +44,7 @@ def key_text(key: Row) -> str:
     return json.dumps(columns, sort_keys=True)
 
 
-def stored(text: str) -> str | bytes:
+def to_sqlite(text: str) -> str | bytes:
     """Text as SQLite takes it: half a surrogate pair, which thread ids may hold, makes it bytes."""
     try:
         text.encode()
@@ -53,12 +53,12 @@ def stored(text: str) -> str | bytes:
     return text
 
 
-def restored(kept: str | bytes) -> str:
+def from_sqlite(kept: str | bytes) -> str:
     """What `stored` was given."""
     return kept.decode("utf-8", "surrogatepass") if isinstance(kept, bytes) else kept
 
 
-def row_of(text: str) -> Row:
+def parse_key(text: str) -> Row:
     """The key of its text."""
     return {k: b64decode(v[0]) if isinstance(v, list) else v for k, v in json.loads(text).items()}
 

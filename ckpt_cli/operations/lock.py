@@ -12,7 +12,7 @@ from ckpt_cli.operations.privacy import open_private
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock of that name, whose file stays when it is let go.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ckpt_cli.model import Ref, Row, RowChange
 from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.images import digest, key_text, pack, restored, row_of, stored, unpack
+from ckpt_cli.operations.images import digest, from_sqlite, key_text, pack, parse_key, to_sqlite, unpack
 from ckpt_cli.operations.index import Index
 from ckpt_cli.operations.proofs import FOUND, LEFT, WITNESSES, Witnessing, add_place, keep_witnesses
 from ckpt_cli.savers.about import Place
@@ -94,7 +94,7 @@ class OperationLog(LogFile):
         is_vouched_for: a person says that it is of the database at hand.
     """
 
-    is_vouched_for = False
+    is_trusted = False
 
     def begin(
         self,
@@ -112,15 +112,15 @@ class OperationLog(LogFile):
             witnessing: chooses its witnesses once all rows are known.
             place: where the database is.
         """
-        with self.writing() as connection:
-            words = stored(heading.reason), stored(heading.summary)
+        with self.transaction() as connection:
+            words = to_sqlite(heading.reason), to_sqlite(heading.summary)
             said = (heading.at, heading.verb, *words, Phase.PLANNED, heading.undoes)
             number = connection.execute(
                 "INSERT INTO operations (at, verb, reason, summary, state, undoes, rows, bytes)"
                 " VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
                 said,
             ).lastrowid
-            names = [(number, stored(thread_id)) for thread_id in heading.forget]
+            names = [(number, to_sqlite(thread_id)) for thread_id in heading.forget]
             connection.executemany("INSERT INTO forgetting VALUES (?, ?)", names)
             rows = size = 0
             for rows, change in enumerate(changes, 1):
@@ -132,23 +132,23 @@ class OperationLog(LogFile):
                 add_place(connection, place, heading.at)
         return number or 0
 
-    def enlist(self, place: Place) -> None:
+    def add_to_index(self, place: Place) -> None:
         """Note in the index that the database at a place uses this log.
 
         Raises:
             Failed: the index can't be written.
         """
-        with self._explained("write"):
+        with self._translated_errors("write"):
             Index(self.path.parent.parent).add(self.path.parent.name, place)
 
     def mark(self, number: int, phase: Phase) -> None:
         """Change the state of an operation."""
-        with self.writing() as connection:
+        with self.transaction() as connection:
             connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
 
     def finish(self, number: int) -> None:
         """An operation is applied; what it took back is undone, and what that had taken back is done again."""
-        with self.writing() as connection:
+        with self.transaction() as connection:
             phase = Phase.DONE
             at: int | None = number
             while at is not None:
@@ -162,14 +162,14 @@ class OperationLog(LogFile):
         wiped = dict(self.rows("SELECT operation, rows FROM forgotten", since=2))
         operations = []
         for number, at, verb, reason, summary, phase, undoes, rows, size in found:
-            words = restored(reason), restored(summary)
+            words = from_sqlite(reason), from_sqlite(summary)
             operations.append(Operation(number, at, verb, *words, Phase(phase), undoes, rows, size, wiped.get(number)))
         return operations
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
         for relation, key, before, after in self._walk("before, after", number, backwards):
-            yield RowChange(relation, row_of(key), unpack(before), unpack(after))
+            yield RowChange(relation, parse_key(key), unpack(before), unpack(after))
 
     def change(self, number: int, relation: str, key: Row) -> RowChange:
         """The first change that an operation made of a row."""
@@ -181,7 +181,7 @@ class OperationLog(LogFile):
     def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
         """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
         for relation, key, before, after in self._walk("before_hash, after_hash", number):
-            yield relation, row_of(key), before, after
+            yield relation, parse_key(key), before, after
 
     def _walk(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
         """Row by row, each a statement of its own, so that none is left open where the walk is given up."""
@@ -197,29 +197,29 @@ class OperationLog(LogFile):
         """Checkpoints that prove this log, with their digests, the newest first, so many at a time."""
         found = self.rows(f"{WITNESSES} ORDER BY operation DESC, thread_id, ns, checkpoint_id", since=2)
         for at in range(0, len(found), page):
-            yield {Ref(*map(restored, name)): digest for *name, digest in found[at : at + page]}
+            yield {Ref(*map(from_sqlite, name)): digest for *name, digest in found[at : at + page]}
 
     def evidence(self) -> Iterator[Evidence]:
         """Rows that operations wrote last and that should be there, the newest first."""
         for statement in (LEFT, FOUND):
             for number, relation, key, phase in self.rows(statement):
-                yield Evidence(self.change(number, relation, row_of(key)), Phase(phase))
+                yield Evidence(self.change(number, relation, parse_key(key)), Phase(phase))
 
     @property
-    def unwitnessed(self) -> int:
+    def last_unwitnessed(self) -> int:
         """The last operation that was logged by a ckpt which kept no witnesses; 0 if none was."""
         if not self.exists:
             return 0
-        self.reading()
+        self.connect()
         if self.version > 1:
             return int(self.setting("unwitnessed") or 0)
         return max((operation.number for operation in self.operations()), default=0)
 
     @property
-    def is_silent(self) -> bool:
+    def needs_no_witnesses(self) -> bool:
         """Whether it has no witnesses because there was nothing to prove: all operations are older, or abandoned."""
         newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
-        return not newest or (newest[0][0] or 0) <= self.unwitnessed
+        return not newest or (newest[0][0] or 0) <= self.last_unwitnessed
 
     @property
     def has_tags(self) -> bool:
@@ -234,9 +234,9 @@ class OperationLog(LogFile):
     def places(self) -> list[Place]:
         """Where its database was when it was changed, the last first."""
         found = self.rows("SELECT address, engine, instance FROM places ORDER BY at DESC", since=2)
-        return [Place(restored(address), *marks) for address, *marks in found]
+        return [Place(from_sqlite(address), *marks) for address, *marks in found]
 
-    def later(self, number: int) -> list[int]:
+    def later_operations(self, number: int) -> list[int]:
         """Operations after this one that touched a row of it and still stand, newest first."""
         rows = self.rows(
             "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key)"
@@ -247,14 +247,14 @@ class OperationLog(LogFile):
         )
         return [row[0] for row in rows]
 
-    def undoing(self, number: int) -> int | None:
+    def undone_by(self, number: int) -> int | None:
         """The operation that took this one back, unless it was taken back itself."""
         found = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
         return found[-1][0] if found else None
 
     def prune(self, numbers: Iterable[int]) -> None:
         """Forget operations with their images, leave no byte of them in the file, and give the room on disk back."""
-        with self.writing() as connection:
+        with self.transaction() as connection:
             connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
             connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")
         self.scrub()

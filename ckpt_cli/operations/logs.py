@@ -7,7 +7,7 @@ from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:
     from ckpt_cli.operations.log import Operation, OperationLog
-    from ckpt_cli.operations.search import Doubtful, Found
+    from ckpt_cli.operations.search import Doubtful, SearchResult
 
 
 class Logs:
@@ -19,31 +19,31 @@ class Logs:
         is_vouched_for: the person says that a log which can't be proved is of this database.
     """
 
-    def __init__(self, saver: Saver, say: Callable[[str], None], *, is_vouched_for: bool = False) -> None:
-        self._saver, self._say, self._is_vouched_for = saver, say, is_vouched_for
+    def __init__(self, saver: Saver, say: Callable[[str], None], *, is_trusted: bool = False) -> None:
+        self._saver, self._say, self._is_trusted = saver, say, is_trusted
         self._glance: list[OperationLog] | None = None
-        self._found: Found | None = None
+        self._found: SearchResult | None = None
         self._used: OperationLog | None = None
         self._said: set[str] = set()
 
-    def to_look(self) -> "OperationLog":
+    def for_listing(self) -> "OperationLog":
         """The log to list, which may not exist; one at this address that can't be proved is listed with a word."""
         found = self._search()
         if found.own is not None:
             return self._use(found.own)
         if error := next((one.error for one in found.doubtful if one.error is not None), None):
             raise error
-        if vouched := self._vouched_for(found):
+        if vouched := self._trusted_log(found):
             return self._use(vouched)
-        unproven = next((one for one in found.doubtful if one.may_be_vouched_for and one.is_here), None)
+        unproven = next((one for one in found.doubtful if one.may_be_trusted and one.is_here), None)
         for one in found.doubtful:
             self._note(one, end="; what it lists may have been done to another one" if one is unproven else "")
         return self._use(unproven.log) if unproven else self._new()
 
-    def to_write(self) -> "OperationLog":
+    def for_writing(self) -> "OperationLog":
         """The log for a new operation or tag: a new one where none is proved to be of this database."""
         found = self._search()
-        log = found.own or self._vouched_for(found)
+        log = found.own or self._trusted_log(found)
         if log is None:
             if damaged := next((one for one in found.doubtful if one.error is not None), None):
                 raise damaged.refusal
@@ -52,19 +52,19 @@ class Logs:
             log = self._new()
         return self._use(log)
 
-    def to_undo(self) -> "OperationLog":
+    def for_undo(self) -> "OperationLog":
         """The log to take something back by.
 
         Raises:
             Refused: there is one that isn't proved to be of this database.
         """
         found = self._search()
-        log = found.own or self._vouched_for(found)
+        log = found.own or self._trusted_log(found)
         if log is None and found.doubtful:
             raise found.doubtful[0].refusal
-        return self._use(log) if log is not None else self.to_write()
+        return self._use(log) if log is not None else self.for_writing()
 
-    def tagged(self) -> "OperationLog | None":
+    def for_tags(self) -> "OperationLog | None":
         """The log whose tags are shown beside what else is read, found by little reading; None if there is none."""
         if self._glance is None:
             from ckpt_cli.operations.search import Search
@@ -76,14 +76,14 @@ class Logs:
                     self._note(one, "tags are left out: ")
         return self._glance[0] if self._glance else None
 
-    def interrupted(self) -> "list[Operation]":
+    def interrupted_operations(self) -> "list[Operation]":
         """Operations that were interrupted or go on now; only a few rows are read to find them."""
         from ckpt_cli.operations.search import Search
-        from ckpt_cli.operations.settle import planned
+        from ckpt_cli.operations.settle import planned_operations
 
         found = Search(self._saver, deep=False).run()
         logs = [found.own] if found.own is not None else [one.log for one in found.doubtful if one.is_here]
-        operations = [operation for log in logs[:1] for operation in planned(log)]
+        operations = [operation for log in logs[:1] for operation in planned_operations(log)]
         for log in logs:
             log.close()
         return operations
@@ -95,20 +95,20 @@ class Logs:
                 log.close()
         self._glance = self._used = self._found = None
 
-    def _search(self) -> "Found":
+    def _search(self) -> "SearchResult":
         if self._found is None:
             from ckpt_cli.operations.search import Search
 
             self._found = Search(self._saver, deep=True).run()
             if self._found.own is not None:
-                self._found.own.is_vouched_for = self._is_vouched_for
+                self._found.own.is_trusted = self._is_trusted
         return self._found
 
-    def _vouched_for(self, found: "Found") -> "OperationLog | None":
-        possible = [one.log for one in found.doubtful if one.may_be_vouched_for] if self._is_vouched_for else []
+    def _trusted_log(self, found: "SearchResult") -> "OperationLog | None":
+        possible = [one.log for one in found.doubtful if one.may_be_trusted] if self._is_trusted else []
         if not possible:
             return None
-        possible[0].is_vouched_for = True
+        possible[0].is_trusted = True
         return possible[0]
 
     def _use(self, log: "OperationLog") -> "OperationLog":

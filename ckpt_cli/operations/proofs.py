@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from ckpt_cli.model import Ref, Row
-from ckpt_cli.operations.images import restored, row_of, stored
+from ckpt_cli.operations.images import from_sqlite, parse_key, to_sqlite
 from ckpt_cli.savers.about import Place
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def keep_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Wi
 
     def names() -> Iterator[tuple[str, Row]]:
         found = connection.execute("SELECT relation, key FROM changes WHERE operation = ?", (number,))
-        return ((relation, row_of(key)) for relation, key in found)
+        return ((relation, parse_key(key)) for relation, key in found)
 
-    known = {Ref(*map(restored, name)) for *name, _ in connection.execute(WITNESSES)}
+    known = {Ref(*map(from_sqlite, name)) for *name, _ in connection.execute(WITNESSES)}
     gone, new = witnessing.choose(names, known)
     forget = "DELETE FROM witnesses WHERE thread_id = ? AND ns = ? AND checkpoint_id = ?"
-    connection.executemany(forget, [[*map(stored, ref)] for ref in gone])
+    connection.executemany(forget, [[*map(to_sqlite, ref)] for ref in gone])
     for ref, witness in new.items():
         add_witness(connection, ref, witness, number)
     connection.execute(
@@ -63,11 +63,11 @@ def add_witness(connection: "sqlite3.Connection", ref: Ref, digest: bytes, numbe
     connection.execute(
         "INSERT INTO witnesses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest,"
         " operation = CASE WHEN witnesses.operation = 0 THEN 0 ELSE excluded.operation END",
-        (*map(stored, ref), digest, number),
+        (*map(to_sqlite, ref), digest, number),
     )
 
 
 def add_place(connection: "sqlite3.Connection", place: Place, at: float) -> None:
     """Remember where the database is; `at` is seconds since 1970."""
-    words = stored(place.address), place.engine, place.instance, at
+    words = to_sqlite(place.address), place.engine, place.instance, at
     connection.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", words)

@@ -42,7 +42,7 @@ class Restored:
     changed: set[Ref] = field(default_factory=set)
     added: set[Ref] = field(default_factory=set)
 
-    def take(self, name: Ref | WriteKey | None, *, was_there: bool, is_left: bool) -> None:
+    def add_row(self, name: Ref | WriteKey | None, *, was_there: bool, is_left: bool) -> None:
         """Take in one row of the operation: what it holds, and whether that existed before and after."""
         if not isinstance(name, Ref):
             return
@@ -54,16 +54,16 @@ class Restored:
             self.newest[name.thread_id] = max(name.checkpoint_id, self.newest.get(name.thread_id, ""))
 
 
-def restored(saver: Saver, log: OperationLog, number: int) -> Restored:
+def find_restored(saver: Saver, log: OperationLog, number: int) -> Restored:
     """What the undo of an operation brings back, from the names of its rows alone."""
     found = Restored()
     for relation, key, before, after in log.hashes(number):
         name = saver.record_of(relation, key)
-        found.take(name, was_there=before is not None, is_left=after is not None)
+        found.add_row(name, was_there=before is not None, is_left=after is not None)
     return found
 
 
-def clash(
+def find_clash(
     saver: Saver, log: OperationLog, operation: Operation, back: Restored, *, beside_none: bool = False
 ) -> Clash | None:
     """The first thread that what comes back doesn't fit into.

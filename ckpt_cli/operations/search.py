@@ -10,7 +10,7 @@ from ckpt_cli.model import Ref
 from ckpt_cli.operations.index import Entry, Index
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.place import LOG, folder_name, state_folder
-from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, unproven, verdict
+from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, judge_log, unproven
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 
@@ -82,13 +82,13 @@ class Doubtful:
         return unproven(self.log)
 
     @property
-    def may_be_vouched_for(self) -> bool:
+    def may_be_trusted(self) -> bool:
         """Whether a person may know better."""
         return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE)
 
 
 @dataclass(slots=True)
-class Found:
+class SearchResult:
     """What a search found.
 
     Attributes:
@@ -112,9 +112,9 @@ class Search:
         self._saver, self._deep = saver, deep
         self._state = state_folder()
         self._place: Place | None = None
-        self._found = Found()
+        self._found = SearchResult()
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Look where a log of this address would be, then at logs of other addresses."""
         if not os.path.isdir(self._state):  # noqa: PTH112 - False where this user may not look
             return self._found
@@ -155,7 +155,7 @@ class Search:
     def _is_own(self, log: OperationLog, *, is_here: bool) -> bool:
         """Whether a log is the database's; else it is noted as doubtful, or left out."""
         try:
-            found = self._saver.moment(lambda: verdict(self._saver, log, page=WITNESSES if self._deep else _GLANCE))
+            found = self._saver.moment(lambda: judge_log(self._saver, log, page=WITNESSES if self._deep else _GLANCE))
             doubt, original = self._doubt(log, found.verdict, is_here=is_here)
         except (Failed, Refused) as error:
             if is_here:
@@ -209,7 +209,7 @@ def new_log(address: str) -> OperationLog:
 
 
 def _is_of(saver: Saver, log: OperationLog) -> bool:
-    return saver.moment(lambda: verdict(saver, log)).verdict is Verdict.MATCHES
+    return saver.moment(lambda: judge_log(saver, log)).verdict is Verdict.MATCHES
 
 
 def _is_same(one: Place, other: Place) -> bool:

@@ -6,7 +6,7 @@ Where the engine has transactions all rows were written or none. Elsewhere some 
 from ckpt_cli.operations import forget
 from ckpt_cli.operations.log import Operation, OperationLog, Phase
 from ckpt_cli.operations.rows import inverse, is_image
-from ckpt_cli.operations.witnesses import Verdict, verdict
+from ckpt_cli.operations.witnesses import Verdict, judge_log
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 
@@ -21,23 +21,23 @@ def settle(saver: Saver, log: OperationLog) -> list[Operation]:
     engine take back what it had half done.
     """
     found: list[Operation] = []
-    if planned(log):
-        with log.alone(needed=Ability.ATOMIC not in saver.abilities):
+    if planned_operations(log):
+        with log.exclusive(needed=Ability.ATOMIC not in saver.abilities):
             found = saver.transaction(lambda: _settle(saver, log))
     forget.finish(saver, log)
     return found
 
 
-def planned(log: OperationLog) -> list[Operation]:
+def planned_operations(log: OperationLog) -> list[Operation]:
     """Operations of which the log can't say how they ended, or which another ckpt is at, newest first."""
     return [operation for operation in log.operations() if operation.phase is Phase.PLANNED]
 
 
 def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    if verdict(saver, log).verdict is not Verdict.MATCHES and not log.is_vouched_for:
+    if judge_log(saver, log).verdict is not Verdict.MATCHES and not log.is_trusted:
         return []
     settled = []
-    for operation in planned(log):  # the newest first, as its rows may be those of an older one
+    for operation in planned_operations(log):  # the newest first, as its rows may be those of an older one
         if Ability.ATOMIC in saver.abilities:
             happened = _happened(saver, log, operation.number)
         else:

@@ -26,7 +26,7 @@ def kind_of(change: RowChange) -> str:
     return "remove" if change.after is None else "change"
 
 
-def set_off(side_effects: Iterable[SideEffect], done: Collection[tuple[str, str]]) -> list[SideEffect]:
+def select_triggered(side_effects: Iterable[SideEffect], done: Collection[tuple[str, str]]) -> list[SideEffect]:
     """Those that fire for what is done, in pairs of table and kind."""
     return [one for one in side_effects if any((one.relation, kind) in done for kind in one.on)]
 
@@ -49,7 +49,7 @@ def must_be_accepted(
         altered = [one for one in refused if is_altered(one, accepted)]
         changed = "".join(f"; {_altered(one, since)}" for one in dict.fromkeys(one[:4] for one in altered))
         raise Refused(
-            f"the database would do more than this plan: {listed(refused)}{changed}; nothing was written",
+            f"the database would do more than this plan: {describe(refused)}{changed}; nothing was written",
             hint="what they do isn't logged and isn't undone; --with-triggers goes on, "
             "--with-triggers --remember also from now on",
         )
@@ -66,19 +66,21 @@ def _altered(names: Names, since: Mapping[Names, float]) -> str:
     return f"{names[0]} {names[1]} was accepted as it was{when or ' then'}, and has changed since"
 
 
-def listed(side_effects: Iterable[SideEffect]) -> str:
+def describe(side_effects: Iterable[SideEffect]) -> str:
     """Side effects in words."""
     return ", ".join(dict.fromkeys(f"{one.kind} {one.name} on {one.table}" for one in side_effects))
 
 
-def lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffect]) -> list[SideEffectLine]:
+def make_lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffect]) -> list[SideEffectLine]:
     """Side effects for a view, with whether each is accepted."""
     return [
         SideEffectLine(*one[:4], sorted(one.on), one in accepted, is_altered(one, accepted)) for one in side_effects
     ]
 
 
-def watched(saver: Saver, changes: Iterable[RowChange], accepted: Collection[SideEffect]) -> Iterator[RowChange]:
+def check_side_effects(
+    saver: Saver, changes: Iterable[RowChange], accepted: Collection[SideEffect]
+) -> Iterator[RowChange]:
     """Changes as they are, as long as they set off nothing but what is accepted; inside the transaction.
 
     Raises:
@@ -91,16 +93,16 @@ def watched(saver: Saver, changes: Iterable[RowChange], accepted: Collection[Sid
         if pair not in done:
             done.add(pair)
             found = list(saver.side_effects()) if found is None else found
-            must_be_accepted(set_off(found, {pair}), accepted)
+            must_be_accepted(select_triggered(found, {pair}), accepted)
         yield change
 
 
-def remembered(log: LogFile) -> list[SideEffect]:
+def load_accepted(log: LogFile) -> list[SideEffect]:
     """What a person has accepted for this database for good."""
     return [one for one, _ in _stored(log)]
 
 
-def remembered_at(log: LogFile) -> dict[Names, float]:
+def load_accepted_times(log: LogFile) -> dict[Names, float]:
     """When each of these was accepted, in seconds since 1970, as far as that was kept."""
     return {one[:4]: at for one, at in _stored(log) if at is not None}
 
@@ -121,7 +123,7 @@ def remember(log: LogFile, side_effects: Iterable[SideEffect], at: float) -> Non
 
 def forget(log: LogFile) -> list[SideEffect]:
     """Accept none any more, and return those that were."""
-    found = remembered(log)
+    found = load_accepted(log)
     if found:
         log.set_setting(_SETTING, None)
     return found

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ckpt_cli.model import Ref, WriteKey
-from ckpt_cli.operations.forget import Trace, of_threads, traces
+from ckpt_cli.operations.forget import Trace, read_traces, traces_of_threads
 from ckpt_cli.operations.log import OperationLog, Phase
-from ckpt_cli.operations.tags import tags
+from ckpt_cli.operations.tags import read_tags
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.plan import RowLine
 
@@ -30,18 +30,18 @@ class Survey:
     threads: tuple[str, ...]
     rows: list[RowLine] = field(default_factory=list)
     operations: list[int] = field(default_factory=list)
-    standing: list[int] = field(default_factory=list)
+    undoable: list[int] = field(default_factory=list)
     planned: list[int] = field(default_factory=list)
     others: bool = False
 
 
 def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Survey:
     """Find everything that the log has of some threads, without their images."""
-    found = [*of_threads(saver, log, thread_ids)]
+    found = [*traces_of_threads(saver, log, thread_ids)]
     rows = [_line(trace) for trace in found if trace.size]
     rows += [
         RowLine("remove", TAGS, tag.ref.thread_id, tag.ref.ns, tag.ref.checkpoint_id, None, None, len(tag.name), 0)
-        for tag in tags(log)
+        for tag in read_tags(log)
         if tag.ref.thread_id in thread_ids
     ]
     numbers = {trace.operation for trace in found}
@@ -56,8 +56,8 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:
     """The threads that the log has something of, each once."""
-    named = {row.thread_id for rows in traces(saver, log) for row in rows if row.name is not None}
-    named.update(tag.ref.thread_id for tag in tags(log))
+    named = {row.thread_id for rows in read_traces(saver, log) for row in rows if row.name is not None}
+    named.update(tag.ref.thread_id for tag in read_tags(log))
     yield from sorted(thread_id for thread_id in named if thread_id is not None)
 
 

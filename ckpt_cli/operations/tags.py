@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ckpt_cli.errors import NotFound, Refused, UsageError
 from ckpt_cli.model import Ref
 from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.images import restored, stored
+from ckpt_cli.operations.images import from_sqlite, to_sqlite
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.proofs import add_place, add_witness
 from ckpt_cli.savers.about import Place
@@ -22,14 +22,14 @@ class Tag:
     at: float
 
 
-def tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
+def read_tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
     """All tags, or those of a thread, by thread, namespace and name."""
-    condition, words = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (stored(thread_id),))
+    condition, words = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (to_sqlite(thread_id),))
     found = log.rows(
         f"SELECT name, thread_id, ns, checkpoint_id, at FROM tags{condition} ORDER BY thread_id, ns, name",  # noqa: S608
         words,
     )
-    return [Tag(name, Ref(*map(restored, where)), at) for name, *where, at in found]
+    return [Tag(name, Ref(*map(from_sqlite, where)), at) for name, *where, at in found]
 
 
 def add(
@@ -51,20 +51,20 @@ def add(
     if not tag.name or not all(char.isalnum() or char in _ODD for char in tag.name):
         raise UsageError(f"{tag.name!r} can't be a tag", hint=f"letters, digits and {' '.join(_ODD)}")
     ref = tag.ref
-    [*had] = [t for t in tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
+    [*had] = [t for t in read_tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
     if had and not move:
         raise Refused(f"tag {tag.name!r} is on {had[0].ref.checkpoint_id} already", hint="--force moves it")
-    with log.writing() as connection:
+    with log.transaction() as connection:
         connection.execute(
             "INSERT OR REPLACE INTO tags (thread_id, ns, name, checkpoint_id, at) VALUES (?, ?, ?, ?, ?)",
-            (stored(ref.thread_id), stored(ref.ns), tag.name, stored(ref.checkpoint_id), tag.at),
+            (to_sqlite(ref.thread_id), to_sqlite(ref.ns), tag.name, to_sqlite(ref.checkpoint_id), tag.at),
         )
         if witness is not None:
             add_witness(connection, ref, witness, 0)
         if place is not None:
             add_place(connection, place, tag.at)
     if place is not None:
-        log.enlist(place)
+        log.add_to_index(place)
 
 
 def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:
@@ -73,10 +73,10 @@ def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:
     Raises:
         NotFound: there is no such tag.
     """
-    found = [tag for tag in tags(log, thread_id) if (tag.ref.ns, tag.name) == (ns, name)]
+    found = [tag for tag in read_tags(log, thread_id) if (tag.ref.ns, tag.name) == (ns, name)]
     if not found:
         raise NotFound(f"no tag {name!r} in thread {thread_id!r}", hint="`ckpt tag --list` shows them")
-    with log.writing() as connection:
-        place = stored(thread_id), stored(ns), name
+    with log.transaction() as connection:
+        place = to_sqlite(thread_id), to_sqlite(ns), name
         connection.execute("DELETE FROM tags WHERE thread_id = ? AND ns = ? AND name = ?", place)
     return found[0]

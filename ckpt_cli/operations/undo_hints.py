@@ -9,20 +9,22 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
 
 
-def first(away: str, operation: Operation, besides: str = "") -> str:
+def then_undo(away: str, operation: Operation, besides: str = "") -> str:
     """A command, and after it the undo that was refused."""
     return f"`{away}` first{besides}, then `ckpt undo {operation.number}`"
 
 
-def makes_room(found: Clash, operation: Operation) -> str:
+def hint_make_room(found: Clash, operation: Operation) -> str:
     """The commands that take away what a thread got since its checkpoints were deleted."""
     words = [] if found.at is None else ["--after", found.at.checkpoint_id, *_inside(found.at.ns)]
     keeps = command("ckpt fork", found.thread_id, "@", options=["--to", "NEW_THREAD"])
     besides = f" (before that `{keeps}` keeps what is there now)"
-    return first(command("ckpt delete", found.thread_id, options=words), operation, besides)
+    return then_undo(command("ckpt delete", found.thread_id, options=words), operation, besides)
 
 
-def takes_away(saver: Saver, operation: Operation, gone: Collection[Ref], children: Sequence[CheckpointRow]) -> str:
+def hint_delete_children(
+    saver: Saver, operation: Operation, gone: Collection[Ref], children: Sequence[CheckpointRow]
+) -> str:
     """The command that deletes what went on from checkpoints that an operation added."""
     child = children[0]
     rows = list(saver.rows(child.thread_id, child.ns))
@@ -30,10 +32,10 @@ def takes_away(saver: Saver, operation: Operation, gone: Collection[Ref], childr
         words = ["--branch", _tip(rows, child.checkpoint_id)]
     else:
         words = ["--after", child.parent_id or ""]
-    return first(command("ckpt delete", child.thread_id, options=[*words, *_inside(child.ns)]), operation)
+    return then_undo(command("ckpt delete", child.thread_id, options=[*words, *_inside(child.ns)]), operation)
 
 
-def goes_back(saver: Saver, ref: Ref) -> str:
+def hint_roll_back(saver: Saver, ref: Ref) -> str:
     """The command that leaves a checkpoint behind on which tasks have written, and nothing else goes on from it."""
     parent = next((row.parent_id for row in saver.rows(ref.thread_id, ref.ns) if row.ref == ref), None)
     if parent is None:
@@ -42,7 +44,7 @@ def goes_back(saver: Saver, ref: Ref) -> str:
     return f"`{back}` goes back to before it, and nothing is lost"
 
 
-def made_by(
+def hint_later_operation(
     saver: Saver,
     log: OperationLog,
     operation: Operation,
@@ -66,7 +68,7 @@ def made_by(
                 continue
             ref = name.ref if isinstance(name, WriteKey) else name
             if ref.thread_id == thread_id and ref.checkpoint_id in ids:
-                return first(f"ckpt undo {later.number}", operation, _whose(later))
+                return then_undo(f"ckpt undo {later.number}", operation, _whose(later))
     return ""
 
 

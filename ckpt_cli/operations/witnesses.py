@@ -48,7 +48,7 @@ class Finding(NamedTuple):
     ref: Ref | None = None
 
 
-def digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
+def read_digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
     """The digests of those checkpoints that exist; of large ones only as many as are enough."""
     found: dict[Ref, bytes] = {}
     size = 0
@@ -68,7 +68,7 @@ def _digest(checkpoint: Checkpoint) -> bytes:
     return total.digest()
 
 
-def sample(saver: Saver) -> list[Ref]:
+def sample_checkpoints(saver: Saver) -> list[Ref]:
     """Checkpoints that may become witnesses, read in a moment of its own before rows are locked."""
     return saver.moment(lambda: saver.sample(_SAMPLED))
 
@@ -91,7 +91,7 @@ class Choice:
         touched = self._touched(names, {*known, *candidates})
         left = [ref for ref in candidates if ref not in touched] or self._left(names, self._beside(names))
         left = left or self._left(names, [thread.head for thread in islice(self._saver.threads(), _FAR)])
-        return touched.intersection(known), digests(self._saver, left[:WITNESSES]) if left else {}
+        return touched.intersection(known), read_digests(self._saver, left[:WITNESSES]) if left else {}
 
     def _left(self, names: Names, refs: Collection[Ref]) -> list[Ref]:
         touched = self._touched(names, {*refs})
@@ -126,7 +126,7 @@ def _spread(refs: Iterable[Ref]) -> list[Ref]:
     return [ref for _, _, ref in sorted(ranked, key=lambda one: one[:2])]
 
 
-def verdict(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
+def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
     """What the rows of a database say of a log; witnesses are read `page` at a time until one matches.
 
     One checkpoint that matches is enough, whatever others say: only the database of the log, or a copy of it, has one
@@ -136,12 +136,12 @@ def verdict(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Findin
     differing: Ref | None = None
     for known in log.witnesses(page):
         is_witnessed = True
-        now = digests(saver, known)
+        now = read_digests(saver, known)
         if any(now[ref] == known[ref] for ref in now):
             return Finding(Verdict.MATCHES)
         differing = differing or next(iter(now), None)
     found = _images(saver, log, differing)
-    if found.verdict is Verdict.UNPROVEN and not is_witnessed and log.is_silent:
+    if found.verdict is Verdict.UNPROVEN and not is_witnessed and log.needs_no_witnesses:
         return Finding(Verdict.OPEN)
     return found
 
@@ -200,18 +200,18 @@ def confirm(saver: Saver, log: OperationLog) -> None:
         Refused: it is of another one, or nothing proves that it is of this one and no person said so.
     """
     try:
-        found = verdict(saver, log)
+        found = judge_log(saver, log)
     except Failed as error:
         raise Failed(f"{error.message}; nothing was written") from error
     if found.verdict is Verdict.CONTRADICTED:
         raise contradicted(log, found.ref)
-    if found.verdict is Verdict.UNPROVEN and not log.is_vouched_for:
+    if found.verdict is Verdict.UNPROVEN and not log.is_trusted:
         raise unproven(log)
 
 
 def is_provable(saver: Saver, log: OperationLog) -> bool:
     """Whether a later command can prove that the log belongs to this database, as long as its rows stay."""
-    return next(log.witnesses(1), None) is not None or verdict(saver, log).verdict is not Verdict.UNPROVEN
+    return next(log.witnesses(1), None) is not None or judge_log(saver, log).verdict is not Verdict.UNPROVEN
 
 
 def contradicted(log: OperationLog, ref: Ref | None) -> Refused:

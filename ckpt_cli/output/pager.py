@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 
-from ckpt_cli.interrupts import left_to_child
+from ckpt_cli.ctrl_c import leave_to_child
 
 
 def page(lines: Iterable[str]) -> bool:
@@ -17,7 +17,7 @@ def page(lines: Iterable[str]) -> bool:
     env = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **os.environ}
     process = subprocess.Popen(words, stdin=subprocess.PIPE, env=env)  # noqa: S603 - the person's own choice
     feed: bytes | None = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
-    with left_to_child():
+    with leave_to_child():
         while process.returncode is None:
             try:
                 process.communicate(feed)

@@ -9,7 +9,7 @@ from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import NamedTuple
 
-from ckpt_cli import interrupts
+from ckpt_cli import ctrl_c
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.stdout import OutputClosedError, discard
@@ -52,7 +52,7 @@ def say(text: str) -> None:
 
 def report(error: Exception, *, as_json: bool = False) -> int:
     """Write what went wrong, for a script as one line of JSON, and give the exit code."""
-    if interrupts.came():
+    if ctrl_c.was_pressed():
         return stopped(as_json=as_json)
     if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
         discard()
@@ -78,12 +78,12 @@ def report(error: Exception, *, as_json: bool = False) -> int:
 
 def stopped(*, as_json: bool = False) -> int:
     """Write that Ctrl-C ended the command and what that left behind, and give the exit code."""
-    if interrupts.finished():
+    if ctrl_c.claim_last_line():
         if as_json:
-            _write_json(ErrorReport(interrupts.CODE, "interrupted", interrupts.sentence().removeprefix("ckpt: ")))
+            _write_json(ErrorReport(ctrl_c.CODE, "interrupted", ctrl_c.stop_message().removeprefix("ckpt: ")))
         else:
-            say(interrupts.sentence())
-    return interrupts.CODE
+            say(ctrl_c.stop_message())
+    return ctrl_c.CODE
 
 
 class ErrorReport(NamedTuple):

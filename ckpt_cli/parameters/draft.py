@@ -12,7 +12,7 @@ from ckpt_cli.history.diff.patch_application import patched
 from ckpt_cli.history.state.editing import merged
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Seen
-from ckpt_cli.operations.apply import seen
+from ckpt_cli.operations.apply import basis_of
 from ckpt_cli.output.editor import Draft
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -61,7 +61,7 @@ def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> 
         make.may(reader, row)
         return _base(reader, row)
 
-    base = session.planned(read)
+    base = session.make_plan(read)
     draft = Draft(_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
     session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
     try:
@@ -121,7 +121,7 @@ class _Editing:
                 raise Refused("the thread moved on while you edited")
             return self._make.plan(reader, base.row, lambda state: merged(state, base.whole, after))
 
-        return self._session.look(plan)()
+        return self._session.read(plan)()
 
     def _moved(self, document: dict[str, Any], error: Refused) -> str:
         """Put the edits onto what the thread is now, to be looked over; the problem in words.
@@ -129,7 +129,7 @@ class _Editing:
         Raises:
             Refused: it didn't move and the reason is another one, or the edits don't fit.
         """
-        base, now = self._base, self._session.look(self._read)
+        base, now = self._base, self._session.read(self._read)
         if now.row.ref == base.row.ref and now.seen == base.seen:
             raise error
         try:
@@ -145,7 +145,7 @@ class _Editing:
 def _base(reader: Reader, row: CheckpointRow) -> _Base:
     values = Inspection(reader, row.ref).values()
     whole, shown = to_json(values, reveal=True), to_json(values)
-    return _Base(row, seen(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
+    return _Base(row, basis_of(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
 
 
 def _document(text: str) -> dict[str, Any] | None:

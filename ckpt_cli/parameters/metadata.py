@@ -8,7 +8,7 @@ import typer
 from ckpt_cli.completion.names import complete_metadata
 from ckpt_cli.errors import UsageError
 from ckpt_cli.parameters.json_input import given
-from ckpt_cli.plans.metadata import Changes, Scalar, is_application_key
+from ckpt_cli.plans.metadata import MetadataChanges, Scalar, is_application_key
 
 MetadataOption = Annotated[
     list[str] | None,
@@ -24,7 +24,7 @@ MetadataOption = Annotated[
 _HINT = "--metadata KEY=TEXT, KEY:=JSON for a number, true or false, KEY= to drop it"
 
 
-def metadata_changes(texts: Sequence[str] | None) -> Changes:
+def metadata_changes(texts: Sequence[str] | None) -> MetadataChanges:
     """What ``--metadata`` says, all of it together; of one key the last word counts.
 
     Raises:
@@ -36,7 +36,7 @@ def metadata_changes(texts: Sequence[str] | None) -> Changes:
         said.pop(key, None)
         said[key] = value
     values = {key: value for key, value in said.items() if not isinstance(value, _Dropped)}
-    return Changes(values, frozenset(said.keys() - values.keys()))
+    return MetadataChanges(values, frozenset(said.keys() - values.keys()))
 
 
 class _Dropped:

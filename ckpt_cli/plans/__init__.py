@@ -1,1 +1,1 @@
-"""Plans: what a command would change, computed from what is recorded. Plans read, never write."""
+"""Plans: what a command would change, computed from the database. Plans read and never write."""

@@ -8,7 +8,7 @@ from ckpt_cli.errors import CheckpointNotFound
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.layouts import must_have_metadata, placed, whole
 from ckpt_cli.model import Checkpoint, CheckpointRow, Ref
-from ckpt_cli.plans.metadata import UNCHANGED, Changes, completed
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, new_metadata
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
@@ -38,7 +38,7 @@ class Origin:
         return -1 if self.state.step is None else self.state.step
 
 
-def origin(reader: Reader, ref: Ref) -> Origin:
+def read_origin(reader: Reader, ref: Ref) -> Origin:
     """Read a checkpoint to make others of it.
 
     Raises:
@@ -47,34 +47,34 @@ def origin(reader: Reader, ref: Ref) -> Origin:
     stored = next(reader.saver.checkpoints([ref]), None)
     if stored is None:
         raise CheckpointNotFound(f"no checkpoint {ref.checkpoint_id} in thread {ref.thread_id!r}")
-    return taken_apart(stored, reader.state(ref), reader)
+    return make_origin(stored, reader.state(ref), reader)
 
 
-def taken_apart(stored: Checkpoint, state: State, reader: Reader) -> Origin:
+def make_origin(stored: Checkpoint, state: State, reader: Reader) -> Origin:
     """A checkpoint, stored or about to be, to make others of."""
     metadata = must_have_metadata(reader.value(stored.metadata), stored.row.ref)
     return Origin(stored, state, whole(stored, reader.value), metadata)
 
 
-def recorded(
-    reader: Reader, of: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
+def encode_checkpoint(
+    reader: Reader, origin: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Checkpoint:
     """A checkpoint object as this database keeps it, in the encodings of the one it is made of."""
     marked = reader.saver.form.marks_snapshots
-    return placed(row, body, metadata, of.stored, reader.value, reader.codec.encode, marked=marked)
+    return placed(row, body, metadata, origin.stored, reader.value, reader.codec.encode, marked=marked)
 
 
-def offspring(
+def make_child(
     reader: Reader,
     mint: Mint,
-    of: Origin,
+    origin: Origin,
     *,
     parent_id: str | None,
     sequence: int,
     edits: Mapping[str, Any] | None = None,
     counters: Mapping[str, Any] | None = None,
     source: str = "fork",
-    metadata: Changes = UNCHANGED,
+    metadata: MetadataChanges = UNCHANGED,
 ) -> Checkpoint:
     """A checkpoint one step after the one it is made of.
 
@@ -82,22 +82,22 @@ def offspring(
     channels, `metadata` changes of the application's metadata. ``updated_channels`` is null: with a list there the
     library would run nothing (`prepare_next_tasks` only looks at nodes that those channels trigger).
     """
-    head = reader.head(of.ref.thread_id, of.ref.ns)
-    stamp = mint.stamp(head.checkpoint_id, of.state.ts, sequence)
+    head = reader.head(origin.ref.thread_id, origin.ref.ns)
+    stamp = mint.stamp(head.checkpoint_id, origin.state.ts, sequence)
     own = {"id": stamp.id, "ts": stamp.ts, "updated_channels": None}
-    body = {**of.body, **{key: value for key, value in own.items() if key in of.body}, **(edits or {})}
-    row = CheckpointRow(of.ref.thread_id, of.ref.ns, stamp.id, parent_id)
-    told = completed(_own_metadata(of, source, counters), of.metadata, metadata)
-    return recorded(reader, of, row, body, told)
+    body = {**origin.body, **{key: value for key, value in own.items() if key in origin.body}, **(edits or {})}
+    row = CheckpointRow(origin.ref.thread_id, origin.ref.ns, stamp.id, parent_id)
+    told = new_metadata(_own_metadata(origin, source, counters), origin.metadata, metadata)
+    return encode_checkpoint(reader, origin, row, body, told)
 
 
-def _own_metadata(of: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
+def _own_metadata(origin: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
     """As ``update_state`` leaves it (langgraph 1.2 ``pregel/main.py``), with the keys of the thread's generation."""
-    metadata: dict[str, Any] = {"source": source, "step": of.step + 1}
-    if "writes" in of.metadata:  # up to langgraph 0.4
+    metadata: dict[str, Any] = {"source": source, "step": origin.step + 1}
+    if "writes" in origin.metadata:  # up to langgraph 0.4
         metadata["writes"] = {}
-    if "parents" in of.metadata or of.state.v > 1:  # since langgraph 0.2.28
-        metadata["parents"] = of.metadata.get("parents", {})
+    if "parents" in origin.metadata or origin.state.v > 1:  # since langgraph 0.2.28
+        metadata["parents"] = origin.metadata.get("parents", {})
     if counters:
         metadata[COUNTERS] = counters
     return metadata

@@ -10,18 +10,18 @@ from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import named
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref, Write, WriteKey
-from ckpt_cli.operations.apply import ANY_NS, seen, seen_wholes
-from ckpt_cli.plans.child import origin, recorded
-from ckpt_cli.plans.deletion_set import Ids, Victims, descendants, victims
+from ckpt_cli.operations.apply import ANY_NS, basis_of, basis_of_threads
+from ckpt_cli.plans.child import encode_checkpoint, read_origin
+from ckpt_cli.plans.deletion_set import DeletionSet, Ids, descendants, find_deletion_set
 from ckpt_cli.plans.delta_snapshots import stored_values
-from ckpt_cli.plans.wording import called, just_written, upcoming
+from ckpt_cli.plans.wording import describe_next, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument, command
 
 _NAMED = 20  # threads that a plan names one by one
 
 
-class Mend(StrEnum):
+class OrphanAction(StrEnum):
     """What becomes of checkpoints whose parent goes."""
 
     NOTHING = "nothing"
@@ -57,13 +57,13 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     total, notes = _Count(), []
     remove: list[Ref | WriteKey] = []
     basis, recent = [], list[Ref]()
-    for thread, found in seen_wholes(reader.saver, thread_ids):
+    for thread, found in basis_of_threads(reader.saver, thread_ids):
         if not thread.rows:
             reader.thread(thread.thread_id)
         count = _Count()
         remove += _removed(thread.rows, thread.writes, count)
         basis.append(found)
-        recent += just_written(reader, thread.rows)
+        recent += recently_written(reader, thread.rows)
         notes.append(f"{thread.thread_id}: {count}")
         _add(total, count)
     if not remove:
@@ -80,20 +80,20 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
     )
 
 
-def after(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan:
+def after(reader: Reader, row: CheckpointRow, mend: OrphanAction = OrphanAction.NOTHING) -> Plan:
     """Everything that descends from a checkpoint, and what its own tasks left: it becomes the head again.
 
     Raises:
         NotFound: nothing came after it.
     """
-    lineage, short = reader.lineage(row.thread_id, row.ns), called(reader, row.ref)
+    lineage, short = reader.lineage(row.thread_id, row.ns), short_ids(reader, row.ref)
     chosen = {row.ns: set(descendants(lineage, [row.checkpoint_id]))}
     if not chosen[row.ns]:
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete")
     plan = _part(reader, row.thread_id, chosen, mend, f"of what came after {short(row.checkpoint_id)}")
     kept = max(set(lineage.rows) - chosen[row.ns])
     snapshot = Inspection(reader, row.ref).snapshot()
-    notes = [f"{short(row.checkpoint_id)} stands again as it was made; {upcoming(snapshot)}"]
+    notes = [f"{short(row.checkpoint_id)} stands again as it was made; {describe_next(snapshot)}"]
     if kept != row.checkpoint_id:
         notes.append(
             f"the head is {short(kept)} then, on another branch: a run goes on from there unless told a checkpoint"
@@ -102,13 +102,13 @@ def after(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan
     return plan._replace(notes=(*notes, *plan.notes), result=result)
 
 
-def branch(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Plan:
+def branch(reader: Reader, row: CheckpointRow, mend: OrphanAction = OrphanAction.NOTHING) -> Plan:
     """The checkpoints of one branch, from its tip up to where it leaves another.
 
     Raises:
         UsageError: the checkpoint isn't a tip; Refused where there is no other branch.
     """
-    lineage, short = reader.lineage(row.thread_id, row.ns), called(reader, row.ref)
+    lineage, short = reader.lineage(row.thread_id, row.ns), short_ids(reader, row.ref)
     if kids := lineage.children.get(row.checkpoint_id):
         hint = f"--after {argument(short(row.checkpoint_id))} deletes what came after it"
         raise UsageError(f"{short(row.checkpoint_id)} is no tip: {short(kids[0])} goes on from it", hint=hint)
@@ -123,7 +123,7 @@ def branch(reader: Reader, row: CheckpointRow, mend: Mend = Mend.NOTHING) -> Pla
     return plan._replace(notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
 
 
-def run(reader: Reader, thread_id: str, run_ids: Sequence[str], mend: Mend = Mend.NOTHING) -> Plan:
+def run(reader: Reader, thread_id: str, run_ids: Sequence[str], mend: OrphanAction = OrphanAction.NOTHING) -> Plan:
     """The checkpoints whose metadata names these runs, in every namespace.
 
     Raises:
@@ -154,11 +154,11 @@ def _own(lineage: Lineage, tip: str) -> Iterator[str]:
         yield checkpoint_id
 
 
-def _part(reader: Reader, thread_id: str, chosen: Ids, mend: Mend, what: str) -> Plan:
+def _part(reader: Reader, thread_id: str, chosen: Ids, mend: OrphanAction, what: str) -> Plan:
     """The plan of a part of a thread."""
-    found = victims(reader, thread_id, chosen, with_children=mend is Mend.DELETE)
-    short = called(reader, Ref(thread_id, "", ""))
-    if found.orphans and mend is Mend.NOTHING:
+    found = find_deletion_set(reader, thread_id, chosen, with_children=mend is OrphanAction.DELETE)
+    short = short_ids(reader, Ref(thread_id, "", ""))
+    if found.orphans and mend is OrphanAction.NOTHING:
         raise Refused(
             f"{_some(len(found.orphans), 'checkpoint')} that would stay would lose the parent; nothing was written",
             hint="--with-children deletes what goes on from it too, --reparent hangs it in what stays",
@@ -174,10 +174,10 @@ def _part(reader: Reader, thread_id: str, chosen: Ids, mend: Mend, what: str) ->
         replace=changed,
         remove=remove,
         basis=(
-            seen(reader.saver, Ref(thread_id, ANY_NS, "")),
-            *(seen(reader.saver, row.ref, writes=False) for row in found.orphans),
+            basis_of(reader.saver, Ref(thread_id, ANY_NS, "")),
+            *(basis_of(reader.saver, row.ref, writes=False) for row in found.orphans),
         ),
-        recent=just_written(reader, reader.rows(thread_id)),
+        recent=recently_written(reader, reader.rows(thread_id)),
         verb="delete",
         summary=f"{what} in {thread_id}: {count}",
         notes=tuple(_notes(found, chosen, changed)),
@@ -201,25 +201,25 @@ def _hanging(row: CheckpointRow, short: str) -> str:
     return f"{short}{where}, whose parent is {row.parent_id}"
 
 
-def _reparented(reader: Reader, found: Victims, row: CheckpointRow) -> Checkpoint:
+def _reparented(reader: Reader, found: DeletionSet, row: CheckpointRow) -> Checkpoint:
     """A checkpoint below the nearest ancestor that stays; delta channels stand in it whole, as their writes go.
 
     Raises:
         Refused: what such a channel holds isn't known.
     """
-    of = origin(reader, row.ref)
+    origin = read_origin(reader, row.ref)
     line = reader.lineage(row.thread_id, row.ns).line(row.checkpoint_id)
     parent_id = next((i for i in list(line)[1:] if i not in found.checkpoints[row.ns]), None)
-    moved = of.stored._replace(row=of.stored.row._replace(parent_id=parent_id))
+    moved = origin.stored._replace(row=origin.stored.row._replace(parent_id=parent_id))
     values = stored_values(reader, row.ref)
     if not values:
         return moved
-    body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
-    metadata = {key: value for key, value in of.metadata.items() if key != COUNTERS}
-    return recorded(reader, of, moved.row, body, metadata)
+    body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
+    metadata = {key: value for key, value in origin.metadata.items() if key != COUNTERS}
+    return encode_checkpoint(reader, origin, moved.row, body, metadata)
 
 
-def _notes(found: Victims, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:
+def _notes(found: DeletionSet, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:
     for ns in sorted(found.checkpoints.keys() - {""} - chosen.keys()):
         yield f"subgraph {ns}: {_some(len(found.checkpoints[ns]), 'checkpoint')}"
     if changed:

@@ -19,7 +19,7 @@ Ids = dict[str, set[str]]
 
 
 @dataclass(slots=True)
-class Victims:
+class DeletionSet:
     """What of one thread goes.
 
     Attributes:
@@ -32,18 +32,18 @@ class Victims:
     checkpoints: Ids = field(default_factory=dict)
     cleared: Ids = field(default_factory=dict)
     orphans: list[CheckpointRow] = field(default_factory=list)
-    _started: dict[str, dict[str, str]] = field(default_factory=dict)
+    _task_starts: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def past(self, ns: str) -> set[str]:
+    def ids_losing_writes(self, ns: str) -> set[str]:
         """The checkpoints of a namespace from which nothing that ran is kept."""
         return self.checkpoints.get(ns, set()) | self.cleared.get(ns, set())
 
-    def started(self, reader: Reader, ns: str) -> dict[str, str]:
+    def task_starts(self, reader: Reader, ns: str) -> dict[str, str]:
         """The checkpoint that each task of a namespace started from, as far as they left writes."""
-        if ns not in self._started:
+        if ns not in self._task_starts:
             writes = reader.saver.writes(self.thread_id, ns, values=0)
-            self._started[ns] = {write.task_id: write.checkpoint_id for write in writes}
-        return self._started[ns]
+            self._task_starts[ns] = {write.task_id: write.checkpoint_id for write in writes}
+        return self._task_starts[ns]
 
     def refs(self) -> Iterator[Ref]:
         """The checkpoints that go, in order."""
@@ -53,12 +53,12 @@ class Victims:
     def writes(self, reader: Reader) -> Iterator[Write]:
         """The writes that go, without their values."""
         for ns in sorted({*self.checkpoints, *self.cleared}):
-            yield from reader.saver.writes(self.thread_id, ns, self.past(ns), values=0)
+            yield from reader.saver.writes(self.thread_id, ns, self.ids_losing_writes(ns), values=0)
 
 
-def victims(reader: Reader, thread_id: str, chosen: Ids, *, with_children: bool = False) -> Victims:
+def find_deletion_set(reader: Reader, thread_id: str, chosen: Ids, *, with_children: bool = False) -> DeletionSet:
     """What goes with the chosen checkpoints; `with_children` takes everything that descends from them too."""
-    found = Victims(thread_id)
+    found = DeletionSet(thread_id)
     spaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
     for ns in spaces:
         lineage = reader.lineage(thread_id, ns)
@@ -86,20 +86,20 @@ def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str
                 yield child
 
 
-def _called(reader: Reader, found: Victims, ns: str, lineage: Lineage) -> Iterable[str]:
+def _called(reader: Reader, found: DeletionSet, ns: str, lineage: Lineage) -> Iterable[str]:
     """The checkpoints of a subgraph that were called from what goes."""
     if not ns or not found.checkpoints:
         return ()
     parent, owner = above(ns), task(ns)
-    caller = found.started(reader, parent).get(owner) if owner else None
+    caller = found.task_starts(reader, parent).get(owner) if owner else None
     if caller is not None:
-        return lineage.rows if caller in found.past(parent) else ()
+        return lineage.rows if caller in found.ids_losing_writes(parent) else ()
     return _by_metadata(reader, ns, lineage, found)
 
 
-def _by_metadata(reader: Reader, ns: str, lineage: Lineage, found: Victims) -> Iterator[str]:
+def _by_metadata(reader: Reader, ns: str, lineage: Lineage, found: DeletionSet) -> Iterator[str]:
     refs = [Ref(found.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
     for ref, payload in reader.saver.metadata(refs):
         parents = parents_of(reader.value(payload))
-        if any(checkpoint_id in found.past(space) for space, checkpoint_id in parents.items()):
+        if any(checkpoint_id in found.ids_losing_writes(space) for space, checkpoint_id in parents.items()):
             yield ref.checkpoint_id

@@ -25,7 +25,7 @@ _BUMPS = "__snapshot_bumps__"
 
 
 @dataclass(frozen=True, slots=True)
-class Seeds:
+class DeltaSnapshots:
     """What a new child of a checkpoint must store of its delta channels.
 
     Attributes:
@@ -39,17 +39,17 @@ class Seeds:
     counters: Mapping[str, Any]
 
 
-def seeds(reader: Reader, mint: Mint, of: Origin) -> Seeds:
+def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnapshots:
     """The delta channels that a checkpoint's own writes touch, as they are at the checkpoint.
 
     Raises:
         Refused: no reducer explains what was recorded of one, so its value isn't known.
     """
-    touched = {write.channel for write in reader.writes(of.ref, values=0)}
-    values = {**stored_values(reader, of.ref, touched), **_begun(reader, of, touched)}
-    counters = delta.counters(of.metadata).items()
+    touched = {write.channel for write in reader.writes(origin.ref, values=0)}
+    values = {**stored_values(reader, origin.ref, touched), **_begun(reader, origin, touched)}
+    counters = delta.counters(origin.metadata).items()
     onward = {c: [updates, steps + 1] for c, (updates, steps) in counters if c not in values}
-    return Seeds(values, _edits(mint, of, values) if values else {}, onward)
+    return DeltaSnapshots(values, _edits(mint, origin, values) if values else {}, onward)
 
 
 def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = None) -> dict[str, Node]:
@@ -62,13 +62,15 @@ def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = N
     return {c: as_snapshot(c, found[c].value) for c in found if channels is None or c in channels}
 
 
-def _begun(reader: Reader, of: Origin, touched: Iterable[str]) -> dict[str, Node]:
+def _begun(reader: Reader, origin: Origin, touched: Iterable[str]) -> dict[str, Node]:
     """Delta channels that were empty at the checkpoint and that its writes begin: a child's metadata names them."""
-    new = {channel for channel in touched if channel not in of.state.versions} if of.state.v >= 4 else set()
+    new = {channel for channel in touched if channel not in origin.state.versions} if origin.state.v >= 4 else set()
     begun: dict[str, Node] = {}
-    for child in reader.lineage(of.ref.thread_id, of.ref.ns).children.get(of.ref.checkpoint_id, ()) if new else ():
+    for child in (
+        reader.lineage(origin.ref.thread_id, origin.ref.ns).children.get(origin.ref.checkpoint_id, ()) if new else ()
+    ):
         with suppress(PayloadCorrupt):  # another child may tell as well
-            begun = {**_begun_by(reader, Ref(of.ref.thread_id, of.ref.ns, child), new), **begun}
+            begun = {**_begun_by(reader, Ref(origin.ref.thread_id, origin.ref.ns, child), new), **begun}
     return begun
 
 
@@ -90,14 +92,14 @@ def as_snapshot(channel: str, value: Any) -> Node:
     return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
 
 
-def _edits(mint: Mint, of: Origin, values: Mapping[str, Node]) -> dict[str, Any]:
-    versions: dict[str, Version] = dict(of.body.get("channel_versions") or {})
+def _edits(mint: Mint, origin: Origin, values: Mapping[str, Node]) -> dict[str, Any]:
+    versions: dict[str, Version] = dict(origin.body.get("channel_versions") or {})
     like = max(versions.values(), key=str, default=None)
     bumped = {c: (versions.get(c), mint.version(versions.get(c), like)) for c in values}
     return {
-        "channel_values": {**(of.body.get("channel_values") or {}), **values},
+        "channel_values": {**(origin.body.get("channel_values") or {}), **values},
         "channel_versions": {**versions, **{c: new for c, (_, new) in bumped.items()}},
-        "versions_seen": bumped_seen(of.body.get("versions_seen") or {}, bumped),
+        "versions_seen": bumped_seen(origin.body.get("versions_seen") or {}, bumped),
     }
 
 

@@ -15,14 +15,13 @@ from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
 from ckpt_cli.history.tasks.next_tasks import Wiring, due
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
-from ckpt_cli.operations.apply import seen, seen_heads
-from ckpt_cli.plans.child import Origin, offspring, origin
-from ckpt_cli.plans.delta_snapshots import seeds
-from ckpt_cli.plans.metadata import UNCHANGED, Changes
-from ckpt_cli.plans.metadata import notes as metadata_notes
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.child import Origin, make_child, read_origin
+from ckpt_cli.plans.delta_snapshots import snapshots_for_child
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.reruns import left_behind, must_run_once
-from ckpt_cli.plans.wording import called, just_written, moved, repeated, upcoming
+from ckpt_cli.plans.reruns import describe_not_inherited, must_run_once
+from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
@@ -39,7 +38,7 @@ def plan(
     *,
     rerun: bool = False,
     create: bool = False,
-    changes: Changes = UNCHANGED,
+    changes: MetadataChanges = UNCHANGED,
 ) -> Plan:
     """A new checkpoint whose state is `after`; `create` allows channels that the thread never had.
 
@@ -50,44 +49,44 @@ def plan(
         ChannelNotFound: a channel is new to the thread.
         NotSupported: the generation keeps a checkpoint's Sends with its parent, where a child would find others.
     """
-    of, inspection = origin(reader, row.ref), Inspection(reader, row.ref)
+    origin, inspection = read_origin(reader, row.ref), Inspection(reader, row.ref)
     before, snapshot = inspection.values(), inspection.snapshot()
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     gone = [c for c in before if c not in after]
-    _must_be_channels(reader, of, [c for c in names if c not in before], create=create)
-    made = _made(reader, mint, of, {c: after[c] for c in names}, gone, changes)
-    _must_run_the_same(reader, of, made)
+    _must_be_channels(reader, origin, [c for c in names if c not in before], create=create)
+    made = _made(reader, mint, origin, {c: after[c] for c in names}, gone, changes)
+    _must_run_the_same(reader, origin, made)
     new = made.row.ref
-    short = called(reader, row.ref, new.checkpoint_id)
+    short = short_ids(reader, row.ref, new.checkpoint_id)
     edited = ", ".join([*names, *gone]) or "metadata"
     return Plan(
         reason="",
         add=(made,),
-        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
-        recent=just_written(reader, reader.rows(row.thread_id)),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
+        recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="edit",
-        summary=f"{edited} of {short(row.checkpoint_id)} (step {of.step}): new checkpoint "
-        f"{short(new.checkpoint_id)}, source update, step {of.step + 1}; {upcoming(snapshot)}",
+        summary=f"{edited} of {short(row.checkpoint_id)} (step {origin.step}): new checkpoint "
+        f"{short(new.checkpoint_id)}, source update, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *repeated(reader, row, snapshot),
-            *left_behind(reader, snapshot, row),
-            *moved(reader, row, short),
-            *metadata_notes(of.metadata, changes),
+            *describe_reruns(reader, row, snapshot),
+            *describe_not_inherited(reader, snapshot, row),
+            *describe_new_head(reader, row, short),
+            *describe_changes(origin.metadata, changes),
         ),
         result=Ref(row.thread_id, "", "") if row.ns else new,
     )
 
 
 def _made(
-    reader: Reader, mint: Mint, of: Origin, edits: ChannelValues, gone: Collection[str], metadata: Changes
+    reader: Reader, mint: Mint, origin: Origin, edits: ChannelValues, gone: Collection[str], metadata: MetadataChanges
 ) -> Checkpoint:
-    own = seeds(reader, mint, of)
-    body = {**of.body, **own.edits}
+    own = snapshots_for_child(reader, mint, origin)
+    body = {**origin.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
     highest = max(versions.values(), key=order, default=None)
     new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
-    kept = delta.marked(of.state) | Inspection(reader, of.ref).deltas().keys()
+    kept = delta.marked(origin.state) | Inspection(reader, origin.ref).deltas().keys()
     values = {c: _snapshot(value) if c in kept else value for c, value in edits.items()}
     changed = {
         "channel_values": _but({**(body.get("channel_values") or {}), **values}, gone),
@@ -95,12 +94,12 @@ def _made(
     }
     if (watched := _seen(body.get("versions_seen") or {}, versions, new)) is not None:
         changed["versions_seen"] = watched
-    return offspring(
+    return make_child(
         reader,
         mint,
-        of,
-        parent_id=of.ref.checkpoint_id,
-        sequence=of.step + 1,
+        origin,
+        parent_id=origin.ref.checkpoint_id,
+        sequence=origin.step + 1,
         edits={**own.edits, **changed},
         counters=_but(own.counters, [*edits, *gone]),
         source="update",
@@ -131,22 +130,22 @@ def _seen(
     return {node: {**had, **watching.get(node, {})} for node, had in versions_seen.items()}
 
 
-def _must_be_channels(reader: Reader, of: Origin, names: Iterable[str], *, create: bool) -> None:
+def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, create: bool) -> None:
     """Hold that what is new to this checkpoint is a channel of the user's that the thread has elsewhere."""
     for name in names:
-        if is_control(name, of.state):
+        if is_control(name, origin.state):
             raise UsageError(f"{name} isn't state: it says what runs next", hint="see `ckpt update --as-node`")
-        if create or name in of.state.versions:
+        if create or name in origin.state.versions:
             continue
-        known = _channels_nearby(reader, of)
+        known = _channels_nearby(reader, origin)
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else "--create makes it all the same"
             raise ChannelNotFound(f"no channel {name!r}: the thread never had one", hint=hint)
 
 
-def _channels_nearby(reader: Reader, of: Origin) -> list[str]:
-    rows = reader.saver.newest(of.ref.thread_id, of.ref.ns, _LOOKED_AT)
+def _channels_nearby(reader: Reader, origin: Origin) -> list[str]:
+    rows = reader.saver.newest(origin.ref.thread_id, origin.ref.ns, _LOOKED_AT)
     names: dict[str, None] = {}
     for row in rows:
         try:
@@ -156,12 +155,12 @@ def _channels_nearby(reader: Reader, of: Origin) -> list[str]:
     return list(names)
 
 
-def _must_run_the_same(reader: Reader, of: Origin, made: Checkpoint) -> None:
+def _must_run_the_same(reader: Reader, origin: Origin, made: Checkpoint) -> None:
     """Hold that what was due is due, Sends included."""
-    after, known = reader.decode(made), Wiring(of.state)
-    if not same(of.state.sends, after.sends):
+    after, known = reader.decode(made), Wiring(origin.state)
+    if not same(origin.state.sends, after.sends):
         what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
         raise NotSupported(f"it can't be edited: {what}")
-    if (was := due(of.state, known)) != (now := due(after, known)):
+    if (was := due(origin.state, known)) != (now := due(after, known)):
         told = [", ".join(one.node or "?" for one in some) or "nothing" for some in (was, now)]
         raise Refused(f"with these edits {told[1]} would run next, and not {told[0]}", hint="see `ckpt update`")

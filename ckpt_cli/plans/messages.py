@@ -23,13 +23,13 @@ _OWN: dict[str, dict[str, Any]] = {
 _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
 
 
-def shaped(given: Any, kept: Any, new_id: Callable[[], str] | None) -> Any:
+def as_messages(given: Any, kept: Any, new_id: Callable[[], str] | None) -> Any:
     """What a person wrote to a channel of messages as message objects; `new_id` names those that have no id.
 
     `kept` is what the channel holds: the latest message of a kind is the pattern for a new one.
     """
     if (replaced := overwrite(given)) is not None:
-        return {"__overwrite__": shaped(replaced.value, kept, new_id)}
+        return {"__overwrite__": as_messages(replaced.value, kept, new_id)}
     patterns = [one for one in (kept if isinstance(kept, list) else []) if isinstance(one, Node)]
     if isinstance(given, list) and as_message(given) is None:
         return [_shaped(one, patterns, new_id) for one in given]

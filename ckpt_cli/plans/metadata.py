@@ -25,7 +25,7 @@ _SCALARS = frozenset({str, bool, int, float, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class MetadataChanges:
     """What a person says about the application's metadata.
 
     Attributes:
@@ -36,16 +36,16 @@ class Changes:
     values: Mapping[str, Scalar] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
 
-    def applied(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    def apply_to(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Some metadata with these changes; a key that is set stays in its place, a new one comes last."""
         changed = {**metadata, **self.values}
         return {key: value for key, value in changed.items() if key not in self.dropped}
 
-    def change(self, metadata: Mapping[str, Any]) -> bool:
+    def has_effect_on(self, metadata: Mapping[str, Any]) -> bool:
         """Whether they make any difference to what is carried of some metadata."""
-        return not same(self.applied(carried(metadata)), carried(metadata))
+        return not same(self.apply_to(carried_keys(metadata)), carried_keys(metadata))
 
-    def notes(self, metadata: Mapping[str, Any]) -> list[str]:
+    def describe(self, metadata: Mapping[str, Any]) -> list[str]:
         """Lines for a plan: what they do to some metadata."""
         gone = [key for key in sorted(self.dropped) if key in metadata]
         missing = [key for key in sorted(self.dropped) if key not in metadata]
@@ -56,7 +56,7 @@ class Changes:
         ]
 
 
-UNCHANGED = Changes()
+UNCHANGED = MetadataChanges()
 
 
 def is_application_key(key: str) -> bool:
@@ -64,12 +64,12 @@ def is_application_key(key: str) -> bool:
     return key not in _LIBRARYS and key != "run_id" and not key.startswith(("__", "langgraph_"))
 
 
-def carried(metadata: Mapping[str, Any]) -> dict[str, Scalar]:
+def carried_keys(metadata: Mapping[str, Any]) -> dict[str, Scalar]:
     """The application's keys that a new checkpoint takes over: those with a scalar, as LangGraph takes no others."""
     return {key: value for key, value in metadata.items() if is_application_key(key) and type(value) in _SCALARS}
 
 
-def completed(own: Mapping[str, Any], origin: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
+def new_metadata(own: Mapping[str, Any], origin: Mapping[str, Any], changes: MetadataChanges) -> dict[str, Any]:
     """LangGraph's keys of a new checkpoint and after them the application's, as the library orders them.
 
     Args:
@@ -77,12 +77,12 @@ def completed(own: Mapping[str, Any], origin: Mapping[str, Any], changes: Change
         origin: the metadata of the checkpoint that the new one is made of.
         changes: what a person changes in the application's keys.
     """
-    return {**own, **changes.applied(carried(origin))}
+    return {**own, **changes.apply_to(carried_keys(origin))}
 
 
-def notes(origin: Mapping[str, Any], changes: Changes) -> list[str]:
+def describe_changes(origin: Mapping[str, Any], changes: MetadataChanges) -> list[str]:
     """Lines for a plan: what is set, what is dropped, and which of the application's keys can't be carried."""
     left = [key for key in origin if is_application_key(key) and type(origin[key]) not in _SCALARS]
     left = [key for key in left if key not in changes.values and key not in changes.dropped]
     what = "only text, numbers, true, false and null are"
-    return [*changes.notes(origin), *([f"not carried: metadata {', '.join(left)} ({what})"] if left else [])]
+    return [*changes.describe(origin), *([f"not carried: metadata {', '.join(left)} ({what})"] if left else [])]

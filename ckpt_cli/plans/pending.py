@@ -12,9 +12,9 @@ from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, ERROR_SOURCE, INTERRUPT
 from ckpt_cli.history.tasks.snapshot import Status, Task
 from ckpt_cli.model import NULL_TASK
-from ckpt_cli.plans.step_start import Standing
-from ckpt_cli.plans.superstep import Acting, acting_triggers
-from ckpt_cli.plans.thread_history import path_of, sends_in
+from ckpt_cli.plans.step_start import StepStart
+from ckpt_cli.plans.superstep import TaskOutput, written_triggers
+from ckpt_cli.plans.thread_history import count_sends, task_path_at
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import has_response_schema
 from ckpt_cli.values.state import TaskWrite
@@ -29,14 +29,14 @@ class Finished(StrEnum):
     DROP = "drop"
 
 
-def given(reader: Reader, at: Standing) -> list[Acting]:
+def command_values(reader: Reader, at: StepStart) -> list[TaskOutput]:
     """The values that came with a Command and were not used yet, as input."""
-    writes = reader.writes(at.of.ref) if at.taken else []
+    writes = reader.writes(at.origin.ref) if at.stored_writes else []
     null = [(write.channel, write.value) for write in writes if write.task_id == NULL_TASK]
-    return [Acting("", "__input__", null)] if null else []
+    return [TaskOutput("", "__input__", null)] if null else []
 
 
-def acting(at: Standing) -> list[tuple[Task, Acting]]:
+def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
     """All tasks of the step, each with what it wrote if it has finished.
 
     Raises:
@@ -45,28 +45,30 @@ def acting(at: Standing) -> list[tuple[Task, Acting]]:
     """
     if not at.tasks.complete or any(task.node is None for task in at.tasks.tasks):
         raise Refused("which tasks run there can't be known without the graph")
-    sends, found = sends_in(at.of.state), []
+    sends, found = count_sends(at.origin.state), []
     for place, task in enumerate(at.tasks.tasks):
         finished = task.status is Status.FINISHED
         writes = [(w.channel, w.value) for w in task.writes if finished and w.channel not in CONTROL_WRITES]
-        triggers = _PUSHED if place < sends else tuple(acting_triggers(task.node or "", at.board.versions))
+        triggers = _PUSHED if place < sends else tuple(written_triggers(task.node or "", at.channels.versions))
         if not triggers:
             raise NotSupported("a step can only be made in threads of a StateGraph")
-        path = task.path or path_of(place, task.node, sends)
-        found.append((task, Acting(path, task.node or "", writes, triggers)))
+        path = task.path or task_path_at(place, task.node, sends)
+        found.append((task, TaskOutput(path, task.node or "", writes, triggers)))
     return found
 
 
-def before_update(reader: Reader, at: Standing, said: Finished | None) -> tuple[list[list[Acting]], list[str]]:
+def steps_before_update(
+    reader: Reader, at: StepStart, said: Finished | None
+) -> tuple[list[list[TaskOutput]], list[str]]:
     """The steps that an update of this database's generation makes before its own, and in words which tasks count.
 
     Raises:
         Refused: there are pending writes, and it isn't recorded which generation goes on with them.
     """
-    if not at.taken or said is Finished.DROP or (said is None and _is_recent(reader, at)):
+    if not at.stored_writes or said is Finished.DROP or (said is None and _is_recent(reader, at)):
         return [], []
-    begun = [(task, one) for task, one in acting(at) if _has_begun(task)]
-    steps = [step for step in (given(reader, at), [one for _, one in begun]) if step]
+    begun = [(task, one) for task, one in task_outputs(at) if _has_begun(task)]
+    steps = [step for step in (command_values(reader, at), [one for _, one in begun]) if step]
     if not steps:
         return [], []
     names = [task.node or "" for task, _ in begun if task.status is Status.FINISHED]
@@ -80,7 +82,7 @@ def before_update(reader: Reader, at: Standing, said: Finished | None) -> tuple[
     return (steps, names) if said is Finished.KEEP else ([], [])
 
 
-def is_older(reader: Reader, at: Standing, said: Finished | None) -> bool:
+def follows_old_update(reader: Reader, at: StepStart, said: Finished | None) -> bool:
     """Whether update_state of this generation records writes as before delta channels, as far as the data shows.
 
     They stand on a checkpoint that the run has gone on from too, which on every branch would be read as a delta
@@ -94,19 +96,19 @@ def _has_begun(task: Task) -> bool:
     return any(write.channel not in (ERROR, INTERRUPT) for write in task.writes)
 
 
-def _is_recent(reader: Reader, at: Standing) -> bool:
+def _is_recent(reader: Reader, at: StepStart) -> bool:
     """Whether something stored proves langgraph 1.0.3 or newer.
 
     checkpoint-sqlite with task paths (3.1.2) needs langgraph-checkpoint 4.3, and langgraph up to 1.0.2 one before 4.
     """
-    writes = reader.writes(at.of.ref)
-    recent = delta.COUNTERS in at.of.metadata or any(write.channel == ERROR_SOURCE for write in writes)
+    writes = reader.writes(at.origin.ref)
+    recent = delta.COUNTERS in at.origin.metadata or any(write.channel == ERROR_SOURCE for write in writes)
     of_sqlite = reader.saver.about().layout == "E"
     return recent or of_sqlite or any(map(has_response_schema, _questions(writes)))
 
 
-def _may_be_old(reader: Reader, at: Standing) -> bool:
-    writes = reader.writes(at.of.ref)
+def _may_be_old(reader: Reader, at: StepStart) -> bool:
+    writes = reader.writes(at.origin.ref)
     pathless = "task_paths" not in reader.saver.abilities and not any(write.row.task_path for write in writes)
     return pathless or any(not has_response_schema(one) for one in _questions(writes))
 

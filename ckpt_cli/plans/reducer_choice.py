@@ -10,8 +10,8 @@ from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import ABSENT, GATHER, MESSAGES, TOPIC, Evidence, Reducer, Unfit
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.messages import shaped
-from ckpt_cli.plans.thread_history import Past, others, past
+from ckpt_cli.plans.messages import as_messages
+from ckpt_cli.plans.thread_history import ThreadHistory, read_history, related_histories
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import message, messages
@@ -31,39 +31,41 @@ class Reducers:
         self._new_id = new_id
         self._reader = reader
         self._ref = ref
-        self._said = said
+        self._chosen = said
         self.used: dict[str, str] = {}
 
     @cached_property
-    def past(self) -> Past:
+    def history(self) -> ThreadHistory:
         """What this thread's namespace tells."""
-        return past(self._reader, self._ref.thread_id, self._ref.ns)
+        return read_history(self._reader, self._ref.thread_id, self._ref.ns)
 
     @cached_property
-    def kin(self) -> list[Past]:
+    def related(self) -> list[ThreadHistory]:
         """What other threads tell; looked at only where this one can't say."""
-        return list(others(self._reader, self._ref.thread_id, self._ref.ns, self.past.nodes))
+        return list(related_histories(self._reader, self._ref.thread_id, self._ref.ns, self.history.nodes))
 
     @property
-    def fading(self) -> frozenset[str]:
+    def ephemeral(self) -> frozenset[str]:
         """The user's channels that a step without writes was seen to empty."""
-        return frozenset(c for c, tally in self.past.tallies.items() if tally.faded and not tally.kept)
+        return frozenset(c for c, tally in self.history.tallies.items() if tally.faded and not tally.kept)
 
-    def known(self, channel: str) -> bool:
+    def is_known(self, channel: str) -> bool:
         """Whether there is such a channel of the user's."""
-        return channel in self._said or any(channel in p.tallies or channel in p.deltas for p in (self.past, *self.kin))
+        return channel in self._chosen or any(
+            channel in p.tallies or channel in p.deltas for p in (self.history, *self.related)
+        )
 
-    def channels(self) -> list[str]:
+    def channel_names(self) -> list[str]:
         """The channels that this thread has."""
-        return sorted({*self.past.tallies, *self.past.deltas})
+        return sorted({*self.history.tallies, *self.history.deltas})
 
-    def of_messages(self, channel: str, before: Any, given: Any) -> bool:
+    def holds_messages(self, channel: str, before: Any, given: Any) -> bool:
         """Whether what is written to a channel are messages."""
-        if channel in self._said:
-            return self._said[channel] is MESSAGES
+        if channel in self._chosen:
+            return self._chosen[channel] is MESSAGES
         if isinstance(before, list) and before:
             return isinstance(before[-1], Node) and messages(before[-1:]) is not None
-        told = next((past for past in (self.past, *self.kin) if self._candidates(channel, past)), self.past)
+        told = next((past for past in (self.history, *self.related) if self._candidates(channel, past)), self.history)
         fitting = {one.reducer for one in self._candidates(channel, told)}
         is_said = any(message(one) is not None for one in (given if isinstance(given, list) else [given]))
         return MESSAGES in fitting and (is_said or GATHER not in fitting)
@@ -76,13 +78,13 @@ class Reducers:
             UsageError: the writes aren't of the kind that the channel takes.
         """
         new_id = self._new_id
-        writes = [shaped(w, before, new_id) if self.of_messages(channel, before, w) else w for w in writes]
+        writes = [as_messages(w, before, new_id) if self.holds_messages(channel, before, w) else w for w in writes]
         if not writes:
             return [] if isinstance(before, list) and TOPIC in self._alive(channel) else ABSENT
-        if channel in self._said:
-            return self._by(channel, self._said[channel], before, writes)
-        found = self._candidates(channel, self.past)
-        if any(self.of_messages(channel, before, write) for write in writes):
+        if channel in self._chosen:
+            return self._by(channel, self._chosen[channel], before, writes)
+        found = self._candidates(channel, self.history)
+        if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, found, writes)
         made = learning.outcomes(found, before, writes)
         if len(made) != 1:
@@ -108,8 +110,8 @@ class Reducers:
         self, channel: str, found: Sequence[Evidence], before: Any, writes: Sequence[Any]
     ) -> list[tuple[Evidence, Any]]:
         """What other threads settle that this one leaves open; they never speak against it."""
-        tally = self.past.tallies.get(channel)
-        for kin in self.kin if found or tally is None or not tally.steps else ():
+        tally = self.history.tallies.get(channel)
+        for kin in self.related if found or tally is None or not tally.steps else ():
             theirs = self._candidates(channel, kin)
             agreed = [one for one in theirs if not found or one.reducer in {own.reducer for own in found}]
             if len(made := learning.outcomes(agreed, before, writes)) == 1:
@@ -125,10 +127,10 @@ class Reducers:
         return value
 
     def _alive(self, channel: str) -> list[Reducer]:
-        return [one.reducer for one in self._candidates(channel, self.past)]
+        return [one.reducer for one in self._candidates(channel, self.history)]
 
-    def _candidates(self, channel: str, told: Past) -> list[Evidence]:
-        if channel in told.deltas and told is self.past:
+    def _candidates(self, channel: str, told: ThreadHistory) -> list[Evidence]:
+        if channel in told.deltas and told is self.history:
             return list(islice(self._of_delta(channel), 1))
         tally = told.tallies.get(channel)
         return tally.candidates if tally else []
@@ -149,7 +151,7 @@ class Reducers:
     def _unproven(self, channel: str, found: Sequence[Evidence], made: Sequence[tuple[Evidence, Any]]) -> Exception:
         hint = f"--reducer {argument(channel + '=NAME')} says it: {', '.join(learning.names())}"
         if not found:
-            tally = self.past.tallies.get(channel)
+            tally = self.history.tallies.get(channel)
             if tally is None or not tally.steps:
                 return Refused(f"no recorded step tells what channel {channel!r} does with writes", hint=hint)
             what = "the recorded step" if tally.steps == 1 else f"the {tally.steps:,} recorded steps"

@@ -14,33 +14,33 @@ from ckpt_cli.history.state.channels import is_control
 from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
-from ckpt_cli.plans.child import origin
+from ckpt_cli.plans.child import read_origin
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.pending import acting, given
+from ckpt_cli.plans.pending import command_values, task_outputs
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.step_start import Standing, standing
-from ckpt_cli.plans.successor import Step, must_be_known, successor
+from ckpt_cli.plans.step_start import StepStart, read_step_start
+from ckpt_cli.plans.successor import StepInfo, make_successor, must_allow_steps
 from ckpt_cli.plans.superstep import Fold
 from ckpt_cli.reading import Reader
 
 
-def ended(reader: Reader, at: Standing, mint: Mint) -> tuple[set[str], Step]:
+def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], StepInfo]:
     """Let the tasks of a checkpoint end as they stand: changes the board, and tells the step that does so.
 
     Raises:
         Refused: not all tasks are known.
         NotSupported: it isn't a StateGraph's.
     """
-    step, updated = at.of.step, set[str]()
+    step, updated = at.origin.step, set[str]()
 
     def after(highest: Any) -> Any:
         return mint.version(highest, highest)
 
-    tasks = [one for _, one in acting(at)]
-    for acted in (given(reader, at), tasks):
+    tasks = [one for _, one in task_outputs(at)]
+    for acted in (command_values(reader, at), tasks):
         if acted:
-            updated |= at.board.apply(acted, after)
-    return updated, Step("update", step + 1, step, updated, at.touched)
+            updated |= at.channels.apply(acted, after)
+    return updated, StepInfo("update", step + 1, step, updated, at.written_deltas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +63,29 @@ class Outcome:
     next: Sequence[str] | None
 
 
-def outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> Outcome:
+def compute_outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> Outcome:
     """Apply the pending writes of a checkpoint to its state.
 
     Raises:
         Refused: a delta channel's value isn't known.
         NotSupported: threads of other kinds of graphs.
     """
-    mint, of = Mint(), origin(reader, row.ref)
+    mint, origin = Mint(), read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, said, lambda: "(new id)")
-    must_be_known(of, of_state_graph=learned.past.of_state_graph and learned.past.started)
-    at = standing(reader, of, learned)
-    before, unknown = dict(at.board.values), dict[str, str]()
-    at.board.fold = _as_far_as_known(learned.fold, said, unknown)
-    _, step = ended(reader, at, mint)
-    made = successor(reader, mint, of, at.board, step, learned.past.deltas, row.checkpoint_id)
+    must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
+    at = read_step_start(reader, origin, learned)
+    before, unknown = dict(at.channels.values), dict[str, str]()
+    at.channels.fold = _as_far_as_known(learned.fold, said, unknown)
+    _, step = end_tasks(reader, at, mint)
+    made = make_successor(reader, mint, origin, at.channels, step, learned.history.deltas, row.checkpoint_id)
     state = reader.decode(made)
     then = snapshot(state, (), history=Inspection(reader, row.ref).others)
-    held = (channel for channel in {**before, **at.board.values} if channel not in unknown)
+    held = (channel for channel in {**before, **at.channels.values} if channel not in unknown)
     own = [channel for channel in held if not is_control(channel, state)]
     return Outcome(
         at.tasks,
         {c: before[c] for c in own if c in before},
-        {c: at.board.values[c] for c in own if c in at.board.values},
+        {c: at.channels.values[c] for c in own if c in at.channels.values},
         [f"{channel} {words}" for channel, words in learned.used.items()],
         unknown,
         then.next,

@@ -26,7 +26,7 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
     done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     begun, calls = list(_begun(reader, snapshot, row)), finished_calls(reader, snapshot, row)
     if done or begun or calls:
-        told = [f"{', '.join([*counted(done), *calls])} finished"] * bool(done or calls)
+        told = [f"{', '.join([*count_names(done), *calls])} finished"] * bool(done or calls)
         told += [f"{', '.join(begun)} ran in part"] * bool(begun)
         commit = "" if calls else "; `ckpt replay --commit` keeps what finished, then edit what follows"
         is_one = len(done + begun + calls) == 1 and all(call.startswith("1 ") for call in calls)
@@ -37,7 +37,7 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
         )
 
 
-def counted(names: Iterable[str]) -> list[str]:
+def count_names(names: Iterable[str]) -> list[str]:
     """``work (2 tasks)``: each node once, with how many of these tasks it has."""
     return [f"{name} ({count} tasks)" if count > 1 else name for name, count in Counter(names).items()]
 
@@ -68,7 +68,7 @@ def _begun(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[s
             yield f"{task.node} (a subgraph)"
 
 
-def left_behind(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
+def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
     """One line about each thing recorded at a checkpoint under way that a child of it doesn't inherit."""
     if snapshot.consumed:
         return

@@ -16,9 +16,9 @@ from ckpt_cli.history.tasks.snapshot import Status, Task, graph_of
 from ckpt_cli.history.tasks.task_ids import pulled
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK, Plan, Ref, Seen, Write, WriteKey
-from ckpt_cli.operations.apply import seen, seen_heads
-from ckpt_cli.plans.stale_questions import changed_since, must_be_first
-from ckpt_cli.plans.wording import just_written
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.stale_questions import find_changed_subgraph, must_be_first
+from ckpt_cli.plans.wording import recently_written
 from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
@@ -109,8 +109,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         _record(reader, head, question, value, change)
     _clear(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
     left = [q for q in waiting if q not in [question for question, _ in chosen]]
-    change.notes += [f"still waits: {said(q)}" for q in left]
-    names = ", ".join(said(question) for question, _ in chosen)
+    change.notes += [f"still waits: {describe_question(q)}" for q in left]
+    names = ", ".join(describe_question(question) for question, _ in chosen)
     count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
     return Plan(
         reason="",
@@ -118,7 +118,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         replace=tuple(change.replace),
         remove=tuple(change.remove),
         basis=_basis(reader, head, chosen),
-        recent=just_written(reader, [reader.head(thread_id)]),
+        recent=recently_written(reader, [reader.head(thread_id)]),
         verb="resume",
         summary=f"{count} recorded for {names}; the next graph.invoke(None, config) goes on with it",
         notes=tuple(change.notes),
@@ -135,7 +135,7 @@ def _why_not(reader: Reader, head: Ref) -> str:
     return f"{failed.node or 'a task'} failed with its answer, and keeps it: after {fork} it asks anew"
 
 
-def said(question: Question) -> str:
+def describe_question(question: Question) -> str:
     """``child › review (793baa26…)``: who asks, below the nodes that called its graph."""
     callers = graph_of(question.ns).split("|") if question.ns else []
     name = " › ".join([*callers, question.node or "a task"])
@@ -145,12 +145,12 @@ def said(question: Question) -> str:
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
     """The heads as well as who asked: an answer is for the head, whichever checkpoint that is."""
     asking = {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}
-    heads = {one.ref: one for ref in asking for one in seen_heads(reader.saver, ref.thread_id, ref.ns)}
-    return (*heads.values(), *(seen(reader.saver, ref) for ref in sorted(asking)))
+    heads = {one.ref: one for ref in asking for one in basis_of_heads(reader.saver, ref.thread_id, ref.ns)}
+    return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
 
 
 def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
-    shown = [said(question) for question in waiting]
+    shown = [describe_question(question) for question in waiting]
     if name is None:
         fitting = list(waiting)
     else:
@@ -160,14 +160,16 @@ def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
         raise NotFound(f"no question {name!r} waits for an answer", candidates=shown)
     if len(fitting) > 1:
         what = f"{len(fitting)} questions wait" if name is None else f"{name!r} fits {len(fitting)} questions"
-        raise UsageError(what, hint="--interrupt ID=JSON answers one of them", candidates=[said(q) for q in fitting])
+        raise UsageError(
+            what, hint="--interrupt ID=JSON answers one of them", candidates=[describe_question(q) for q in fitting]
+        )
     return fitting[0]
 
 
 def _must_differ(chosen: Sequence[tuple[Question, Any]]) -> None:
     for place, (question, _) in enumerate(chosen):
         if any(question is other for other, _ in chosen[:place]):
-            raise UsageError(f"two answers for {said(question)}")
+            raise UsageError(f"two answers for {describe_question(question)}")
         if question.id == PLACEHOLDER:
             what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
             raise Refused(what, hint="`ckpt update` changes the state that it looks at")
@@ -179,7 +181,7 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
     if question.source is None:
         _record_bare(reader, head, value, change)
         return
-    changed = changed_since(reader, head.thread_id, question.id or "", question.source)
+    changed = find_changed_subgraph(reader, head.thread_id, question.id or "", question.source)
     if changed is not None:
         must_be_first(reader, head.thread_id, changed, question.id or "", len(questions(reader, head.thread_id)))
         _record_bare(reader, head, value, change)

@@ -4,65 +4,66 @@ from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Plan
-from ckpt_cli.operations.apply import seen, seen_heads
-from ckpt_cli.plans.child import Origin, offspring, origin
-from ckpt_cli.plans.delta_snapshots import seeds
-from ckpt_cli.plans.metadata import UNCHANGED, Changes
-from ckpt_cli.plans.metadata import notes as metadata_notes
+from ckpt_cli.operations.apply import basis_of, basis_of_heads
+from ckpt_cli.plans.child import Origin, make_child, read_origin
+from ckpt_cli.plans.delta_snapshots import snapshots_for_child
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges, describe_changes
 from ckpt_cli.plans.mint import Mint
-from ckpt_cli.plans.wording import called, just_written, moved, repeated, upcoming
+from ckpt_cli.plans.wording import describe_new_head, describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 
 
-def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: Changes = UNCHANGED) -> Plan:
+def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
     """A child with the same channels and the same next nodes: source ``fork``, one step more, no writes.
 
     Raises:
         Refused: the checkpoint is the head already, or a delta channel's value isn't known.
         NotSupported: this generation keeps a checkpoint's Sends with its parent, where a child would find others.
     """
-    of, head = origin(reader, row.ref), reader.head(row.thread_id, row.ns)
+    origin, head = read_origin(reader, row.ref), reader.head(row.thread_id, row.ns)
     written = reader.writes(row.ref, values=0)
     if head.checkpoint_id == row.checkpoint_id and not written:
         raise Refused("that checkpoint is the head already: there is nothing to roll back")
-    _must_keep_sends(of, any(write.channel == TASKS for write in written))
-    own = seeds(reader, mint, of)
-    made = offspring(
+    _must_keep_sends(origin, any(write.channel == TASKS for write in written))
+    own = snapshots_for_child(reader, mint, origin)
+    made = make_child(
         reader,
         mint,
-        of,
+        origin,
         parent_id=row.checkpoint_id,
-        sequence=of.step + 1,
+        sequence=origin.step + 1,
         edits=own.edits,
         counters=own.counters,
         metadata=changes,
     )
     new = made.row.ref
-    short, snapshot = called(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
+    short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
     stored = (f"stored whole again, as its history goes on elsewhere: {', '.join(sorted(own.values))}",)
     return Plan(
         reason="",
         add=(made,),
-        basis=(*seen_heads(reader.saver, row.thread_id, row.ns), seen(reader.saver, row.ref)),
-        recent=just_written(reader, reader.rows(row.thread_id)),
+        basis=(*basis_of_heads(reader.saver, row.thread_id, row.ns), basis_of(reader.saver, row.ref)),
+        recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="rollback",
-        summary=f"to {short(row.checkpoint_id)} (step {of.step}): its state is current again in new checkpoint "
-        f"{short(new.checkpoint_id)}, source fork, step {of.step + 1}; {upcoming(snapshot)}",
+        summary=f"to {short(row.checkpoint_id)} (step {origin.step}): its state is current again in new checkpoint "
+        f"{short(new.checkpoint_id)}, source fork, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
-            *repeated(reader, row, snapshot),
-            *moved(reader, row, short),
+            *describe_reruns(reader, row, snapshot),
+            *describe_new_head(reader, row, short),
             *(stored if own.values else ()),
-            *metadata_notes(of.metadata, changes),
+            *describe_changes(origin.metadata, changes),
         ),
         result=new,
     )
 
 
-def _must_keep_sends(of: Origin, sends_written: bool) -> None:
-    own = of.body.get("pending_sends")
-    if of.state.v >= 4 or (isinstance(own, list) and of.stored.channels is None and (own or not of.state.sends)):
+def _must_keep_sends(origin: Origin, sends_written: bool) -> None:
+    own = origin.body.get("pending_sends")
+    if origin.state.v >= 4 or (
+        isinstance(own, list) and origin.stored.channels is None and (own or not origin.state.sends)
+    ):
         return
-    if of.state.sends or sends_written:
+    if origin.state.sends or sends_written:
         what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
         raise NotSupported(
             f"it can't be rolled back to: {what}", hint="`ckpt fork` makes a sibling with the same Sends"

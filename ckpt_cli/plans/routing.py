@@ -20,7 +20,7 @@ ENDS: tuple[Hop, ...] = ()
 _BUMPS = "__snapshot_bumps__"
 
 
-def inferred(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]) -> str:
+def infer_node(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]) -> str:
     """The node that moved last (1.2 ``pregel/main.py: _infer_as_node``).
 
     Raises:
@@ -47,13 +47,13 @@ def _without_bumps(seen: Mapping[str, Mapping[str, Version]]) -> dict[str, dict[
     return found
 
 
-def branch(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[list[tuple[str, Any]], str]:
+def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[list[tuple[str, Any]], str]:
     """The writes by which a node sends the run on, and in words why.
 
     Raises:
         UsageError: it never ran, or went on in several ways, and nobody says how now.
     """
-    own = reducers.past.routes.get(node)
+    own = reducers.history.routes.get(node)
     routes = own or _of_kin(reducers, node)
     joins = [way for way in next(iter(routes), ()) if way[0].startswith("join:") and all(way in r for r in routes)]
     if hops is not None:
@@ -73,7 +73,7 @@ def branch(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[l
 
 def _of_kin(reducers: Reducers, node: str) -> Mapping[Route, int]:
     """The ways of a node in other threads: in those where the nodes of this one went as here, if there are any."""
-    told, mine = [kin for kin in reducers.kin if node in kin.routes], reducers.past.routes
+    told, mine = [kin for kin in reducers.related if node in kin.routes], reducers.history.routes
     alike = [kin for kin in told if all(mine[n].keys() & kin.routes[n].keys() for n in mine if n in kin.routes)]
     return sum((kin.routes[node] for kin in alike or told), Counter[Route]())
 

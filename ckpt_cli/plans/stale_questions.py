@@ -23,7 +23,7 @@ from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
 
 
-def changed_since(reader: Reader, thread_id: str, asked_id: str, source: AskedQuestion) -> str | None:
+def find_changed_subgraph(reader: Reader, thread_id: str, asked_id: str, source: AskedQuestion) -> str | None:
     """The namespace of the subgraph that asked a question and was changed since; None where none was."""
     row = source.write.row
     for ns in _levels(row.ns):

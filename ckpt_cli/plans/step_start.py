@@ -8,13 +8,13 @@ from ckpt_cli.history.tasks.snapshot import Snapshot
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.plans.child import Origin
 from ckpt_cli.plans.reducer_choice import Reducers
-from ckpt_cli.plans.superstep import Board
+from ckpt_cli.plans.superstep import Channels
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.node import Node
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StepStart:
     """A checkpoint that a step is made on.
 
     Attributes:
@@ -24,20 +24,20 @@ class Standing:
         touched: the delta channels that these write to, which a new branch must store whole.
     """
 
-    of: Origin
-    board: Board
+    origin: Origin
+    channels: Channels
     tasks: Snapshot
-    taken: frozenset[tuple[str, int | str]]
-    touched: frozenset[str]
+    stored_writes: frozenset[tuple[str, int | str]]
+    written_deltas: frozenset[str]
 
 
-def standing(reader: Reader, of: Origin, reducers: Reducers) -> Standing:
+def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepStart:
     """A stored checkpoint as the place of a step.
 
     Raises:
         Refused: what a delta channel holds isn't known.
     """
-    ref, state, past = of.ref, of.state, reducers.past
+    ref, state, past = origin.ref, origin.state, reducers.history
     values = {channel: unwrapped(value) for channel, value in state.values.items()}
     for channel, rebuilt in Inspection(reader, ref).deltas().items():
         past.deltas.setdefault(channel, 0)
@@ -45,14 +45,14 @@ def standing(reader: Reader, of: Origin, reducers: Reducers) -> Standing:
         if isinstance(values[channel], Node) and values[channel].name == "DeltaChannel":
             raise Refused(f"what delta channel {channel!r} holds isn't known: no reducer explains its history")
     writes = reader.writes(ref, values=0)
-    board = Board(
+    channels = Channels(
         values,
         dict(state.versions),
         {node: dict(seen) for node, seen in state.seen.items()},
         frozenset(past.deferred),
         reducers.fold,
-        reducers.fading,
+        reducers.ephemeral,
     )
     taken = frozenset((write.task_id, write.row.idx) for write in writes)
     touched = frozenset(write.channel for write in writes if write.channel in past.deltas)
-    return Standing(of, board, Inspection(reader, ref).snapshot(), taken, touched)
+    return StepStart(origin, channels, Inspection(reader, ref).snapshot(), taken, touched)

@@ -22,7 +22,7 @@ Fold = Callable[[str, Any, Sequence[Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
+class TaskOutput:
     """A task, or what takes the place of one, with what it wrote.
 
     Attributes:
@@ -38,7 +38,7 @@ class Acting:
 
 
 @dataclass
-class Board:
+class Channels:
     """The channels of a checkpoint while a step changes them.
 
     Attributes:
@@ -53,10 +53,10 @@ class Board:
     seen: dict[str, dict[str, Version]]
     deferred: frozenset[str]
     fold: Fold
-    fading: frozenset[str] = frozenset()
+    ephemeral: frozenset[str] = frozenset()
     unknown: set[str] = field(default_factory=set)
 
-    def apply(self, tasks: Iterable[Acting], after: Callable[[Version | None], Version]) -> set[str]:
+    def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
         """Let tasks finish a step; gives the channels that were updated. `after` is the version after the highest."""
         acting = sorted(tasks, key=lambda task: task.path)
         counts = any(task.triggers for task in acting)
@@ -72,7 +72,7 @@ class Board:
             self._notify(updated, version)
         return updated
 
-    def _write(self, acting: Sequence[Acting], version: Version) -> set[str]:
+    def _write(self, acting: Sequence[TaskOutput], version: Version) -> set[str]:
         written: dict[str, list[Any]] = {}
         for task in acting:
             for channel, value in task.writes:
@@ -112,7 +112,7 @@ class Board:
             return (True, [writes[-1], False]) if writes else (False, before)
         if channel == START or target(channel) is not None:
             return (True, writes[-1]) if writes else (before is not ABSENT, ABSENT)
-        if writes or channel in self.fading:
+        if writes or channel in self.ephemeral:
             return True, self.fold(channel, before, writes)
         return False, before
 
@@ -147,7 +147,7 @@ class Board:
         return True
 
 
-def acting_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
+def written_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
     """Those triggers of a node that were ever written; the others leave no trace."""
     return [channel for channel in versions if channel == node == START or target(channel) == node]
 

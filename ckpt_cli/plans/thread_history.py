@@ -42,7 +42,7 @@ _OTHER_THREADS = 20  # looked at where a thread is too young
 
 
 @dataclass(slots=True)
-class Past:
+class ThreadHistory:
     """What the recorded steps of a graph tell.
 
     Attributes:
@@ -63,7 +63,7 @@ class Past:
     started: bool = False
     of_state_graph: bool = True
 
-    def look(self, state: State) -> None:
+    def add_checkpoint(self, state: State) -> None:
         """Take in what one checkpoint tells by itself."""
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
         self.started = self.started or START in state.versions
@@ -76,7 +76,7 @@ class Past:
             if (node := target(channel)) is not None and is_deferred(value):
                 self.deferred.add(node)
 
-    def learn(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
+    def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
         """Take in a recorded step; `writes` are those of its tasks in order, each with its node."""
         by_channel: dict[str, list[Any]] = {}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
@@ -117,9 +117,9 @@ def _way(write: TaskWrite) -> tuple[str, str]:
     return write.channel, write.value if isinstance(write.value, str) else ""
 
 
-def past(reader: Reader, thread_id: str, ns: str) -> Past:
+def read_history(reader: Reader, thread_id: str, ns: str) -> ThreadHistory:
     """What one namespace of a thread tells."""
-    found, size = Past(), max(reader.saver.page, _AT_ONCE)
+    found, size = ThreadHistory(), max(reader.saver.page, _AT_ONCE)
     ids, stored = list(reader.lineage(thread_id, ns).rows), dict[str, list[TaskWrite]]()
     for at in range(0, len(ids), size):
         page = ids[at : at + size]
@@ -133,16 +133,16 @@ def past(reader: Reader, thread_id: str, ns: str) -> Past:
     return found
 
 
-def _look_at(reader: Reader, found: Past, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
-    found.look(child := reader.state(ref))
+def _look_at(reader: Reader, found: ThreadHistory, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
+    found.add_checkpoint(child := reader.state(ref))
     if child.source == "loop" and child.parent_id is not None and Inspection(reader, ref).grown(child):
         parent = reader.state(Ref(ref.thread_id, ref.ns, child.parent_id))
-        written = acted(reader, parent.ref, stored.get(child.parent_id))
+        written = node_writes(reader, parent.ref, stored.get(child.parent_id))
         if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
-            found.learn(parent, child, written)
+            found.add_step(parent, child, written)
 
 
-def acted(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:
+def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:
     """The writes of a checkpoint's own tasks in the order the library applies them, each with its node.
 
     `stored` are all that are stored on it, where they have been read.
@@ -156,27 +156,27 @@ def acted(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> li
     if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
         return [(names.node(write.task_id), write) for write in writes]
     snapshot = Inspection(reader, ref).snapshot()
-    sent = sends_in(reader.state(ref))
-    places = {task.id: path_of(place, task.node, sent) for place, task in enumerate(snapshot.tasks)}
+    sent = count_sends(reader.state(ref))
+    places = {task.id: task_path_at(place, task.node, sent) for place, task in enumerate(snapshot.tasks)}
     nodes = {task.id: task.node for task in snapshot.tasks}
     told = [(nodes.get(w.task_id) or names.node(w.task_id), w) for w in writes]
     return sorted(told, key=lambda pair: places.get(pair[1].task_id, ""))
 
 
-def sends_in(state: State) -> int:
+def count_sends(state: State) -> int:
     """How many Sends a step starts with; their tasks stand first."""
     return len(state.sends) + len(items(state.values.get(TASKS)) or [])
 
 
-def path_of(place: int, node: str | None, sends: int) -> str:
+def task_path_at(place: int, node: str | None, sends: int) -> str:
     """The path of the task at a place among those of its step, Sends first, as the library makes it."""
     return f"~__pregel_push, {place:010d}" if place < sends else f"~__pregel_pull, {node}"
 
 
-def others(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[Past]:
+def related_histories(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[ThreadHistory]:
     """What other threads of the same graph tell, the newest first: those whose nodes are partly the same."""
     for thread in islice(reader.saver.threads(), _OTHER_THREADS):
         if thread.thread_id != thread_id and ns == thread.head.ns:
-            found = past(reader, thread.thread_id, ns)
+            found = read_history(reader, thread.thread_id, ns)
             if found.nodes & (nodes - {"__start__"}):
                 yield found

@@ -13,11 +13,11 @@ from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.layouts import must_have_metadata, named, parents_of
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Record, Ref
-from ckpt_cli.operations.apply import ANY_NS, seen
-from ckpt_cli.plans.child import Origin, origin, recorded
+from ckpt_cli.operations.apply import ANY_NS, basis_of
+from ckpt_cli.plans.child import Origin, encode_checkpoint, read_origin
 from ckpt_cli.plans.delta_snapshots import stored_values
-from ckpt_cli.plans.metadata import UNCHANGED, Changes
-from ckpt_cli.plans.wording import called, just_written, repeated, upcoming
+from ckpt_cli.plans.metadata import UNCHANGED, MetadataChanges
+from ckpt_cli.plans.wording import describe_next, describe_reruns, recently_written, short_ids
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.same import same
 
@@ -25,7 +25,9 @@ Kept = dict[str, set[str]]
 """Namespace to the checkpoint ids that come along."""
 
 
-def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False, changes: Changes = UNCHANGED) -> Plan:
+def plan(
+    reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False, changes: MetadataChanges = UNCHANGED
+) -> Plan:
     """A new thread whose head is this checkpoint; `changes` of the application's metadata are made in all of it.
 
     Raises:
@@ -39,26 +41,26 @@ def plan(reader: Reader, row: CheckpointRow, to: str, *, shallow: bool = False, 
     kept = {"": {row.checkpoint_id}} if shallow else _kept(reader, row)
     rename = _Rename(reader, row.thread_id, to, changes)
     records = (_alone(reader, row, rename),) if shallow else tuple(_moved(reader, row, kept, rename))
-    snapshot, short = Inspection(reader, row.ref).snapshot(), called(reader, row.ref)
+    snapshot, short = Inspection(reader, row.ref).snapshot(), short_ids(reader, row.ref)
     count = sum(isinstance(record, Checkpoint) for record in records)
     what = "that checkpoint alone" if shallow else f"{count} checkpoint{'' if count == 1 else 's'}"
     return Plan(
         reason="",
         add=records,
         basis=(
-            seen(reader.saver, Ref(to, ANY_NS, "")),
+            basis_of(reader.saver, Ref(to, ANY_NS, "")),
             *(
-                seen(reader.saver, ref, writes=ref == row.ref)
+                basis_of(reader.saver, ref, writes=ref == row.ref)
                 for ref in (Ref(row.thread_id, ns, i) for ns in kept for i in sorted(kept[ns]))
             ),
         ),
-        recent=just_written(reader, reader.rows(row.thread_id)),
+        recent=recently_written(reader, reader.rows(row.thread_id)),
         verb="fork",
-        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {upcoming(snapshot)}",
+        summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {describe_next(snapshot)}",
         notes=(
-            *repeated(reader, row, snapshot),
+            *describe_reruns(reader, row, snapshot),
             *(("its subgraphs' own memories stay behind",) if shallow else ()),
-            *changes.notes(reader.state(row.ref).metadata),
+            *changes.describe(reader.state(row.ref).metadata),
         ),
         result=Ref(to, "", ""),  # the head; named by its id, the library would copy it before it runs
     )
@@ -109,12 +111,12 @@ class _Rename:
     reader: Reader
     thread_id: str
     to: str
-    changes: Changes
+    changes: MetadataChanges
 
     def checkpoint(self, stored: Checkpoint, drop: Iterable[str] = ()) -> Checkpoint:
         """A checkpoint of the new thread, its metadata without the keys in `drop`."""
         metadata = must_have_metadata(self.reader.value(stored.metadata), stored.row.ref)
-        changed = {key: value for key, value in self.changes.applied(metadata).items() if key not in drop}
+        changed = {key: value for key, value in self.changes.apply_to(metadata).items() if key not in drop}
         if str(metadata.get("thread_id")) == self.thread_id:
             changed["thread_id"] = self.to
         payload = stored.metadata if same(changed, metadata) else self.reader.codec.encode(changed, stored.metadata)
@@ -123,15 +125,15 @@ class _Rename:
 
 def _alone(reader: Reader, row: CheckpointRow, rename: _Rename) -> Checkpoint:
     """A checkpoint that needs no ancestors: its delta channels are stored whole."""
-    of = origin(reader, row.ref)
-    _must_hold_its_sends(of)
+    origin = read_origin(reader, row.ref)
+    _must_hold_its_sends(origin)
     values = stored_values(reader, row.ref)
-    body = {**of.body, "channel_values": {**(of.body.get("channel_values") or {}), **values}}
-    stored = recorded(reader, of, of.stored.row, body, of.metadata) if values else of.stored
+    body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
+    stored = encode_checkpoint(reader, origin, origin.stored.row, body, origin.metadata) if values else origin.stored
     moved = rename.checkpoint(stored, [COUNTERS] if values else [])
     return moved._replace(row=moved.row._replace(parent_id=None))
 
 
-def _must_hold_its_sends(of: Origin) -> None:
-    if of.state.v < 4 and of.state.sends and not of.body.get("pending_sends"):
+def _must_hold_its_sends(origin: Origin) -> None:
+    if origin.state.v < 4 and origin.state.sends and not origin.body.get("pending_sends"):
         raise Refused("its Sends stand with its parent", hint="without --shallow the parent comes along")

@@ -6,19 +6,19 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.reruns import counted, finished_calls
+from ckpt_cli.plans.reruns import count_names, finished_calls
 from ckpt_cli.reading import Reader
 
 _MOMENTS = 60
 """Seconds since a thread's last checkpoint in which its application counts as perhaps still running."""
 
 
-def called(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
+def short_ids(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
     """The short ids of a thread with some new ones in it."""
     return ShortIds([*(row.checkpoint_id for row in reader.rows(ref.thread_id)), *new_ids])
 
 
-def just_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
+def recently_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
     """The newest of one thread's checkpoints, where its id was made moments ago: a run may be under way."""
     newest = max(rows, key=lambda row: row.checkpoint_id, default=None)
     when = None if newest is None else ids.unix_time(newest.checkpoint_id)
@@ -26,7 +26,7 @@ def just_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ..
     return (newest.ref,) if newest is not None and fresh else ()
 
 
-def upcoming(snapshot: Snapshot) -> str:
+def describe_next(snapshot: Snapshot) -> str:
     """``next: a, b``, all tasks counted as if none had run."""
     names = [task.node for task in snapshot.tasks]
     if not snapshot.complete or None in names:
@@ -34,7 +34,7 @@ def upcoming(snapshot: Snapshot) -> str:
     return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
 
 
-def moved(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool = False) -> Iterable[str]:
+def describe_new_head(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool = False) -> Iterable[str]:
     """One line where a new checkpoint made of this one takes the head's place, which it doesn't follow.
 
     `beside` is one that follows not even the checkpoint it is made of.
@@ -45,37 +45,38 @@ def moved(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool =
         yield f"{what} goes on from here, and no more from {short(head.checkpoint_id)}"
 
 
-def repeated(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
+def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
     """One line about tasks whose stored work isn't taken along."""
     done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if done and not snapshot.consumed:
         had, again = ("has", "it runs") if len(done) == 1 else ("have", "they run")
-        yield f"{', '.join(counted(done))} {had} finished at that checkpoint; here {again} again"
+        yield f"{', '.join(count_names(done))} {had} finished at that checkpoint; here {again} again"
     if calls := finished_calls(reader, snapshot, row):
         yield f"{', '.join(calls)} finished at that checkpoint; the results are not taken along, and they run again"
     asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
     if asked and not snapshot.consumed:
         waits, again = ("waits", "it runs again and asks") if len(asked) == 1 else ("wait", "they run again and ask")
-        yield f"{', '.join(counted(asked))} {waits} for an answer at that checkpoint; here {again} anew"
+        yield f"{', '.join(count_names(asked))} {waits} for an answer at that checkpoint; here {again} anew"
     told = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
     if told and not snapshot.consumed:
         had, asks = ("has", "it asks") if len(told) == 1 else ("have", "they ask")
-        yield f"{', '.join(counted(told))} {had} an answer at that checkpoint that isn't taken along; here {asks} anew"
+        names = ", ".join(count_names(told))
+        yield f"{names} {had} an answer at that checkpoint that isn't taken along; here {asks} anew"
 
 
-def abandoned(tasks: Snapshot) -> list[str]:
+def describe_end(tasks: Snapshot) -> list[str]:
     """What becomes of the tasks of a checkpoint that is ended, in words."""
     if tasks.consumed:
         return []
-    kept = counted(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
-    gone = counted(f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED)
+    kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
+    gone = count_names(f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED)
     lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
-    lost = counted(str(task.node) for task in tasks.tasks if task.answered)
+    lost = count_names(str(task.node) for task in tasks.tasks if task.answered)
     lines += [f"abandoned: {', '.join(gone)}"] if gone else []
     return [*lines, *([f"lost: the answer that was recorded for {', '.join(lost)}"] if lost else [])]
 
 
-def dropped(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:
+def describe_cleared(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:
     """Which tasks of an updated checkpoint are no more, in words; `kept` is what had finished."""
     still = [task.node for task in after.tasks]
     gone = [task for task in before.tasks if task.node not in still and not before.consumed]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ckpt_cli.errors import Refused
 from ckpt_cli.history.lineage.finder import spans
 from ckpt_cli.model import Plan
-from ckpt_cli.operations.copies import copies
-from ckpt_cli.operations.forget import without
+from ckpt_cli.operations.copies import find_copies
+from ckpt_cli.operations.forget import leave_out
 from ckpt_cli.operations.survey import Survey, known_threads, survey
 from ckpt_cli.parameters.options import matcher
 from ckpt_cli.plans import delete as plans
@@ -52,22 +52,22 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         ThreadNotFound: neither the database nor the log has one of them.
         Refused: the reason that is to be logged names what is to be forgotten, or an operation isn't settled.
     """
-    if not session.will.dry_run:
-        session.settle(session.logs.to_write())
+    if not session.options.dry_run:
+        session.settle(session.logs.for_writing())
 
     def plan(reader: Reader) -> tuple[Plan, Survey]:
         logged = {
-            one for one in known_threads(reader.saver, session.logs.to_write()) if reader.saver.thread(one) is None
+            one for one in known_threads(reader.saver, session.logs.for_writing()) if reader.saver.thread(one) is None
         }
         chosen, notes = selection.choose(reader)
         thread_ids = dict.fromkeys(chosen)
         if selection.pattern is not None:
             thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(logged)))
-        _must_not_tell(session.will.reason, [*thread_ids, *selection.texts()])
+        _must_not_tell(session.options.reason, [*thread_ids, *selection.texts()])
         plan, found = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
         return plan._replace(notes=(*plan.notes, *notes)), found
 
-    return session.planned(plan)
+    return session.make_plan(plan)
 
 
 def _plan(
@@ -78,8 +78,8 @@ def _plan(
     plan = plans.threads(reader, there) if there or not gone else Plan("", verb="delete")
     if not there:
         plan = plan._replace(summary=f"of {_some(len(gone), 'thread')}: the database has nothing of it any more")
-    found = survey(reader.saver, session.logs.to_write(), thread_ids)
-    if found.planned and not session.will.dry_run:
+    found = survey(reader.saver, session.logs.for_writing(), thread_ids)
+    if found.planned and not session.options.dry_run:
         what = f"operation {found.planned[0]} was interrupted, or goes on now, and its rows are needed to settle it"
         raise Refused(f"{what}; nothing was written", hint="`ckpt operations --settle` finds out how it ended")
     notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in gone[:_LISTED])]
@@ -100,21 +100,21 @@ def _plan(
 def _wiped(found: Survey) -> Iterator[str]:
     whose, its = ("this thread", "its") if len(found.threads) == 1 else ("these threads", "their")
     yield f"there is no undo: the operation log is wiped of {whose} and {its} tags"
-    if found.standing:
-        what = f"operation{'' if len(found.standing) == 1 else 's'} {spans(found.standing)}"
+    if found.undoable:
+        what = f"operation{'' if len(found.undoable) == 1 else 's'} {spans(found.undoable)}"
         yield f"{what} can't be taken back either, except in other threads"
 
 
 def _copied(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:
-    found = copies(reader.saver, session.logs.to_write(), thread_ids)
-    if found.kept:
-        yield f"copies with the same checkpoints, which stay unless they are named: {_listed(found.kept)}"
+    found = find_copies(reader.saver, session.logs.for_writing(), thread_ids)
+    if found.present:
+        yield f"copies with the same checkpoints, which stay unless they are named: {_listed(found.present)}"
     if found.logged:
         yield f"deleted copies, which stay in the operation log unless they are named: {_listed(found.logged)}"
 
 
 def _must_not_tell(reason: str, names: Collection[str]) -> None:
-    if without(reason, names) != reason:
+    if leave_out(reason, names) != reason:
         what = "the reason names what is to be forgotten, and the operation log would keep it"
         raise Refused(f"{what}; nothing was written", hint="say it without the name, or leave --reason out")
 

@@ -10,7 +10,7 @@ def run(session: Session, verbs: list[Known]) -> OverviewView:
     """The verbs, and which database they would read if none is named."""
     view = OverviewView(__version__, verbs, None, "")
     try:
-        view.database = session.look(lambda reader: reader.saver.about().location)
+        view.database = session.read(lambda reader: reader.saver.about().location)
     except CkptError as error:
         view.problem = ": ".join([error.message, *([", ".join(error.candidates)] if error.candidates else [])])
     return view

@@ -10,7 +10,7 @@ from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, in_another_order, judged
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
-from ckpt_cli.plans.thread_history import sends_in
+from ckpt_cli.plans.thread_history import count_sends
 from ckpt_cli.queries.step_walk import AT_ONCE, Given, Pace, Walk
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -27,7 +27,7 @@ def play(session: Session, thread: str, rev: str | None, to: str, ns: str, said:
         UsageError: the one is no ancestor of the other.
         PayloadCorrupt: where it starts can't be read.
     """
-    player, view = session.look(lambda reader: _begun(reader, thread, rev, to, ns, said))
+    player, view = session.read(lambda reader: _begun(reader, thread, rev, to, ns, said))
     view.steps = _steps(session, player, view)
     return view
 
@@ -78,7 +78,7 @@ def _steps(session: Session, player: "Player", view: PlayedView) -> Iterator[Pla
     """Some at a time, each in a moment of the database; none is open while somebody reads."""
     counted: Counter[str] = Counter()
     pages = player.pages()
-    while page := session.look(lambda _: next(pages, None)):
+    while page := session.read(lambda _: next(pages, None)):
         for step in page:
             counted[step.verdict] += 1
             view.verdicts = {str(verdict): counted[verdict] for verdict in Verdict if counted[verdict]}
@@ -138,7 +138,7 @@ class Player:
     def _late_doubt(self, pace: Pace) -> str:
         """What is looked for only where a state isn't what the writes make."""
         tasks, parent_id = pace.by_task, pace.state.parent_id if pace.state else None
-        sent = sends_in(self._reader.state(pace.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
+        sent = count_sends(self._reader.state(pace.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
         if len(tasks) < sent:
             return f"of {sent} tasks that were sent, {sent - len(tasks)} left no writes"
         if pace.ordered or len(tasks) < 2 or pace.before is None or pace.after is None:

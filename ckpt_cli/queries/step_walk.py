@@ -21,7 +21,7 @@ from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution, is_update, note, path
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
-from ckpt_cli.plans.thread_history import acted
+from ckpt_cli.plans.thread_history import node_writes
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -148,7 +148,7 @@ class Walk:
         if len(tasks) == 1 or all(write.row.task_path for write in own):
             return [Given(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value) for w in own]
         parent_id = attribution.lineage.parent(ref.checkpoint_id) or ""
-        ordered = acted(self._reader, ref._replace(checkpoint_id=parent_id))
+        ordered = node_writes(self._reader, ref._replace(checkpoint_id=parent_id))
         return [Given(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
 
     def _step_nodes(self, some: Sequence[Ref]) -> StepNodes:

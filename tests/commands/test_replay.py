@@ -20,7 +20,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.savers.sqlite.saver import SqliteSaver as Ours
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.session import Session, Will
+from ckpt_cli.session import ChangeOptions, Session
 from ckpt_cli.values.state import State
 from ckpt_cli.views.replay import PlayedView
 from tests import golden
@@ -55,7 +55,9 @@ def test_looks(name: str, database: Database) -> None:
 def test_the_plan_looks(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """--commit --dry-run names what is kept, what is abandoned, and the row."""
     monkeypatch.setattr(mint, "SystemRandom", lambda: Random(7))
-    session = Session(str(database("real")), clock=lambda: golden.NOW, will=Will(dry_run=True), changing=True)
+    session = Session(
+        str(database("real")), clock=lambda: golden.NOW, options=ChangeOptions(dry_run=True), may_change=True
+    )
     try:
         golden.check("replay/commit", replay(session, "interrupt-multi", commit=True))
     finally:

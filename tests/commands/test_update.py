@@ -10,7 +10,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.commands.update import update
 from ckpt_cli.plans import mint
-from ckpt_cli.session import Session, Will
+from ckpt_cli.session import ChangeOptions, Session
 from tests import golden
 
 Database = Callable[[str], Path]
@@ -38,7 +38,9 @@ def test_looks(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -
     """A plan on every kind of output, chance and clock pinned."""
     words, options = LOOKS[name]
     monkeypatch.setattr(mint, "SystemRandom", lambda: Random(7))
-    session = Session(str(database("real")), clock=lambda: golden.NOW, will=Will(dry_run=True), changing=True)
+    session = Session(
+        str(database("real")), clock=lambda: golden.NOW, options=ChangeOptions(dry_run=True), may_change=True
+    )
     try:
         golden.check(f"update/{name}", update(session, *words, **options))
     finally:

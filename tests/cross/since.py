@@ -243,7 +243,7 @@ def refused_undo(backend: Backend, capsys: pytest.CaptureFixture[str]) -> str:
 
 def acted(backend: Backend, act: Act, ask: Callable[[PlanView], bool]) -> PlanView:
     """What a command does that asks."""
-    with closing(Session(backend.url, changing=True, ask=ask)) as session:
+    with closing(Session(backend.url, may_change=True, ask=ask)) as session:
         view = act(session)
         assert isinstance(view, PlanView)
         return view

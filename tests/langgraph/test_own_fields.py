@@ -72,9 +72,9 @@ def stored(backend: Backend) -> Any:
 
 def _removing(saver: Any) -> Any:
     from ckpt_cli.model import Plan, WriteKey
-    from ckpt_cli.operations.apply import seen_wholes
+    from ckpt_cli.operations.apply import basis_of_threads
 
-    ((thread, _),) = seen_wholes(saver, ["t"])
+    ((thread, _),) = basis_of_threads(saver, ["t"])
     names = [WriteKey(w.ref, w.task_id, w.idx) for w in thread.writes]
     return Plan("", remove=(*names, *(row.ref for row in thread.rows)))
 

@@ -21,9 +21,9 @@ from ckpt_cli.errors import Failed
 from ckpt_cli.model import Plan, Ref, WriteKey
 from ckpt_cli.operations import forget, undo
 from ckpt_cli.operations.apply import apply
-from ckpt_cli.operations.copies import Copies, copies
+from ckpt_cli.operations.copies import Copies, find_copies
 from ckpt_cli.operations.file import LogFile
-from ckpt_cli.operations.forget import without
+from ckpt_cli.operations.forget import leave_out
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.operations.settle import settle
@@ -213,7 +213,7 @@ def test_whatever_names_a_thread_goes(log: OperationLog, tmp_path: Path) -> None
     saver = MemorySaver()
     for thread_id in ("mine", "theirs"):
         apply(saver, log, adding(thread_id, "1"), at=1.0)
-    with log.writing() as connection:
+    with log.transaction() as connection:
         key = "PRIMARY KEY (operation, relation, key)"
         connection.execute(f"CREATE TABLE evidence (operation, relation, key, digest, {key}) WITHOUT ROWID")
         connection.execute("INSERT INTO evidence SELECT 2, relation, key, 'x' FROM changes WHERE operation = 1")
@@ -236,7 +236,7 @@ def test_a_deletion_that_did_not_happen_forgets_nothing_else(log: OperationLog) 
     settle(saver, log)
     newest, oldest = log.operations()
     assert (newest.phase, newest.forgotten, newest.size, oldest.forgotten) == (Phase.ABANDONED, 1, 0, None)
-    undo.undo(saver, log, undo.find(log, 1), at=3.0, reason="")
+    undo.undo(saver, log, undo.find_operation(log, 1), at=3.0, reason="")
     assert list(saver.rows("mine")) == []
 
 
@@ -284,7 +284,7 @@ def test_what_can_not_be_wiped_now_is_wiped_later(log: OperationLog, tmp_path: P
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
     sought = pieces(log.path, ["mine"])
-    with log.writing() as connection:
+    with log.transaction() as connection:
         connection.execute("INSERT INTO forgetting VALUES (1, 'mine')")
     connection.execute("PRAGMA busy_timeout = 1")
     with closing(sqlite3.connect(log.path, isolation_level=None)) as other:
@@ -305,10 +305,10 @@ def test_copies_are_found_in_the_database_and_in_the_log(log: OperationLog) -> N
         apply(saver, log, adding(thread_id, *ids), at=1.0)
     gone = Plan("", remove=(Ref("deleted", "", "2"), WriteKey(Ref("deleted", "", "2"), "task", 0)), verb="delete")
     apply(saver, log, gone, at=2.0)
-    assert copies(saver, log, ["a"]) == Copies(["copy", "of the copy"], ["deleted"])
-    assert copies(saver, log, ["a", "copy", "deleted"]) == Copies(["of the copy"], [])
-    assert copies(saver, log, ["deleted"]) == Copies(["a", "copy", "of the copy"], [])
-    assert copies(saver, log, ["other"]) == Copies()
+    assert find_copies(saver, log, ["a"]) == Copies(["copy", "of the copy"], ["deleted"])
+    assert find_copies(saver, log, ["a", "copy", "deleted"]) == Copies(["of the copy"], [])
+    assert find_copies(saver, log, ["deleted"]) == Copies(["a", "copy", "of the copy"], [])
+    assert find_copies(saver, log, ["other"]) == Copies()
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_copies_are_found_in_the_database_and_in_the_log(log: OperationLog) -> N
 )
 def test_names_in_texts(text: str, names: list[str], left_over: str) -> None:
     """A thread's id is left out wherever it is; a short one only where it is a word."""
-    assert without(text, names) == left_over
+    assert leave_out(text, names) == left_over
 
 
 def test_numbers_are_forgotten_with_their_undo(ckpt: Callable[..., Any], path: Path, state: Path) -> None:

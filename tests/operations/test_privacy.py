@@ -26,7 +26,7 @@ def log(tmp_path: Path) -> Iterator[OperationLog]:
 
 
 def change(log: OperationLog) -> None:
-    with log.alone(needed=True):
+    with log.exclusive(needed=True):
         apply(MemorySaver([checkpoint("other", "0")]), log, Plan("", (checkpoint("t", "1"),)), at=1.0)
 
 
@@ -70,7 +70,7 @@ def test_links_are_refused(log: OperationLog, tmp_path: Path, linked: str, dangl
         change(log)
     if linked == "log.sqlite" and not dangling:
         with pytest.raises(CkptError, match="is a symbolic link; put the real file in its place"):
-            tags.tags(log)
+            tags.read_tags(log)
     assert target.exists() is not dangling
     if not dangling:
         assert target.read_bytes() == b"mine" if linked else not list(target.iterdir())

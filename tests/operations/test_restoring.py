@@ -9,7 +9,7 @@ import pytest
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan, Ref
-from ckpt_cli.operations import recent, undo
+from ckpt_cli.operations import recent_writes, undo
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.plans.mint import Mint
@@ -40,7 +40,7 @@ def deleted(saver: MemorySaver, log: OperationLog, *ids: str, thread_id: str = "
 
 def undone(saver: MemorySaver, log: OperationLog, number: int) -> int:
     """Take an operation back."""
-    return undo.undo(saver, log, undo.find(log, number), at=NOW + 60, reason="")
+    return undo.undo(saver, log, undo.find_operation(log, number), at=NOW + 60, reason="")
 
 
 @pytest.mark.parametrize("seconds", [5.0, -5.0, 7200.0])
@@ -150,9 +150,11 @@ def test_a_branch_beside_the_head(log: OperationLog) -> None:
     root, child, other = at(-60), at(-30), at(30)
     saver = MemorySaver([checkpoint("t", root), checkpoint("t", child, parent_id=root)])
     deleted(saver, log, child)
-    assert undo.notes(saver, log, undo.find(log, 1)) == []
+    assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == []
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
-    assert undo.notes(saver, log, undo.find(log, 1)) == [f"the head stays {other}; what comes back is another branch"]
+    assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == [
+        f"the head stays {other}; what comes back is another branch"
+    ]
     undone(saver, log, 1)
     assert [row.checkpoint_id for row in saver.rows("t")] == [root, child, other]
 
@@ -162,11 +164,11 @@ def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None
     theirs, ours = Ref("t", "", at(-4)), Ref("u", "", at(-3))
     saver = MemorySaver([checkpoint("t", theirs.checkpoint_id)])
     apply(saver, log, Plan("", (checkpoint("u", ours.checkpoint_id),), verb="fork"), at=NOW - 2)
-    assert list(recent.notes(saver, log, [ours], NOW)) == []
-    assert list(recent.notes(saver, log, [theirs], NOW)) == [
+    assert list(recent_writes.notes(saver, log, [ours], NOW)) == []
+    assert list(recent_writes.notes(saver, log, [theirs], NOW)) == [
         "the thread was last written 4s ago; the application may be running"
     ]
     many = [Ref(f"t{place}", "", at(-4)) for place in range(7)]
-    told = list(recent.notes(saver, log, [*many, ours], NOW))
+    told = list(recent_writes.notes(saver, log, [*many, ours], NOW))
     assert told[0] == "the thread t0 was last written 4s ago; the application may be running"
     assert told[5:] == ["and 2 more threads were written to as lately"]

@@ -94,7 +94,7 @@ def opened(layout: str, given_rows: list[tuple[str, dict[str, Any]]]) -> Iterato
     """A database of that layout in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         log = OperationLog(Path(folder) / "state" / "x" / "log.sqlite")
-        log.is_vouched_for = True  # some plans leave no row that could prove it
+        log.is_trusted = True  # some plans leave no row that could prove it
         path = None if layout == "memory" else Path(folder) / "x.sqlite"
         if path is None:
             saver: Saver = MemorySaver(_records(given_rows))
@@ -177,7 +177,7 @@ def test_undo_restores_every_row(layout: str, given_rows: list[tuple[str, dict[s
 
 
 def _undone(home: Opened, number: int) -> int:
-    return undo.undo(home.saver, home.log, undo.find(home.log, number), at=2.0, reason="")
+    return undo.undo(home.saver, home.log, undo.find_operation(home.log, number), at=2.0, reason="")
 
 
 def _bears(home: Opened, plan: Plan) -> bool:

@@ -14,7 +14,7 @@ from ckpt_cli.history.tasks.answers import PLACEHOLDER
 from ckpt_cli.model import CheckpointRow, Plan
 from ckpt_cli.operations.apply import apply
 from ckpt_cli.operations.log import OperationLog
-from ckpt_cli.operations.undo import find, undo
+from ckpt_cli.operations.undo import find_operation, undo
 from ckpt_cli.plans import delete, resume, rollback
 from ckpt_cli.plans.mint import Mint
 from ckpt_cli.plans.resume import Answer
@@ -51,7 +51,7 @@ class Bench:
         apply(self.saver, self.log, plan, at=1.0)
         assert images(self.path) != before
         self.reader.moment(lambda: between(self.reader))
-        undo(self.saver, self.log, find(self.log, None), at=2.0, reason="")
+        undo(self.saver, self.log, find_operation(self.log, None), at=2.0, reason="")
         assert images(self.path) == before
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ def test_what_came_after_goes_and_comes_back(name: str, database: Database) -> N
                 assert {i for i in left.rows if left.missing(i)} <= missing
                 assert reader.writes(row.ref, values=0) == []
 
-            bench.there_and_back(lambda reader, row=row: delete.after(reader, row, delete.Mend.DELETE), stands)
+            bench.there_and_back(lambda reader, row=row: delete.after(reader, row, delete.OrphanAction.DELETE), stands)
 
 
 ANSWER = {"ok": [1, "ja"]}

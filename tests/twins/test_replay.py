@@ -16,7 +16,7 @@ from ckpt_cli.commands import replay
 from ckpt_cli.history.reducers.reducers import APPEND, LAST
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.text.replay import render
-from ckpt_cli.plans.replay import outcome
+from ckpt_cli.plans.replay import compute_outcome
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
@@ -38,7 +38,7 @@ def test_the_state_told_is_the_one_that_end_leaves(waiting: Path) -> None:
     """What replay says of state and next is what the library has after its own END; nothing was written."""
     with closing(open_file(waiting)) as saver:
         reader = Reader(saver, Codec())
-        found = reader.moment(lambda: outcome(reader, reader.resolve("t"), {"log": APPEND, "n": LAST}))
+        found = reader.moment(lambda: compute_outcome(reader, reader.resolve("t"), {"log": APPEND, "n": LAST}))
         assert saver.count("t") == 3
     with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
         graph = asking(SqliteSaver(connection), many=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ckpt_cli import interrupts
+from ckpt_cli import ctrl_c
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.model import RowChange, Scalar
 from ckpt_cli.savers.own_columns import assigned
@@ -68,7 +68,7 @@ class WritableFile:
         except sqlite3.DatabaseError as error:
             raise _refused(self.path, error) from error
         try:
-            with interrupts.stopping(self._connection.interrupt):
+            with ctrl_c.on_ctrl_c(self._connection.interrupt):
                 value = work()
                 self._commit()
         finally:

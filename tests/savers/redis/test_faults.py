@@ -230,7 +230,7 @@ def test_undo_restores_the_keys(saver: Saver, kind: Kind, tmp_path: Path) -> Non
         for key in client.keys("checkpoint:*:2"):
             client.pexpireat(key, expires)
         before = keys()
-        log.is_vouched_for = True  # the last plan leaves no row that could prove the log
+        log.is_trusted = True  # the last plan leaves no row that could prove the log
         for plan in plans:
             apply(saver, log, plan, at=0)
             now = keys()

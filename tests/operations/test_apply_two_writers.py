@@ -11,7 +11,7 @@ import pytest
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, Plan, Ref, WriteKey
-from ckpt_cli.operations.apply import apply, seen
+from ckpt_cli.operations.apply import apply, basis_of
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.plans import fork
 from ckpt_cli.plans.mint import Mint
@@ -106,14 +106,14 @@ def editing(reader: Reader) -> Plan:
     (stored,) = reader.saver.checkpoints([reader.resolve("old", "step:3").ref])
     metadata = reader.codec.encode({**reader.value(stored.metadata), "edited": True}, like=stored.metadata)
     record: Checkpoint = stored._replace(metadata=metadata)
-    return Plan("", replace=(record,), basis=(seen(reader.saver, stored.row.ref),), verb="edit")
+    return Plan("", replace=(record,), basis=(basis_of(reader.saver, stored.row.ref),), verb="edit")
 
 
 def deleting(reader: Reader, thread: str) -> Plan:
     """A whole thread goes."""
     refs = tuple(row.ref for row in reader.saver.rows(thread))
     writes = tuple(WriteKey(w.ref, w.task_id, w.idx) for w in reader.saver.writes(thread, values=0))
-    return Plan("", remove=(*refs, *writes), basis=(seen(reader.saver, Ref(thread, "*", "")),), verb="delete")
+    return Plan("", remove=(*refs, *writes), basis=(basis_of(reader.saver, Ref(thread, "*", "")),), verb="delete")
 
 
 def test_both_write_and_nothing_is_lost(path: Path) -> None:

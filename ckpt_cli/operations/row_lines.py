@@ -8,7 +8,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.plan import RowLine
 
 
-def tally(saver: Saver, changes: Iterable[RowChange]) -> Iterator[RowLine]:
+def row_lines(saver: Saver, changes: Iterable[RowChange]) -> Iterator[RowLine]:
     """One line a row."""
     for change in changes:
         name = saver.record_of(change.relation, change.key)

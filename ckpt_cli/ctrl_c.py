@@ -22,7 +22,7 @@ _GRACE = 0.6  # seconds for the process to end by itself
 _state = SimpleNamespace(watched=False, came=False, left="", stops=[], child=False, said=_thread.allocate_lock())
 
 
-def watch() -> None:
+def watch_ctrl_c() -> None:
     """See to it that Ctrl-C ends this process; once, by the main thread, and not where it is ignored."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
@@ -34,23 +34,23 @@ def watch() -> None:
     _thread.start_new_thread(_wait, (ours,))
 
 
-def came() -> bool:
+def was_pressed() -> bool:
     """Whether Ctrl-C was pressed: an error that comes after it is its consequence."""
     return bool(_state.came)
 
 
-def leaves(words: str) -> None:
+def note_outcome(words: str) -> None:
     """Note what a change has done so far, to be said where it is interrupted from here on."""
     _state.left = words
 
 
-def sentence() -> str:
+def stop_message() -> str:
     """The line for the person."""
     return f"ckpt: stopped; {_state.left}" if _state.left else "ckpt: stopped"
 
 
 @contextmanager
-def stopping(stop: Callable[[], None]) -> Iterator[None]:
+def on_ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
     """Call `stop`, in another thread, when Ctrl-C comes meanwhile."""
     _state.stops.append(stop)
     try:
@@ -60,7 +60,7 @@ def stopping(stop: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def left_to_child() -> Iterator[None]:
+def leave_to_child() -> Iterator[None]:
     """Ctrl-C is for a program that has the terminal meanwhile, a pager."""
     _state.child = True
     try:
@@ -69,7 +69,7 @@ def left_to_child() -> Iterator[None]:
         _state.child = False
 
 
-def finished() -> bool:
+def claim_last_line() -> bool:
     """Claim the last line: True for the thread that asks first, which says it and ends the process."""
     return not _state.watched or _state.said.acquire(blocking=False)
 
@@ -82,9 +82,9 @@ def _wait(ours: int) -> None:
         with suppress(Exception):  # closed already
             stop()
     time.sleep(_GRACE)
-    if finished():
+    if claim_last_line():
         with suppress(OSError):
-            os.write(2, f"{sentence()}\n".encode())
+            os.write(2, f"{stop_message()}\n".encode())
     else:
         time.sleep(_GRACE / 3)  # the line is being said
     os._exit(CODE)
@@ -95,11 +95,11 @@ def _quiet() -> None:
     unraisable, failed = sys.unraisablehook, threading.excepthook
 
     def silent(args: "sys.UnraisableHookArgs") -> None:
-        if not came() and not isinstance(args.exc_value, KeyboardInterrupt):
+        if not was_pressed() and not isinstance(args.exc_value, KeyboardInterrupt):
             unraisable(args)
 
     def silent_thread(args: threading.ExceptHookArgs) -> None:
-        if not came():
+        if not was_pressed():
             failed(args)
 
     sys.unraisablehook, threading.excepthook = silent, silent_thread

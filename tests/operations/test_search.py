@@ -16,7 +16,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan
 from ckpt_cli.operations.index import Index
 from ckpt_cli.operations.log import Heading, OperationLog, Phase
 from ckpt_cli.operations.place import LOG, default_path, state_folder
-from ckpt_cli.operations.witnesses import Choice, Verdict, sample, verdict
+from ckpt_cli.operations.witnesses import Choice, Verdict, judge_log, sample_checkpoints
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.memory import MemorySaver
 from ckpt_cli.savers.sqlite import open_file
@@ -151,7 +151,7 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
     """With the path or even the inode and all ids the same, nothing of the first one is done to another database."""
     other = filled(path.with_name("other.sqlite"), *(["kept"] if number else ["elsewhere"]), number=number)
     if not settled:
-        with closing(OperationLog(default_path(f"sqlite:{path}"))) as log, log.writing() as connection:
+        with closing(OperationLog(default_path(f"sqlite:{path}"))) as log, log.transaction() as connection:
             connection.execute("UPDATE operations SET state = 'planned'")
     first = path.read_bytes()
     path.write_bytes(other.read_bytes())
@@ -214,7 +214,12 @@ def test_an_operation_on_everything_that_did_not_happen(number: int, tmp_path: P
     with closing(open_file(path)) as saver, closing(OperationLog(default_path(f"sqlite:{path}"))) as log:
         refs = [row.ref for row in saver.rows("all")]
         changes = [one for one in saver.expand(Plan("", remove=tuple(refs))) if one.relation == "checkpoints"]
-        log.begin(Heading(1.0, "delete", "", ""), changes, witnessing=Choice(saver, sample(saver)), place=saver.place())
+        log.begin(
+            Heading(1.0, "delete", "", ""),
+            changes,
+            witnessing=Choice(saver, sample_checkpoints(saver)),
+            place=saver.place(),
+        )
     ckpt(capsys, path, "operations", "--settle")
     assert "abandoned" in ckpt(capsys, path, "operations")
     if number:
@@ -232,9 +237,9 @@ def test_a_log_in_which_nothing_happened(tmp_path: Path) -> None:
     saver, log = MemorySaver(), OperationLog(tmp_path / "ckpt" / "x" / "log.sqlite")
     adding = saver.expand(Plan("", (state("new", "1", None, 0),)))
     with closing(log):
-        number = log.begin(Heading(1.0, "fork", "", ""), adding, witnessing=Choice(saver, sample(saver)))
+        number = log.begin(Heading(1.0, "fork", "", ""), adding, witnessing=Choice(saver, sample_checkpoints(saver)))
         log.mark(number, Phase.ABANDONED)
-        assert verdict(saver, log).verdict is Verdict.OPEN
+        assert judge_log(saver, log).verdict is Verdict.OPEN
 
 
 @pytest.mark.parametrize("adds", [True, False])

@@ -1,0 +1,53 @@
+"""The nodes that a thread is known to have, and the one that an update acts as."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.state.channels import START
+from ckpt_cli.history.tasks.snapshot import Snapshot
+from ckpt_cli.plans.reducer_choice import Reducers
+from ckpt_cli.plans.routing import Hop, infer_node
+from ckpt_cli.values.known import Send
+from ckpt_cli.values.state import Version
+
+
+class KnownNodes:
+    """The nodes of one thread.
+
+    Args:
+        reducers: the history of the thread and of threads of the same graph.
+        tasks: the tasks that are about to run.
+    """
+
+    def __init__(self, reducers: Reducers, tasks: Snapshot) -> None:
+        self._reducers = reducers
+        self._names = {*reducers.history.nodes, *(task.node for task in tasks.tasks if task.node), START}
+
+    def choose(self, as_node: str | None, seen: Mapping[str, Mapping[str, Version]], *, alone: bool) -> str:
+        """The node that an update acts as; without `as_node` the one that ran last.
+
+        Raises:
+            UsageError: no such node is known, or it can't be inferred.
+        """
+        if as_node is None and not alone:
+            raise UsageError("where a superstep has several updates, each needs its node")
+        node = as_node or infer_node(seen, self._names)
+        if self._is_new(node):
+            near = get_close_matches(node, self._names, n=3, cutoff=0.5)
+            others = sorted(self._names - {*near}, key=lambda name: (name.startswith("__"), name))
+            hint = f"did you mean {near[0]}?" if near else "these have run, or were about to"
+            raise UsageError(f"no node {node!r} is known of this thread", hint=hint, candidates=[*near, *others])
+        return node
+
+    def describe_unknown(self, hops: Sequence[Hop]) -> Iterator[str]:
+        """One line about each next node that nobody has seen: the library ignores a wrong name silently."""
+        for name in dict.fromkeys(hop.node if isinstance(hop, Send) else hop for hop in hops):
+            if self._is_new(name):
+                near = get_close_matches(name, self._names, n=1, cutoff=0.5)
+                meant = f"; did you mean {near[0]}?" if near else ""
+                yield f"{name} has never run here: a graph without such a node goes on without it{meant}"
+
+    def _is_new(self, node: str) -> bool:
+        """Whether neither this thread nor one of the same graph has this node."""
+        return node not in self._names and not any(node in related.nodes for related in self._reducers.related)

@@ -1,0 +1,235 @@
+"""Writes the supersteps of an update, each on the one before, as ``graph.update_state`` does without the graph."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid5
+
+from ckpt_cli.errors import UsageError
+from ckpt_cli.history.reducers import learning
+from ckpt_cli.history.reducers.reducers import ABSENT
+from ckpt_cli.history.state.channels import END, INTERRUPT, START
+from ckpt_cli.history.tasks.snapshot import Snapshot, snapshot
+from ckpt_cli.inspection import Inspection
+from ckpt_cli.model import Checkpoint, Payload, Record, Write
+from ckpt_cli.plans.child import make_origin
+from ckpt_cli.plans.known_nodes import KnownNodes
+from ckpt_cli.plans.messages import as_messages
+from ckpt_cli.plans.metadata import MetadataChanges
+from ckpt_cli.plans.mint import Mint
+from ckpt_cli.plans.pending import Finished, steps_before_update
+from ckpt_cli.plans.reducer_choice import Reducers
+from ckpt_cli.plans.replay import end_tasks
+from ckpt_cli.plans.routing import Hop, choose_route
+from ckpt_cli.plans.step_start import StepStart
+from ckpt_cli.plans.successor import StepInfo, make_successor
+from ckpt_cli.plans.superstep import TaskOutput
+from ckpt_cli.reading import Reader
+from ckpt_cli.shell_words import argument
+from ckpt_cli.values.known import overwrite
+
+INPUT = "__input__"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One update of a superstep.
+
+    Attributes:
+        values: channel to the value that is written to it; None writes nothing.
+        as_node: the node that counts as the writer; None infers it; ``__input__`` and ``__end__`` as in the library.
+        next: the nodes that this node sends the run to; None takes the route that its recorded runs took.
+    """
+
+    values: Mapping[str, Any] | None
+    as_node: str | None = None
+    next: Sequence[Hop] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRules:
+    """What all supersteps of one update share.
+
+    Attributes:
+        finished: what a person chose for pending writes of finished tasks; None follows the database's generation.
+        is_old: writes are recorded as before delta channels (`pending.follows_old_update`).
+        new_id: makes an id for a message that has none.
+        changes: changes of the application's metadata.
+    """
+
+    reader: Reader
+    mint: Mint
+    reducers: Reducers
+    finished: Finished | None
+    is_old: bool
+    new_id: Callable[[], str]
+    changes: MetadataChanges
+
+
+class SuperstepWriter:
+    """Makes one superstep after another.
+
+    Args:
+        rules: what the supersteps share.
+        at: where the first one starts.
+        head_id: the head of the namespace.
+
+    Attributes:
+        at: where the next superstep starts.
+        records: the checkpoints and writes made so far.
+        notes: lines for the plan.
+    """
+
+    def __init__(self, rules: UpdateRules, at: StepStart, head_id: str) -> None:
+        self.rules = rules
+        self.at = at
+        self.records: list[Record] = []
+        self.notes: list[str] = []
+        self._head_id = head_id
+        self._is_superseded = head_id != at.origin.ref.checkpoint_id
+        self._is_first = True
+
+    def run(self, updates: Sequence[Update]) -> None:
+        """Make one superstep.
+
+        Raises:
+            UsageError, Refused.
+        """
+        only = updates[0]
+        if only.values is None and only.as_node == END:
+            _must_be_only(updates)
+            _, step = end_tasks(self.rules.reader, self.at, self.rules.mint)
+            self._add_checkpoint(step)
+        elif only.as_node == INPUT:
+            _must_be_only(updates)
+            self._write_input(only)
+        else:
+            self._write_nodes(updates)
+        self._is_first = False
+
+    def _write_input(self, update: Update) -> None:
+        if not update.values:
+            raise UsageError("an input needs values")
+        for channel in update.values:
+            self._must_know(channel)
+        task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
+        if not self.rules.is_old:
+            self._store(task_id, "", writes)
+        updated = self.at.channels.apply([TaskOutput("", INPUT, writes)], self._next_version)
+        step = self.at.origin.step + 1
+        self.notes.append("as input")
+        stored_whole = self.at.written_deltas if self._is_first else ()
+        self._add_checkpoint(StepInfo("input", step, step, updated, stored_whole))
+        if self.rules.is_old:
+            self._store(task_id, "", writes)
+
+    def _write_nodes(self, updates: Sequence[Update]) -> None:
+        if self._is_first:
+            self._apply_finished()
+        outputs = self._node_outputs(updates)
+        written = {channel for _, task in outputs for channel, _ in task.writes}
+        stored_whole = self._stored_whole([task for _, task in outputs], written)
+        for task_id, task in outputs:
+            self._store(task_id, task.path, task.writes)
+        self.at.channels.apply([task for _, task in outputs], self._next_version)
+        step = self.at.origin.step + 1
+        self._add_checkpoint(StepInfo("update", step, step, written, stored_whole))
+
+    def _apply_finished(self) -> None:
+        steps, names = steps_before_update(self.rules.reader, self.at, self.rules.finished)
+        for step in steps:
+            self.at.channels.apply(step, self._next_version)
+        if names:
+            self.notes.append(f"taken over: what {', '.join(names)} had finished")
+
+    def _node_outputs(self, updates: Sequence[Update]) -> list[tuple[str, TaskOutput]]:
+        """Task id and output of each update; a node that is about to run has the id of its task."""
+        nodes = KnownNodes(self.rules.reducers, self.at.tasks)
+        free = [(task.node, task.id) for task in self.at.tasks.tasks]
+        outputs: list[tuple[str, TaskOutput]] = []
+        for place, update in enumerate(updates):
+            node = nodes.choose(update.as_node, self.at.channels.seen, alone=len(updates) == 1)
+            task_id = next((i for name, i in free if name == node and i), None)
+            if task_id is not None:
+                free.remove((node, task_id))
+            writes = [(channel, self._value(channel, value)) for channel, value in (update.values or {}).items()]
+            route, why = choose_route(self.rules.reducers, node, update.next)
+            self.notes += [f"as {node}: {why}", *nodes.describe_unknown(update.next or ())]
+            task = TaskOutput(f"~{INTERRUPT}, {place:010d}", node, [*writes, *route], [INTERRUPT])
+            outputs.append((task_id or self._task_id(place), task))
+        return outputs
+
+    def _stored_whole(self, tasks: Sequence[TaskOutput], written: set[str]) -> set[str]:
+        """The delta channels that the new checkpoint stores whole."""
+        deltas = written & self.rules.reducers.history.deltas.keys()
+        whole = set(self.at.written_deltas) if self._is_first else set()
+        whole |= {c for task in tasks for c, value in task.writes if c in deltas and overwrite(value) is not None}
+        return whole | deltas if self._is_first and self._is_superseded else whole
+
+    def _value(self, channel: str, value: Any) -> Any:
+        self._must_know(channel)
+        before = self.at.channels.values.get(channel, ABSENT)
+        is_message = self.rules.reducers.holds_messages(channel, before, value)
+        return as_messages(value, before, self.rules.new_id) if is_message else value
+
+    def _must_know(self, channel: str) -> None:
+        reducers = self.rules.reducers
+        if reducers.is_known(channel):
+            return
+        option, names = f"--reducer {argument(channel + '=NAME')}", f"NAME is one of {', '.join(learning.names())}"
+        if channel in self.at.channels.values:
+            raise UsageError(
+                f"the reducer of channel {channel!r} can't be told: no recorded step wrote to it",
+                hint=f"{option} says it; {names}",
+            )
+        raise UsageError(
+            f"no channel {channel!r} is known of this thread",
+            hint=f"{option} writes to it anyway; {names}",
+            candidates=reducers.channel_names(),
+        )
+
+    def _task_id(self, place: int) -> str:
+        name = INTERRUPT if place == 0 or self.rules.is_old else f"{INTERRUPT}:{place}"
+        return str(uuid5(UUID(self.at.origin.ref.checkpoint_id), name))
+
+    def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
+        """Record the writes on the updated checkpoint, except those that this task has there already."""
+        if self._is_first and self._is_superseded and not self.rules.is_old:
+            return
+        ref, like = self.at.origin.ref, self.at.origin.stored.body
+        new = {
+            (r.task_id, r.idx) for r in self.records if isinstance(r, Write) and r.checkpoint_id == ref.checkpoint_id
+        }
+        existing = self.at.stored_writes | new
+        for idx, (channel, value) in enumerate(writes):
+            if (task_id, idx) not in existing:
+                payload = Payload("null", b"") if value is None else self.rules.reader.codec.encode(value, like=like)
+                self.records.append(
+                    Write(ref.thread_id, ref.ns, ref.checkpoint_id, task_id, idx, channel, path, payload)
+                )
+
+    def _next_version(self, highest: Any) -> Any:
+        return self.rules.mint.version(highest, highest)
+
+    def _add_checkpoint(self, step: StepInfo) -> None:
+        rules, channels = self.rules, self.at.channels
+        deltas = rules.reducers.history.deltas
+        made = make_successor(
+            rules.reader, rules.mint, self.at.origin, channels, step, deltas, self._head_id, rules.changes
+        )
+        self.records.append(made)
+        self._head_id = made.row.checkpoint_id
+        origin = make_origin(made, rules.reader.decode(made), rules.reader)
+        channels.versions = dict(origin.state.versions)  # with those that only a snapshot moved
+        channels.seen = {node: dict(seen) for node, seen in origin.state.seen.items()}
+        self.at = StepStart(origin, channels, _tasks_after(rules.reader, made), frozenset(), frozenset())
+
+
+def _must_be_only(updates: Sequence[Update]) -> None:
+    if len(updates) > 1:
+        raise UsageError("an update as END or as input must be the only one of its superstep")
+
+
+def _tasks_after(reader: Reader, made: Checkpoint) -> Snapshot:
+    state = reader.decode(made)
+    return snapshot(state, (), history=Inspection(reader, reader.head(state.ref.thread_id, state.ref.ns).ref).others)

@@ -1,0 +1,65 @@
+"""A plan is shown, and one question asked; only yes applies it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.app import run
+from tests.commands.changes import THREAD
+from tests.operations.databases import dump
+
+
+def test_nobody_to_ask(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal and without --yes a change is refused; with --json too, as a question has no place in it."""
+    before = dump(path)
+    assert run(["fork", THREAD, "@", "-d", str(path)]) == 7
+    assert "hint: --yes applies it, --dry-run shows it" in capsys.readouterr().err
+    assert run(["fork", THREAD, "@", "-d", str(path), "--json"]) == 2
+    assert dump(path) == before
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("YES", 0), ("n", 7), ("", 7), ("\x04", 7)])
+def test_the_question(path: Path, answer: str, code: int) -> None:
+    """On a terminal the plan is shown and one question asked; only yes applies it, and stdout has only the outcome."""
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-m", "ckpt_cli", "fork", THREAD, "step:1", "-d", str(path)]
+    with subprocess.Popen(command, stdin=terminal, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        os.write(controller, answer.encode() + b"\n" if answer != "\x04" else b"\x04")
+        out, err = process.communicate(timeout=30)
+    os.close(terminal)
+    os.close(controller)
+    assert process.returncode == code
+    asked = err.decode()
+    assert "1 row added to checkpoints.\nApply? [y/N] " in asked
+    assert "fork of " in asked
+    told = out.decode().splitlines()
+    if code:
+        assert told == []
+        assert "not confirmed; nothing was written" in asked
+    else:
+        assert told[0] == "done, operation 1.  ckpt undo takes it back."
+        assert json.loads(told[1])["configurable"]["thread_id"] == THREAD
+
+
+def test_the_plan_at_the_question_fits_the_terminal(path: Path) -> None:
+    """It is as wide as the terminal that it is shown on, also where stdout goes elsewhere."""
+    controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 60))
+    command = [sys.executable, "-m", "ckpt_cli", "fork", THREAD, "step:1", "-d", str(path), "--color", "never"]
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(command, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, env=env) as process:
+        os.write(controller, b"n\n")
+        process.communicate(timeout=30)
+    os.close(terminal)
+    shown = os.read(controller, 10_000).decode().splitlines()
+    os.close(controller)
+    start = next(number for number, line in enumerate(shown) if line.startswith("fork of "))
+    end = next(number for number, line in enumerate(shown) if line.startswith("1 row added"))
+    assert end - start > 1
+    assert max(map(len, shown[start:end])) <= 60

@@ -1,0 +1,24 @@
+"""`ckpt delete`: what a plan says about the checkpoints that stay."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.commands.changes import Json
+
+
+@pytest.mark.parametrize(
+    ("words", "pinned", "told"),
+    [
+        (["chat-linear", "--after", "@^"], False, ""),
+        (["forks", "--after", "cb96ab"], True, "then, on another branch: a run goes on from there unless told"),
+    ],
+)
+def test_what_goes_on_after_a_part_is_deleted(
+    ckpt: Callable[..., Json], words: list[str], pinned: bool, told: str
+) -> None:
+    """The config goes on from the checkpoint that was named: by its id where the head is another by then."""
+    plan = ckpt("delete", *words, "--dry-run")
+    assert ("checkpoint_id" in plan["config"]["configurable"]) == pinned
+    assert any(told in note for note in plan["notes"])
+    assert pinned == any("on another branch" in note for note in plan["notes"])

@@ -1,0 +1,44 @@
+"""`ckpt fork`: a copy in the same thread or a new thread, from the plan to its undo."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckpt_cli.operations.place import default_path
+from tests.commands.changes import THREAD, Json, row_changes, values
+from tests.operations.databases import dump
+
+
+def test_a_fork_from_plan_to_undo(ckpt: Callable[..., Json], path: Path) -> None:
+    """A dry run tells the plan and touches nothing; the real one adds one row, names it, and undo removes it."""
+    before = dump(path)
+    planned = ckpt("fork", THREAD, "step:1", "--dry-run")
+    assert (planned["applied"], planned["operation"], row_changes(planned)) == (False, None, [("add", "checkpoints")])
+    assert dump(path) == before
+    assert not default_path(f"sqlite:{path.resolve()}").exists()
+    done = ckpt("fork", THREAD, "step:1", "--yes", "--reason", "wrong turn")
+    assert (done["applied"], done["operation"], done["reason"]) == (True, 1, "wrong turn")
+    named = done["config"]["configurable"]
+    shown = ckpt("show", THREAD)
+    assert (shown["checkpoint_id"], shown["source"]) == (named["checkpoint_id"], "fork")
+    assert shown["parent"]["checkpoint_id"] == ckpt("show", THREAD, "@^")["checkpoint_id"]
+    assert [o["state"] for o in ckpt("operations")["operations"]] == ["done"]
+    assert row_changes(ckpt("undo", "--yes")) == [("remove", "checkpoints")]
+    assert dump(path) == before
+    assert row_changes(ckpt("undo", "2", "--yes")) == [("add", "checkpoints")]
+    assert ckpt("show", THREAD)["checkpoint_id"] == named["checkpoint_id"]
+    assert [o["state"] for o in ckpt("operations")["operations"]] == ["done", "undone", "done"]
+
+
+def test_a_thread_of_its_own(ckpt: Callable[..., Json], capsys: pytest.CaptureFixture[str]) -> None:
+    """It goes under the new id with its ancestors, and names no checkpoint; an id that is taken is refused."""
+    done = ckpt("fork", THREAD, "@", "--to", "forks-again", "--yes")
+    assert done["config"] == {"configurable": {"thread_id": "forks-again", "checkpoint_ns": ""}}
+    assert values(ckpt("show", "forks-again")) == values(ckpt("show", THREAD))
+    assert len(ckpt("log", "forks-again")["steps"]) == len(ckpt("log", THREAD)["steps"])
+    ckpt("fork", THREAD, "@", "--to", "forks-again", "--yes", code=7)
+    ckpt("fork", THREAD, "@", "--shallow", code=2)
+    ckpt("fork", THREAD, "@", "--to", "x", "--ns", "sub", code=2)
+    ckpt("fork", THREAD, "@", "--to", "alone", "--shallow", "--yes")
+    assert len(ckpt("log", "alone")["steps"]) == 1
