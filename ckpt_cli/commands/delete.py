@@ -1,4 +1,4 @@
-"""``ckpt delete``: threads, or a part of one, with all that belongs to it and nothing else."""
+"""``ckpt delete``: deletes threads, or a part of one, with everything that belongs to it and nothing else."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which threads are meant: those named, or all, as far as they fit the rest.
+    """Which threads are to be deleted: those named, or all, as far as they fit the other conditions.
 
     Attributes:
-        named: None where nothing was said; what came in by stdin may be nothing.
-        any_checkpoint: whether `where` looks at every checkpoint's metadata, not at the head.
-        before: seconds since 1970 since when nothing may have happened.
+        named: None if no threads were named; empty if stdin named none.
+        any_checkpoint: whether `where` tests every checkpoint's metadata, not the head.
+        before: only threads without activity since then, in seconds since 1970.
     """
 
     named: tuple[str, ...] | None = None
@@ -47,22 +47,22 @@ class Chosen:
 
     @property
     def filtered(self) -> bool:
-        """Whether anything but names is said."""
+        """Whether there is any condition beside names."""
         return bool(self.match or self.where or self.statuses or self.before is not None)
 
     def threads(
         self, reader: Reader, unread: Unread, passed: Callable[[str], None] = lambda _: None
     ) -> Iterator[Thread]:
-        """In the order named, else the most recently active first.
+        """The threads in the order named, else the most recently active first.
 
         Args:
             reader: of the database.
-            unread: gets those that `where` passes over though some of their metadata can't be read.
-            passed: gets the ids of those whose head `where` passes over.
+            unread: gets the threads that don't fit `where` and have metadata that can't be read.
+            passed: gets the ids of the threads whose head doesn't fit `where`.
         """
         every = self.named is None
-        found = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
-        named: Iterator[Thread] = (thread for thread in found if self._is_named(thread))
+        candidates = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
+        named: Iterator[Thread] = (thread for thread in candidates if self._is_named(thread))
         if self.where is not None and self.any_checkpoint:
             named = fitting(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
@@ -83,24 +83,24 @@ class Chosen:
         return False
 
     def _idle(self, thread: Thread) -> bool:
-        """Whether nothing happened for so long; a thread whose ids tell no time isn't idle."""
+        """Whether there was no activity for so long; a thread whose ids hold no time isn't idle."""
         when = ids.unix_time(thread.head.checkpoint_id)
         return self.before is None or (when is not None and when < self.before)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What of a thread is meant, exactly one of these."""
+    """The part of a thread that is to be deleted; at most one of the options is set."""
 
     branch: str | None = None
     runs: tuple[str, ...] = ()
     after: str | None = None
 
     @property
-    def said(self) -> list[str]:
-        """The options that say it."""
+    def options(self) -> list[str]:
+        """The names of the options that are set."""
         words = {"--branch": self.branch is not None, "--run": bool(self.runs), "--after": self.after is not None}
-        return [word for word, given in words.items() if given]
+        return [word for word, is_set in words.items() if is_set]
 
 
 def _which(*names: str, metavar: str | None, text: str) -> Any:
@@ -214,9 +214,9 @@ def delete(
 def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None) -> "tuple[Plan, Survey]":
     from ckpt_cli.queries.erasure import Selection, plan_erasure
 
-    if part.said:
-        hint = f"delete with {part.said[0]}, then `ckpt operations N --prune` forgets what it removed"
-        raise UsageError("--forget is of whole threads", hint=hint)
+    if part.options:
+        hint = f"delete with {part.options[0]}; then `ckpt operations N --prune` forgets what it removed"
+        raise UsageError("--forget deletes whole threads only", hint=hint)
     others = chosen.named is not None or chosen.where is not None or chosen.statuses or chosen.before is not None
     words = [word for word in (chosen.match, where) if word]
     choose = partial(_choose, chosen=chosen)
@@ -232,24 +232,24 @@ def run(reader: Reader, chosen: Chosen) -> Plan:
 
 
 def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
-    """The ids of the threads that are meant, and notes about others that may be meant.
+    """The ids of the threads to delete, and notes about others that may be meant.
 
-    Those are the threads that only older checkpoints would fit, and those whose metadata can't be read.
+    Those are threads of which only an older checkpoint fits, and threads whose metadata can't be read.
     """
     if chosen.named is not None and not chosen.filtered:
         return [*chosen.named], []
     older, unread = Older(reader, chosen.where), Unread()
-    found = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
+    thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
     if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
-    notes = [note for note in (unread.note, older.told()) if note]
-    if not found and notes:
+    notes = [note for note in (unread.note, older.note()) if note]
+    if not thread_ids and notes:
         raise NotFound("no thread's head fits; nothing to delete", hint="; ".join(notes))
-    return found, notes
+    return thread_ids, notes
 
 
 def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: OrphanAction) -> Plan:
-    if part.said:
+    if part.options:
         return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
     return session.make_plan(lambda reader: run(reader, chosen))
 
@@ -273,21 +273,21 @@ def _named(threads: list[str]) -> Iterator[str]:
 
 def _mend(with_children: bool, reparent: bool) -> OrphanAction:
     if with_children and reparent:
-        raise UsageError("--with-children and --reparent say opposite things")
+        raise UsageError("--with-children and --reparent exclude each other")
     return OrphanAction.DELETE if with_children else OrphanAction.REPARENT if reparent else OrphanAction.NOTHING
 
 
 def _must_fit(chosen: Chosen, part: Part, mend: OrphanAction, ns: str) -> None:
-    said = part.said
-    if chosen.match == "":  # a part of every id: the unset variable of a script must not mean all threads
+    options = part.options
+    if chosen.match == "":  # every id contains it: an unset variable in a script must not mean all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
-    if len(said) > 1:
-        raise UsageError(f"{' and '.join(said)} are said one at a time")
-    if said and (len(chosen.named or ()) != 1 or chosen.filtered):
-        raise UsageError(f"{said[0]} is of one thread, which is named", hint=f"ckpt delete THREAD {said[0]} …")
-    if mend is not OrphanAction.NOTHING and not said:
+    if len(options) > 1:
+        raise UsageError(f"{' and '.join(options)} exclude each other")
+    if options and (len(chosen.named or ()) != 1 or chosen.filtered):
+        raise UsageError(f"{options[0]} needs exactly one THREAD", hint=f"ckpt delete THREAD {options[0]} …")
+    if mend is not OrphanAction.NOTHING and not options:
         raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
-    if ns and said in ([], ["--run"]):
-        raise UsageError("--ns belongs to --branch and --after", hint="threads and runs go with all their subgraphs")
+    if ns and options in ([], ["--run"]):
+        raise UsageError("--ns belongs to --branch and --after", hint="whole threads and runs include their subgraphs")
     if chosen.named is None and not chosen.filtered:
-        raise UsageError("which threads?", hint="name them, or say --match, --where, --status or --idle")
+        raise UsageError("which threads?", hint="name them, or use --match, --where, --status or --idle")

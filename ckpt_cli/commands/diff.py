@@ -1,4 +1,4 @@
-"""``ckpt diff``: what two checkpoints differ in, or what one step changed."""
+"""``ckpt diff``: compares two checkpoints, or shows what one step changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -85,20 +85,20 @@ def run(
     channels: Sequence[str] = (),
     meta: bool = False,
 ) -> DiffView:
-    """Compare two checkpoints, or one with its parent."""
+    """The differences of two checkpoints, or of one and its parent."""
     ns = reader.namespace(thread, ns)
     older, newer = _sides(reader, thread, a, b, ns, ns_b and reader.namespace(thread, ns_b))
     before, after = _state(reader, older, channels), _state(reader, newer, channels)
     _known(channels, before, after)
-    found = differences(before, after)
-    more = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
+    changes = differences(before, after)
+    meta_changes = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
     return DiffView(
         before=_end(reader, older, newer.ref),
         after=_end(reader, newer, newer.ref),
-        equal=not found and not more,
-        channels=found,
-        same=len({*before, *after}) - len(found),
-        meta=more,
+        equal=not changes and not meta_changes,
+        channels=changes,
+        same=len({*before, *after}) - len(changes),
+        meta=meta_changes,
         patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(after, reveal)))),
     )
 

@@ -1,4 +1,4 @@
-"""``ckpt edit``: exact surgery on a state, without reducers."""
+"""``ckpt edit``: changes a state directly, without reducers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
 
-_JSON_HINT = "text stands in quotes of its own: --set 'name=\"Ada\"'"
+_JSON_HINT = "text needs quotes of its own: --set 'name=\"Ada\"'"
 
 _KINDS: dict[type | tuple[type, ...], str] = {
     bool: "true or false",
@@ -104,7 +104,7 @@ def edit(
 
 
 class _Maker:
-    """Plans an edit in a moment of the database, and applies the plan outside of it."""
+    """Plans an edit while the database is read, and applies the plan afterwards."""
 
     def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
         self._session = session
@@ -115,25 +115,25 @@ class _Maker:
     def plan(
         self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
-        """What applies an edit, or says that it changes nothing."""
+        """A function that applies the edit, or that says that it changes nothing."""
         before = Inspection(reader, row.ref).values()
         after = changed(before)
-        found = differences(before, after)
-        if not found and not self._changes.has_effect_on(reader.state(row.ref).metadata):
+        changes = differences(before, after)
+        if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
-        plan = plan._replace(notes=(*plan.notes, *_of_another_kind(found)))
-        return lambda: self._session.change(plan, found)
+        plan = plan._replace(notes=(*plan.notes, *_of_another_kind(changes)))
+        return lambda: self._session.change(plan, changes)
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
-        """Refuse before anybody begins to write what would be refused afterwards."""
+        """Refuse what would be refused later, before the person starts to edit."""
         must_run_once(reader, Inspection(reader, row.ref).snapshot(), row, rerun=self._rerun)
 
 
-def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:
-    """One line about each value that something of another kind takes the place of, which the graph may not expect."""
-    for one in found:
+def _of_another_kind(changes: Iterable[Difference]) -> Iterator[str]:
+    """A line about each value that gets another type, which the graph may not expect."""
+    for one in changes:
         yield from _of_another_kind(one.parts)
         was, now = _kind(one.before), _kind(one.after)
         if one.parts or was == now or None in (was, now):
@@ -145,14 +145,14 @@ def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:
 
 
 def _kind(value: Any) -> str | None:
-    """What a value is, in words; None where it is nothing."""
+    """The type of a value in words; None for null."""
     if isinstance(value, Node):
         return f"a {value.type}"
     return next((words for kinds, words in _KINDS.items() if isinstance(value, kinds)), None)
 
 
 def _assigned(act: Act, text: str) -> Edit:
-    """``PATH=JSON``; the path ends at the first ``=`` before which it can be read."""
+    """The edit of ``PATH=JSON``; the path ends at the first ``=`` before which it can be parsed."""
     problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
     at = text.find("=")
     while at >= 0:
@@ -170,7 +170,7 @@ def _assigned(act: Act, text: str) -> Edit:
 
 
 def _operations(name: str) -> Any:
-    """The operations of a patch: of a file, of stdin, or of the word itself where it is JSON and no file's name."""
+    """The operations of a patch: from a file, from stdin, or from the word itself if it is JSON and names no file."""
     inline = name.lstrip()[:1] in ("[", "{") and not is_file(name)
     data = parse_json(name if inline else file_or_stdin(name), "the patch")
     return data["patch"] if isinstance(data, dict) and isinstance(data.get("patch"), list) else data

@@ -1,4 +1,4 @@
-"""``ckpt fork``: a branch of its own from any checkpoint, or a thread of its own."""
+"""``ckpt fork``: starts a branch at any checkpoint, or makes a thread of its own from it."""
 
 from typing import Annotated
 
@@ -54,7 +54,7 @@ def fork(
             raise UsageError("--shallow belongs to --to NEW_THREAD")
         plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
     elif ns:
-        raise UsageError("--to takes a checkpoint of the root graph, whose subgraphs come along")
+        raise UsageError("--to needs a checkpoint of the root graph; its subgraphs are copied with it")
     else:
         plan = session.make_plan(
             lambda r: transplant.plan(r, r.resolve(thread, rev), to, shallow=shallow, changes=changes)

@@ -1,4 +1,4 @@
-"""``ckpt grep``: search state, writes and metadata through history."""
+"""``ckpt grep``: searches the state, writes and metadata of all checkpoints."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -18,9 +18,9 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
-_TOLD = 3
-_LISTED = 1000  # of what could not be searched, so that memory doesn't grow with a database without its key
-_JUDGED = 1000  # threads of which the channels are looked up where a search found nothing
+_TOLD = 3  # parts that could not be searched and are named on stderr
+_LISTED = 1000  # such parts in the view; a limit, so that memory doesn't grow with a database without its key
+_JUDGED = 1000  # threads whose channels are read after a search that found nothing
 
 
 def grep(
@@ -84,7 +84,7 @@ def _hits(
     last: bool,
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
-    """What comes of the search, thread by thread, and at its end what couldn't be searched."""
+    """The hits, thread by thread; at the end stderr says what couldn't be searched."""
     with session.reader.saver.one_scan():
         searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
@@ -106,7 +106,7 @@ def _hits(
 
 
 def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
-    """Thread by thread, each in a moment of its own, or a page of them where that saves round trips."""
+    """The results thread by thread; a page of threads is read at once where that saves round trips."""
     for page in pages(searched, session.reader.saver.page):
         yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 
@@ -117,7 +117,7 @@ def _searched(reader: Reader, page: list[str], needle: Needle, scope: Scope) -> 
 
 
 def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> None:
-    """Where nothing was found, a name that exists in none of the threads is told from one that had no hit."""
+    """After a search without hits, refuse a namespace or channel that exists in none of the threads."""
     where = repr(threads[0]) if len(threads) == 1 else f"any of {len(threads)} threads"
     spaces = [(thread, ns) for thread in threads for ns in namespaces(reader, thread, scope)]
     if scope.ns and not spaces:
@@ -125,9 +125,9 @@ def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> Non
         raise no_namespace(scope.ns, known, where)
     channels: set[str] = set()
     for thread, ns in spaces if scope.channels else ():
-        if (found := channels_of(reader, thread, ns)) is None:
+        if (known_channels := channels_of(reader, thread, ns)) is None:
             return
-        channels |= found
+        channels |= known_channels
     for name in scope.channels:
         if name not in channels:
             raise no_channel(name, channels, where)
@@ -147,7 +147,7 @@ def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
 
 
 def _unread(view: GrepView) -> Iterator[str]:
-    """What the person is told of what couldn't be searched."""
+    """The lines on stderr about what couldn't be searched."""
     for one in view.unreadable[:_TOLD]:
         where = " ".join(word for word in (one.thread_id, one.ns, one.checkpoint_id) if word)
         yield f"not searched: {where}: {one.problem}"

@@ -1,4 +1,4 @@
-"""``ckpt log``: the checkpoints of a thread, newest first, one line each."""
+"""``ckpt log``: lists the checkpoints of a thread, newest first, one line each."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from ckpt_cli.views.log import LogView, RailView
 from ckpt_cli.views.steps import StepView
 
 _MOST = 10_000  # checkpoints, unless more are asked for
-_EDITED = 100  # newest checkpoints, among which unexplained updates are looked into
+_EDITED = 100  # newest checkpoints, among which unexplained updates are compared with their parents
 _AT_ONCE = 500  # checkpoints whose metadata and writes are read together
 _SOURCES = ("input", "loop", "update", "fork")
 
@@ -35,9 +35,9 @@ class Wanted:
 
     Attributes:
         rev: where to start, or a range ``A..B``.
-        everything: all branches, by id.
+        everything: whether to take all branches, sorted by id.
         limit: at most so many; 0 for all.
-        since: none older, in seconds since 1970.
+        since: nothing older, in seconds since 1970.
     """
 
     rev: str = "@"
@@ -49,14 +49,14 @@ class Wanted:
 
     @property
     def plain(self) -> bool:
-        """Whether ids alone decide."""
+        """Whether ids alone decide which checkpoints are wanted."""
         return not self.channels and not self.sources
 
 
 def run(
     reader: Reader, thread_id: str, wanted: Wanted, ns: str = "", *, graph: bool = False, oneline: bool = False
 ) -> LogView:
-    """Follow a line of ancestors, or take all; read metadata and writes of those that are shown.
+    """The view of a line of ancestors, or of all checkpoints; metadata and writes are read of those shown.
 
     Raises:
         ThreadNotFound, CheckpointNotFound, ChannelNotFound, AmbiguousRevision, UsageError.
@@ -84,17 +84,17 @@ def run(
 
 
 def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collection[str]) -> None:
-    """A channel that changed in none of the steps has to be one of the namespace's all the same."""
-    told = {change.channel for step in steps for change in step.changes or ()}
-    left = [name for name in names if name not in told]
-    known = channels_of(lines.reader, lines.thread_id, lines.ns) if left else None
-    for name in left:
+    """Refuse a channel that changed in none of the steps and isn't one of the namespace's."""
+    changed = {change.channel for step in steps for change in step.changes or ()}
+    missing = [name for name in names if name not in changed]
+    known = channels_of(lines.reader, lines.thread_id, lines.ns) if missing else None
+    for name in missing:
         if known is not None and name not in known:
             raise no_channel(name, known, f"{lines.thread_id!r}")
 
 
 def _others(lineage: Lineage, start: str) -> int:
-    """The branches beside the one that is followed: the head's, where that goes through here."""
+    """How many branches there are beside the one that is followed."""
     line = set(lineage.line(start))
     if any(branch.tip in line for branch in lineage.branches):
         return sum(1 for branch in lineage.branches if branch.tip not in line)
@@ -102,19 +102,19 @@ def _others(lineage: Lineage, start: str) -> int:
 
 
 def _candidates(reader: Reader, lines: StepLines, wanted: Wanted) -> list[str]:
-    """The ids to look at, newest first."""
+    """The ids of the checkpoints that may be shown, newest first."""
     lineage, thread_id, ns = lines.lineage, lines.thread_id, lines.ns
     ends = split_range(wanted.rev)
     if ends is not None:
         older, newer = (reader.resolve(thread_id, end, ns).checkpoint_id for end in ends)
-        found = between(lineage, older, newer)
+        candidates = between(lineage, older, newer)
     elif wanted.everything:
-        found = sorted(lineage.rows, reverse=True)
+        candidates = sorted(lineage.rows, reverse=True)
     else:
-        found = list(lineage.line(reader.resolve(thread_id, wanted.rev, ns).checkpoint_id))
+        candidates = list(lineage.line(reader.resolve(thread_id, wanted.rev, ns).checkpoint_id))
     if wanted.since is not None:
-        found = [i for i in found if (ids.unix_time(i) or 0) >= wanted.since]
-    return found
+        candidates = [i for i in candidates if (ids.unix_time(i) or 0) >= wanted.since]
+    return candidates
 
 
 def _matching(lines: StepLines, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
@@ -133,7 +133,7 @@ def _fits(step: StepView, wanted: Wanted) -> bool:
 
 
 def _narrowed(step: StepView, wanted: Wanted) -> StepView:
-    """The step with what it did to the wanted channels alone: where that is asked, the rest hides it."""
+    """The step with its changes of the wanted channels only."""
     if wanted.channels and step.changes is not None:
         step.changes = [change for change in step.changes if change.channel in wanted.channels]
     return step

@@ -1,4 +1,4 @@
-"""``ckpt replay``: what a checkpoint's pending writes come to, and keeping them; or a line's steps, one by one."""
+"""``ckpt replay``: applies a checkpoint's pending writes, or plays the recorded steps of a line again."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -71,44 +71,44 @@ def replay(
       ckpt replay support-42 step:2 --to @
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    said, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
     if metadata and not commit:
         raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None:
         if commit:
             raise UsageError(
-                "--to only looks at what was recorded", hint="--commit keeps what is pending: leave --to out"
+                "--to only shows recorded steps", hint="to keep what is pending, use --commit without --to"
             )
         from ckpt_cli.queries.replayed_steps import play
 
-        return play(session, thread, rev, to, ns, said)
+        return play(session, thread, rev, to, ns, reducers)
     at = "@" if rev is None else rev
     if not commit:
-        return session.read(lambda r: run(r, r.resolve(thread, at, ns), said))
+        return session.read(lambda r: run(r, r.resolve(thread, at, ns), reducers))
     ends = [[Update(None, END)]]
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, at, ns)
         mint = Mint(session.clock)
-        return update.plan(reader, row, mint, ends, reducers=said, verb="replay", changes=changes)
+        return update.plan(reader, row, mint, ends, reducers=reducers, verb="replay", changes=changes)
 
     return session.change(session.make_plan(planned))
 
 
-def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:
-    """A checkpoint with its pending writes applied."""
-    found, state = plans.compute_outcome(reader, row, said), reader.state(row.ref)
+def run(reader: Reader, row: CheckpointRow, reducers: Mapping[str, Reducer]) -> ReplayView:
+    """The view of a checkpoint with its pending writes applied."""
+    outcome, state = plans.compute_outcome(reader, row, reducers), reader.state(row.ref)
     return ReplayView(
         row.thread_id,
         row.checkpoint_id,
         reader.short(row.thread_id)(row.checkpoint_id),
         state.step,
-        found.tasks.consumed,
-        [_task(task, state) for task in found.tasks.tasks],
-        differences(found.before, found.after),
-        list(found.evidence),
-        dict(found.unknown),
-        None if found.next is None else list(found.next),
+        outcome.tasks.consumed,
+        [_task(task, state) for task in outcome.tasks.tasks],
+        differences(outcome.before, outcome.after),
+        list(outcome.evidence),
+        dict(outcome.unknown),
+        None if outcome.next is None else list(outcome.next),
     )
 
 
@@ -120,7 +120,7 @@ def _task(task: Task, state: State) -> ReplayedTask:
         str(task.status),
         not finished,
         task.error,
-        [asked.value for asked in task.interrupts] if task.status is Status.WAITING else [],
+        [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],
         task.answers,
     )

@@ -1,4 +1,4 @@
-"""``ckpt resume``: answers questions that wait, so that the application's next run goes on with them."""
+"""``ckpt resume``: answers waiting questions; the application's next run continues with the answers."""
 
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
-_HINT = "text is written with quotes of its own: '\"yes\"'"
+_HINT = "text needs quotes of its own: '\"yes\"'"
 
 
 def resume(
@@ -84,7 +84,7 @@ def _answers(value: str | None, named: list[str]) -> list[Answer]:
             f"what is the answer to {bare[0]!r}?", hint=f"--interrupt {argument(bare[0] + '=JSON')}, or --value JSON"
         )
     if value is not None and not bare:
-        raise UsageError("--value answers nothing: every --interrupt has an answer of its own")
+        raise UsageError("--value isn't used: every --interrupt has an answer of its own")
     return [_answer(one, value) for one in named]
 
 

@@ -1,4 +1,4 @@
-"""``ckpt rollback``: an earlier state becomes current again."""
+"""``ckpt rollback``: makes an earlier state current again."""
 
 from typing import Annotated
 

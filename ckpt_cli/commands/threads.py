@@ -1,4 +1,4 @@
-"""``ckpt threads``: what there is, where each thread stands, and who waits for an answer."""
+"""``ckpt threads``: lists the threads, the status of each, and which ones wait for an answer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from ckpt_cli.views.threads import ThreadsView
 
 
 class Asked(StrEnum):
-    """The statuses that may be asked for."""
+    """The statuses that ``--status`` takes."""
 
     DONE = "done"
     WAITING = "waiting"
@@ -32,7 +32,7 @@ class Asked(StrEnum):
 
 
 class Order(StrEnum):
-    """What threads may be sorted by."""
+    """The orders that ``--sort`` takes."""
 
     ACTIVITY = "activity"
     ID = "id"
@@ -55,12 +55,12 @@ class Wanted:
 
     @property
     def judged(self) -> bool:
-        """Whether heads have to be read to know which threads are asked for."""
+        """Whether heads have to be read to know which threads are wanted."""
         return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
 def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
-    """Take threads newest first until there are enough; only what is printed is counted."""
+    """The view of the wanted threads, newest first; the rest is read only where it decides or is shown."""
     candidates: Iterator[Thread] = _candidates(reader, wanted)
     unread, unread_metadata = list[str](), Unread()
     if wanted.where is not None and wanted.any_checkpoint:
@@ -68,29 +68,29 @@ def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
     if wanted.order is not Order.ACTIVITY:
         candidates = iter(_sorted(reader, candidates, wanted.order))
     statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
-    found = (one for one in statuses if _fits(one, wanted, unread, unread_metadata))
-    some = [one.view() for one in islice(found, wanted.limit or None)]
-    more = bool(wanted.limit) and next(found, None) is not None
+    fitting_statuses = (one for one in statuses if _fits(one, wanted, unread, unread_metadata))
+    views = [one.view() for one in islice(fitting_statuses, wanted.limit or None)]
+    more = bool(wanted.limit) and next(fitting_statuses, None) is not None
     if not wanted.judged:
-        unread = [one.problem for one in some if one.problem]
-    view = ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
+        unread = [one.problem for one in views if one.problem]
+    view = ThreadsView(views, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
     view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
     if wanted.where is None:
-        view.note = _marked([one.metadata_problem for one in some if one.metadata_problem])
-    view.older = None if more else _older(reader, wanted, {one.thread_id for one in some})
+        view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
+    view.older = None if more else _older(reader, wanted, {one.thread_id for one in views})
     return view
 
 
 def _marked(problems: list[str]) -> str:
-    """How many threads are shown whose metadata can't be read, and why; "" where there are none."""
+    """A remark on how many of the threads shown have metadata that can't be read, and why; "" if none."""
     if not problems:
         return ""
-    some = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
-    return f"{some} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
+    counted = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
+    return f"{counted} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
 
 
 def _older(reader: Reader, wanted: Wanted, shown: set[str]) -> int | None:
-    """How many more threads ``--any`` would list; None where only reading them all would tell."""
+    """How many more threads ``--any`` would list; None if that needs reading them all."""
     if wanted.where is None or wanted.any_checkpoint or wanted.statuses or wanted.since is not None:
         return None
     return older_by_server(reader, wanted.where, shown, matcher(wanted.match))
@@ -101,7 +101,7 @@ def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
         if wanted.since is not None and when is not None and when < wanted.since:
-            if ids.is_uuid6(thread.head.checkpoint_id):  # these are in the order of time, other ids may not be
+            if ids.is_uuid6(thread.head.checkpoint_id):  # these ids are in the order of time, others may not be
                 return
             continue
         if fits(thread.thread_id):
@@ -109,7 +109,7 @@ def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
 
 
 def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
-    """All of them by something that only a look at each can tell."""
+    """All threads, sorted by something for which each has to be read."""
     if order is Order.ID:
         return sorted(threads, key=lambda t: t.thread_id)
     if order is Order.STEP:
@@ -128,14 +128,14 @@ def _weight(reader: Reader, thread: Thread) -> int:
     total = 0
     for row in reader.saver.rows(thread.thread_id):
         if row.size is None:
-            hint = "--sort checkpoints tells how many each thread has"
-            raise NotSupported("this database doesn't tell how large a checkpoint is", hint=hint)
+            hint = "--sort checkpoints sorts by how many each thread has"
+            raise NotSupported("this database doesn't know how large a checkpoint is", hint=hint)
         total += row.size
     return total
 
 
 def _fits(one: ThreadStatus, wanted: Wanted, unread: list[str], unread_metadata: Unread) -> bool:
-    """Whether a thread is asked for; a head that can't be read is told, for nobody knows whether it would fit."""
+    """Whether a thread is wanted; one whose head can't be read goes to `unread`, as nobody knows whether it fits."""
     fits = not wanted.statuses or one.status in wanted.statuses
     if fits and wanted.where is not None and not wanted.any_checkpoint:
         fits = one.fits(wanted.where)
@@ -214,7 +214,7 @@ def threads(
 
 
 def _talk(view: ThreadsView, wanted: Wanted) -> Iterator[str]:
-    """What the filter looked at and missed, and which heads can't be read."""
+    """The remarks on stderr: what the filter tested and missed, and which heads can't be read."""
     if view.note:
         yield view.note
     if wanted.where is not None and not view.unreadable and not view.unread_metadata:
@@ -236,8 +236,8 @@ def _heads_only(view: ThreadsView) -> Iterator[str]:
 
 
 def _unread(view: ThreadsView, wanted: Wanted) -> str:
-    """How many heads can't be read, of those shown or of those that had to be judged."""
+    """A remark on how many heads can't be read, of those shown or of those that were tested."""
     least = "at least " if view.more and wanted.judged else ""
-    some = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
+    counted = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
     shown = " of those shown" if view.more and not wanted.judged else ""
-    return f"{some}{shown} can't be read: {view.problem}"
+    return f"{counted}{shown} can't be read: {view.problem}"

@@ -1,4 +1,4 @@
-"""``ckpt undo``: takes an operation back."""
+"""``ckpt undo``: takes back an operation."""
 
 from typing import Annotated
 

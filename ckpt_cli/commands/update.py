@@ -81,12 +81,12 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    said, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, rev, ns)
         mint = Mint(session.clock)
-        return plans.plan(reader, row, mint, steps, reducers=said, finished=finished, changes=changes)
+        return plans.plan(reader, row, mint, steps, reducers=reducers, finished=finished, changes=changes)
 
     return session.change(session.make_plan(planned))
 
@@ -96,14 +96,14 @@ def _steps(
 ) -> list[list[Update]]:
     if bulk is not None:
         if values is not None or as_node is not None or then or as_input:
-            raise UsageError("--bulk says it all: values, as_node and next stand in its lines")
+            raise UsageError("--bulk excludes the other options: its lines have values, as_node and next")
         lines = [line for line in file_or_stdin(bulk).splitlines() if line.strip()]
         return [_superstep(given(line, f"line {number} of {bulk}")) for number, line in enumerate(lines, 1)]
     if as_input and (as_node is not None or then):
-        raise UsageError("--as-input goes with neither --as-node nor --next")
+        raise UsageError("--as-input excludes --as-node and --next")
     if values is None and as_node is None and not then:
         raise UsageError(
-            "nothing to update", hint="--values JSON says what; `ckpt edit --metadata` changes metadata alone"
+            "nothing to update", hint="--values JSON is what to write; `ckpt edit --metadata` changes only metadata"
         )
     data = None if values is None else _values(given(values, "--values"))
     return [[Update(data, INPUT if as_input else as_node, _hops(then) if then else None)]]
@@ -115,7 +115,7 @@ def _superstep(line: Any) -> list[Update]:
 
 def _update(one: Any) -> Update:
     if not isinstance(one, dict) or not one.keys() <= {"values", "as_node", "next"}:
-        raise UsageError("a bulk update is an object of values, as_node and next")
+        raise UsageError("a bulk update is an object with values, as_node and next")
     hops = one.get("next")
     named = [hops] if isinstance(hops, str) else hops
     values = None if one.get("values") is None else _values(one["values"])
@@ -124,7 +124,7 @@ def _update(one: Any) -> Update:
 
 def _values(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise UsageError("values are an object: channel to value")
+        raise UsageError("values must be an object of channels")
     return {channel: from_json(value) for channel, value in data.items()}
 
 
@@ -140,13 +140,13 @@ def _hops(texts: Sequence[str]) -> list[Hop]:
 
 
 def reducer_of(text: str) -> tuple[str, Reducer]:
-    """What ``--reducer CHANNEL=NAME`` says.
+    """The channel and the reducer of ``--reducer CHANNEL=NAME``.
 
     Raises:
         UsageError: there is no such reducer.
     """
     channel, _, name = text.partition("=")
-    found = learning.named(name)
-    if found is None:
+    reducer = learning.named(name)
+    if reducer is None:
         raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=learning.names())
-    return channel, found
+    return channel, reducer

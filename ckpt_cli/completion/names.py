@@ -52,8 +52,8 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
         short = reader.short(thread_id)
         for row in reader.saver.newest(thread_id, ns, _ROWS):
             number = step(row.checkpoint_id)
-            said = "" if number is None else f"step {number}, "
-            yield short(row.checkpoint_id), said + ago(unix_time(row.checkpoint_id), session.clock())
+            description = "" if number is None else f"step {number}, "
+            yield short(row.checkpoint_id), description + ago(unix_time(row.checkpoint_id), session.clock())
         for branch in reader.lineage(thread_id, ns).branches:
             yield f"branch:{branch.number}", "the tip of a branch"
         for name in reader.tags(thread_id, ns):
@@ -105,8 +105,8 @@ def complete_metadata(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def complete_source(incomplete: str) -> list[Offer]:
     """What checkpoints come from."""
-    said = {"input": "what came in", "loop": "a step", "update": "a change by hand", "fork": "a copy"}
-    return [offer for offer in said.items() if offer[0].startswith(incomplete)]
+    descriptions = {"input": "what came in", "loop": "a step", "update": "a change by hand", "fork": "a copy"}
+    return [offer for offer in descriptions.items() if offer[0].startswith(incomplete)]
 
 
 def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters

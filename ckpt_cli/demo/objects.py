@@ -25,8 +25,8 @@ def human(text: str, message_id: str) -> Node:
 
 def ai(text: str, message_id: str, calls: Mapping[str, Mapping[str, Any]] | None = None) -> Node:
     """What the model said; `calls` names the tool calls it asked for: call id to ``{"name", "args"}``."""
-    asked = [{**call, "id": call_id, "type": "tool_call"} for call_id, call in (calls or {}).items()]
-    more = {"tool_calls": asked, "invalid_tool_calls": [], "usage_metadata": None}
+    tool_calls = [{**call, "id": call_id, "type": "tool_call"} for call_id, call in (calls or {}).items()]
+    more = {"tool_calls": tool_calls, "invalid_tool_calls": [], "usage_metadata": None}
     return _message("ai", "AIMessage", {**_common(text, "ai", message_id), **more})
 
 

@@ -110,18 +110,18 @@ def _thread(tape: Tape, thread_id: str, user_id: str) -> Line:
 
 def _ask(line: Line, bought: _Bought, text: str) -> None:
     tape = line.tape
-    said = len(line.values.get("messages", []))
+    messages = len(line.values.get("messages", []))
     line.ask({"messages": [objects.human(text, tape.uuid4())]}, first="agent")
     call = {"name": "lookup_order", "args": {"order_id": bought.order_id}}
-    call_id = f"call_{said + 1}"
+    call_id = f"call_{messages + 1}"
     ai = objects.ai(
-        "I will look again." if said else "Let me look that up.", f"lc_run--{tape.uuid4()}", {call_id: call}
+        "I will look again." if messages else "Let me look that up.", f"lc_run--{tape.uuid4()}", {call_id: call}
     )
     tape.wait(1.4)
     line.run(Task("agent", {"order_id": bought.order_id, "messages": [ai]}, then=["tools"]))
-    found = f"order {bought.order_id}: {bought.item}, {bought.paid} EUR, shipped, not delivered"
+    reply = f"order {bought.order_id}: {bought.item}, {bought.paid} EUR, shipped, not delivered"
     tape.wait(0.3)
-    line.run(Task("tools", {"messages": [objects.tool(found, tape.uuid4(), "lookup_order", call_id)]}, then=["triage"]))
+    line.run(Task("tools", {"messages": [objects.tool(reply, tape.uuid4(), "lookup_order", call_id)]}, then=["triage"]))
 
 
 def _triage(line: Line, route: str, then: str) -> None:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, so that they read, complete and behave the same everywhere."""
+"""Arguments and options that several commands share; they have the same help and completion everywhere."""
 
 from collections.abc import Callable
 from typing import Annotated
