@@ -1,4 +1,4 @@
-"""The table of verbs, whose modules load when they run, and the one place where an error becomes an exit code."""
+"""The table of verbs, which are imported when they run; and the one place where an error becomes an exit code."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ _SHELL_ASKS = "_CKPT_COMPLETE"
 
 
 class Verb(NamedTuple):
-    """One line of the overview."""
+    """One line of the overview; `reads` is whether the verb opens a database."""
 
     panel: str
     help: str
@@ -56,10 +56,10 @@ VERBS = {
 
 
 class _Lazy(TyperCommand):
-    """A verb known by name and help; its module is imported when it runs or explains itself."""
+    """A verb known by name and help; its module is imported when it runs or shows its help."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the real command, which stands in this one's place from here on."""
+        """The context of the real command, which takes the place of this one."""
         from ckpt_cli.typer_commands import wire
 
         name = self.name or ""
@@ -68,7 +68,7 @@ class _Lazy(TyperCommand):
 
 
 class _Verbs(TyperGroup):
-    """The group of all verbs, from the table alone."""
+    """The group of all verbs, made from the table."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -98,7 +98,7 @@ def ckpt(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Without a verb, say what there is."""
+    """Without a verb, show the overview."""
     if ctx.invoked_subcommand is None:
         _overview()
 
@@ -118,7 +118,7 @@ def _overview() -> None:
 
 
 def _complete(command: Any) -> int:
-    """Answer a shell at TAB; Typer's own answers, which it would evaluate, never reach it."""
+    """Answer a shell at TAB; Typer's own answers, which a shell would evaluate, are never printed."""
     from ckpt_cli.completion.words import answer
 
     typer.echo(answer(command))
@@ -126,7 +126,7 @@ def _complete(command: Any) -> int:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line and tell its exit code."""
+    """Run one command line and return its exit code."""
     from ckpt_cli.output.talk import report, stopped
 
     ctrl_c.note_outcome("")
@@ -141,7 +141,7 @@ def run(args: Sequence[str]) -> int:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:
         return stopped(as_json=_is_for_a_script(args))
-    except SystemExit as error:  # what Typer and Rich make of a pipe that is closed under their help
+    except SystemExit as error:  # Typer and Rich raise it when the reader of their help closes the pipe
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         return report(error.__context__)
@@ -153,7 +153,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _is_for_a_script(args: Sequence[str]) -> bool:
-    """Whether the command was to answer in JSON; told from its words, as the error may be that they don't fit."""
+    """Whether the command is to answer in JSON; taken from its words, as they may be what can't be parsed."""
     return any(word.partition("=")[0] in ("--json", "--jsonl", "--query") for word in args)
 
 

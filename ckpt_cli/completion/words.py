@@ -1,9 +1,9 @@
-"""What ckpt answers when a shell asks at TAB: words that the shell takes as plain text, whatever a database holds.
+"""Answers a shell at TAB with words that the shell takes as plain text, whatever a database holds.
 
-A word out of a database is text that somebody else chose. It is offered so that the shell, after TAB and Enter, hands
-ckpt exactly this word, or it is not offered. The scripts of `ckpt_cli.completion.scripts` ask with ``offer_SHELL``.
-Typer's own, and those that ckpt gave out before, ask with ``complete_SHELL``; they evaluate what they get or put it
-into the line as it is, so they get words without any special character, and no descriptions.
+A word from a database is text that somebody else chose. It is offered only in a form in which the shell, after TAB and
+Enter, passes exactly this word to ckpt. The scripts of `ckpt_cli.completion.scripts` ask with ``offer_SHELL``. Typer's
+own scripts, and those that ckpt gave out before, ask with ``complete_SHELL``. They evaluate what they get or insert it
+as it is, so they get only words without special characters, and no descriptions.
 """
 
 import os
@@ -14,25 +14,25 @@ from typing import Any, NamedTuple
 from ckpt_cli.completion.typed_line import TypedLine
 
 ASKED = "_CKPT_COMPLETE"
-"""The variable that says which shell asks, by Typer's name (typer 0.29 ``core.py: _typer_main_shell_completion``)."""
+"""The variable that says which shell asks, as Typer names it (typer 0.29 ``core.py: _typer_main_shell_completion``)."""
 
 _PLAIN_EVERYWHERE = re.compile(r"[A-Za-z0-9_./-][A-Za-z0-9_./:-]*|@")
 _SPECIAL_IN_BASH = re.compile(r"([^A-Za-z0-9_@%+./:,\-\u0080-\U0010ffff])")
 
 
 class Offer(NamedTuple):
-    """One word, and what is said beside it."""
+    """A word and its description."""
 
     word: str
     said: str = ""
 
 
 def answer(command: Any, asked: Mapping[str, str] = os.environ) -> str:
-    """The lines for the shell that asks; empty where nothing fits or anything fails.
+    """The lines for the shell that asks; empty if nothing fits or anything fails.
 
     Args:
         command: Typer's command of the whole program.
-        asked: the environment, where the shell's script says what is typed.
+        asked: the environment, in which the shell's script passes what is typed.
     """
     from ckpt_cli.completion.scripts import script
 
@@ -48,7 +48,7 @@ def answer(command: Any, asked: Mapping[str, str] = os.environ) -> str:
 
 
 def _for_bash(command: Any, asked: Mapping[str, str]) -> str:
-    """Words as they are put in place of `_CKPT_PIECE`, the end of the line behind bash's last word break or quote."""
+    """The words that replace `_CKPT_PIECE`, which is the end of the line after bash's last word break or quote."""
     typed, piece = TypedLine(asked["_CKPT_LINE"]), asked["_CKPT_PIECE"]
     start = len(typed.text) - len(piece)
     within = start == typed.opened if typed.quote else start >= typed.begin
@@ -61,11 +61,11 @@ def _for_bash(command: Any, asked: Mapping[str, str]) -> str:
 
 
 def _quoted(word: str, quote: str) -> str:
-    """A word as bash reads it back, within a quote that is open; empty where it can't be put there.
+    """A word quoted for bash, inside the quote that is open; "" if it can't be inserted there.
 
-    Without a quote each special character gets a backslash of its own. So nothing is run even where the line continues
-    a quote of the line before, which a completion can't see. Words with backslashes and backquotes are not offered for
-    the same reason: between backquotes, the backslash before one of them is taken away first.
+    Without an open quote each special character gets a backslash of its own. So nothing is run even if the line
+    continues a quote of the line before, which a completion can't see. Words with backslashes and backquotes are not
+    offered for the same reason: between backquotes, bash first removes the backslash before one of them.
     """
     if quote == "'":
         return "" if "'" in word else word
@@ -79,7 +79,7 @@ def _for_zsh(command: Any, asked: Mapping[str, str]) -> str:
 
 
 def _for_fish(command: Any, asked: Mapping[str, str]) -> str:
-    """Fish quotes all that it puts into the line, but for a ``~`` at the beginning (fish 3.6)."""
+    """The words for fish, which quotes everything that it inserts except a ``~`` at the beginning (fish 3.6)."""
     offers = _offers(command, TypedLine(asked["_CKPT_LINE"], fish=True), asked)
     return _described([offer for offer in offers if not offer.word.startswith("~")])
 
@@ -92,7 +92,7 @@ _ANSWERS = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
 
 
 def _offers(command: Any, typed: TypedLine, asked: Mapping[str, str], *, never: str = "") -> list[Offer]:
-    """What fits a line, as whole words, without what can't be a word of it; `never` are characters of such."""
+    """The whole words that fit a line; words with a character of `never` are left out."""
     from typer._completion_classes import FishComplete
 
     _, *args = typed.words
@@ -109,7 +109,7 @@ def _offers(command: Any, typed: TypedLine, asked: Mapping[str, str], *, never: 
 
 
 def _is_text(word: object, asked: Mapping[str, str]) -> bool:
-    """Whether a word can be seen and typed; a shell of another encoding may take a part of a character for a quote."""
+    """Whether a word can be seen and typed; in another encoding a shell may take a part of a character for a quote."""
     if not isinstance(word, str) or not word or not word.isprintable():
         return False
     locale = asked.get("LC_ALL") or asked.get("LC_CTYPE") or asked.get("LANG") or "C"
@@ -117,7 +117,7 @@ def _is_text(word: object, asked: Mapping[str, str]) -> bool:
 
 
 def _old_answer(command: Any, shell: str) -> str:
-    """Typer's own answer, of plain words alone."""
+    """Typer's own answer, with plain words only."""
     from typer._click.shell_completion import get_completion_class
 
     class_ = get_completion_class(shell)

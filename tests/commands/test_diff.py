@@ -113,7 +113,7 @@ def text(view: DiffView, width: int) -> list[str]:
 
 
 def test_huge_differences_are_summed_up(tmp_path: Path) -> None:
-    """Unless all of it is asked for."""
+    """Without ``--full`` fewer than 60 lines are shown."""
     path = stored(tmp_path / "many.sqlite", many={f"key {n}": n for n in range(500)}, l=list(range(3000)))
     view = at(path, diff, "t", "@", channel=["many", "l"])
     assert len(text(view, 80)) < 60
@@ -147,7 +147,7 @@ def test_two_threads_and_two_namespaces_can_be_compared(database: Database) -> N
     ("options", "code"), [({"exit_code": True}, 1), ({}, 0), ({"exit_code": True, "channel": ["topic"]}, 0)]
 )
 def test_exit_code_1_is_told_when_asked_for(options: dict[str, Any], code: int, database: Database) -> None:
-    """And only for what was compared."""
+    """Without ``--exit-code`` it is 0; only compared channels count."""
     assert at(database("real"), diff, "chat-linear", **options).exit_code == code
 
 

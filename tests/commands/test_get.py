@@ -107,14 +107,14 @@ def test_a_whole_process_prints_nothing_but_the_value(database: Database) -> Non
 
 
 def test_a_query_is_of_the_value(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--query`` looks into what ``get`` prints, not into what stands around it in ``--json``."""
+    """``--query`` applies to the value, not to the fields around it in ``--json``."""
     words = ["get", "chat-linear", "messages", "-d", str(database("real"))]
     assert run([*words, "--query", "[0].content"]) == 0
     assert json.loads(capsys.readouterr().out) == "You are a scripted bot."
 
 
 def test_a_namespace_by_its_beginning(database: Database) -> None:
-    """A beginning that only one namespace has is enough, and one that several have is told apart."""
+    """The beginning of one namespace is enough; the beginning of several is ambiguous."""
     path = database("real")
     assert at(path, get, "subgraphs", "n", ns="child:afe").ns == "child:afeff8d5-25fd-4d3e-c929-9e5e8fc15d04"
     with pytest.raises(UsageError, match="begins 2 namespaces"):

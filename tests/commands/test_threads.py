@@ -1,4 +1,4 @@
-"""``ckpt threads`` lists threads and where each stands."""
+"""``ckpt threads`` lists threads and the status of each."""
 
 import json
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def test_every_status_that_threads_have_can_be_asked_for(
 
 
 def test_order_and_limit(found: Callable[..., list[str]]) -> None:
-    """Newest first unless asked otherwise; 0 is no limit."""
+    """The default order is newest first; a limit of 0 is no limit."""
     assert found(limit=2) == ["long-1000", "small-199"]
     assert found(sort=Order.CHECKPOINTS, limit=3) == ["long-1000", "chat-linear", "forks"]
     assert found(sort=Order.STEP, limit=2) == ["long-1000", "chat-linear"]
@@ -94,14 +94,14 @@ def test_order_and_limit(found: Callable[..., list[str]]) -> None:
 
 
 def test_only_as_many_as_there_are(database: Database) -> None:
-    """Whether there are more is told, also where the limit is met exactly."""
+    """The view knows whether there are more, also if the limit is reached exactly."""
     path = database("real")
     assert look(path, lambda session: threads(session, limit=1))[0].more
     assert not look(path, lambda session: threads(session, match="forks", limit=1))[0].more
 
 
 def test_a_slip_in_a_filter_is_told(database: Database) -> None:
-    """An expression that can't be read, or fails on every thread, is a usage error; a name that none has is said."""
+    """An expression that can't be parsed or fails on every thread is a usage error; an unknown name gets a remark."""
     path = database("real")
     view, said = look(path, lambda session: threads(session, where="stpe > 1"))
     assert (view.threads, said[0]) == ([], "--where: no thread has 'stpe'")
@@ -122,7 +122,7 @@ def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:
 
 
 def test_a_filter_tells_of_what_it_could_not_judge(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits can't be told without the key: that is no empty success. With the key it is answered."""
+    """Without the key nobody knows who waits, so an empty answer is an error. With the key it is answered."""
     path = database("encrypted")
     for asked in ({"status": [Asked.WAITING]}, {"where": "step > 2"}):
         view, said = look(path, lambda session, asked=asked: threads(session, **asked))  # type: ignore[misc]
@@ -143,7 +143,7 @@ def session_count(path: Path) -> int:
 def test_every_thread_of_every_generation_is_listed(
     name: str, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each thread stands once, with its checkpoints counted; what waits has a question."""
+    """Each thread is listed once with the number of its checkpoints; a waiting thread has a question."""
     if name in KEYS:
         monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS[name].decode())
     view, _ = look(database(name), lambda session: threads(session, limit=0))

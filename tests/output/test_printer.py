@@ -31,7 +31,7 @@ def view(location: str = "x.db") -> InfoView:
 
 
 def run(facts: int = 0, options: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
-    """Show a view in a process whose stdout is a pipe."""
+    """Show a view in a process with a pipe as stdout."""
     script = SHOW.format(facts=facts, options=options)
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", env={**os.environ, **env}, check=True
@@ -39,7 +39,7 @@ def run(facts: int = 0, options: str = "", **env: str) -> "subprocess.CompletedP
 
 
 def screen(facts: int = 0, options: str = "", keys: str = "", **env: str) -> "tuple[pyte.Screen, str]":
-    """Show a view on a terminal of 60 by 20, press keys, and see what stands on it."""
+    """Show a view on a terminal of 60 by 20, press keys, and give what is on the screen."""
     pid, terminal = pty.fork()
     if pid == 0:
         surroundings: Mapping[str, str] = {
@@ -107,7 +107,7 @@ def test_colours_can_be_refused(options: str, env: dict[str, str]) -> None:
 
 
 def test_colours_can_be_forced_into_a_pipe() -> None:
-    """``--color always`` colours a pipe, whose lines stay those of a pipe."""
+    """``--color always`` colours the output into a pipe; its lines stay those for a pipe."""
     for term in ("xterm", "dumb", ""):
         out = run(options="color='always'", TERM=term).stdout
         assert "\x1b[36mdatabase" in out
