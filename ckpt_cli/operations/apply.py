@@ -1,4 +1,4 @@
-"""Applies a plan: checked, logged with every before-image, then written, in one transaction of the database."""
+"""Applies a plan in one transaction of the database: checks it, logs every before-image, then writes."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -30,11 +30,18 @@ def apply(
     forget: Collection[str] = (),
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Write a plan and give its number in the log; `at` is seconds since 1970, `accepted` what else may happen.
+    """Write a plan, and give the operation's number in the log.
 
-    The images are on disk before the first row is touched; what happens between that and the end of the transaction,
-    a crash included, leaves either all of the plan or nothing of it, and `settle` can tell which.
-    `forget` names threads that the plan deletes; once they are deleted, the log is wiped of them.
+    The images are on disk before the first row is touched. Whatever happens between that and the end of the
+    transaction, a crash included, leaves either all of the plan or nothing of it, and `settle` can find out which.
+
+    Args:
+        saver: the database.
+        log: its operation log.
+        plan: the plan.
+        at: seconds since 1970.
+        forget: threads that the plan deletes; they are wiped from the log once they are deleted.
+        accepted: triggers and other side effects that may happen.
 
     Raises:
         Refused: the rows that the plan was computed from have changed, a record to add exists already, or a trigger
@@ -64,7 +71,7 @@ def write(
     expand: Callable[[], Iterable[RowChange]],
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Log the rows that `expand` gives inside the transaction, then change them; gives the operation's number."""
+    """Log the rows that `expand` gives inside the transaction, change them, and give the operation's number."""
     logged: list[int] = []
     ctrl_c.note_outcome("nothing was written")
     candidates, place = sample_checkpoints(saver), saver.place()
@@ -87,7 +94,7 @@ def write(
             ctrl_c.note_outcome(f"operation {logged[0]} is applied; `ckpt undo {logged[0]}` takes it back")
             _finish(log, logged[0])
     except Exception:
-        with suppress(CkptError):  # else the next change finds out
+        with suppress(CkptError):  # the next change settles it then
             settle(saver, log)
         raise
     return logged[0]
@@ -101,16 +108,16 @@ def _finish(log: OperationLog, number: int) -> None:
 
 
 def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
-    """What is there now under this name, for the basis of a plan."""
+    """What the database has now under this name, for the basis of a plan."""
     if writes and _is_whole(ref):
         return next(basis_of_threads(saver, [ref.thread_id]))[1]
     return Seen(ref, _digest(saver, ref, writes), writes)
 
 
 def basis_of_heads(saver: Saver, thread_id: str, ns: str = "") -> tuple[Seen, ...]:
-    """The heads of a namespace and of the graphs around it, for the basis of a plan that says where a thread goes on.
+    """The heads of a namespace and of the graphs around it, for the basis of a plan that moves the head.
 
-    A run of the graph around it leaves a subgraph's checkpoints behind, so that one's head counts as well.
+    A run of an outer graph moves on without the subgraph's checkpoints, so the outer heads count as well.
     """
     parts = ns.split("|") if ns else []
     spaces = ["|".join(parts[:depth]) for depth in range(len(parts) + 1)]
@@ -130,10 +137,10 @@ def _digest_of_head(saver: Saver, ref: Ref) -> bytes:
 
 
 def verify(saver: Saver, basis: Iterable[Seen]) -> None:
-    """Check that everything a plan was computed from is as it was.
+    """Check that everything a plan was computed from is unchanged.
 
     Raises:
-        Refused: naming what changed.
+        Refused: the message names what changed.
     """
     for was, digest in _now(saver, basis):
         if digest != was.digest:
@@ -143,24 +150,24 @@ def verify(saver: Saver, basis: Iterable[Seen]) -> None:
 def _changed(was: Seen) -> str:
     if was.head:
         where = f" (in {was.ref.ns})" if was.ref.ns else ""
-        return f"thread {was.ref.thread_id!r} went on while the plan was made{where}"
+        return f"thread {was.ref.thread_id!r} continued while the plan was made{where}"
     what = f"checkpoint {was.ref.checkpoint_id}" if was.ref.checkpoint_id else f"thread {was.ref.thread_id!r}"
     return f"{what} changed while the plan was made"
 
 
 def basis_of_threads(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[Whole, Seen]]:
-    """Threads with the names of all they hold, read a page of threads at a time, and what a basis needs of each."""
+    """Threads with the names of all their records, and the basis of each; a page of threads is read at a time."""
     for thread in wholes(saver, thread_ids):
         yield thread, Seen(Ref(thread.thread_id, ANY_NS, ""), _digest_of(thread.rows, thread.writes), writes=True)
 
 
 def _now(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
-    """What is there now; of whole threads a page is read at once."""
+    """Each part of the basis with its digest now; whole threads are read a page at a time."""
     for is_whole, some in groupby(basis, key=lambda was: was.writes and _is_whole(was.ref)):
         if is_whole:
-            named = list(some)
-            now = basis_of_threads(saver, (was.ref.thread_id for was in named))
-            yield from ((was, found.digest) for was, (_, found) in zip(named, now, strict=True))
+            threads = list(some)
+            current = basis_of_threads(saver, (was.ref.thread_id for was in threads))
+            yield from ((was, found.digest) for was, (_, found) in zip(threads, current, strict=True))
         else:
             yield from ((was, _digest_now(saver, was)) for was in some)
 

@@ -12,11 +12,11 @@ from ckpt_cli.savers.contract import Saver
 
 @dataclass(slots=True)
 class Copies:
-    """Threads with checkpoint ids of some others, in text order.
+    """Threads that share checkpoint ids with others, in text order.
 
     Attributes:
-        kept: those in the database.
-        logged: those that were deleted, whose rows the operation log still has.
+        present: threads in the database.
+        logged: deleted threads whose rows are still in the operation log.
     """
 
     present: list[str] = field(default_factory=list)
@@ -24,9 +24,9 @@ class Copies:
 
 
 def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Copies:
-    """The copies of some threads, and copies of those, found by checkpoint ids, also of what only the log has.
+    """Find the copies of some threads, and copies of these copies, by checkpoint ids, in the database and in the log.
 
-    The ids of every thread are read, and nothing else of it: no engine has an index over checkpoint ids alone.
+    It reads the ids of every thread, and nothing else: no engine has an index over checkpoint ids alone.
     """
     logged: dict[str, set[str]] = {}
     for row in chain.from_iterable(read_traces(saver, log)):
@@ -34,25 +34,27 @@ def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) ->
             ref = row.name if isinstance(row.name, Ref) else row.name.ref
             logged.setdefault(ref.thread_id, set()).add(ref.checkpoint_id)
     named = set(thread_ids)
-    kept: set[str] = set()
-    gone: set[str] = set()
+    present: set[str] = set()
+    deleted: set[str] = set()
     ids: set[str] = set()
     new = named
     while new:
         ids.update(*(logged.get(thread_id, ()) for thread_id in new))
         ids.update(row.checkpoint_id for thread_id in new for row in saver.rows(thread_id))
-        there = _holders(saver, ids, named | kept)
-        also = {thread_id for thread_id, own in logged.items() if own & ids} - named - kept - gone - there
-        also = {thread_id for thread_id in also if saver.thread(thread_id) is None}
-        kept, gone, new = kept | there, gone | also, there | also
-    return Copies(sorted(kept), sorted(gone))
+        holders = _holders(saver, ids, named | present)
+        logged_copies = (
+            {thread_id for thread_id, own in logged.items() if own & ids} - named - present - deleted - holders
+        )
+        logged_copies = {thread_id for thread_id in logged_copies if saver.thread(thread_id) is None}
+        present, deleted, new = present | holders, deleted | logged_copies, holders | logged_copies
+    return Copies(sorted(present), sorted(deleted))
 
 
 def _holders(saver: Saver, ids: Collection[str], known: Collection[str]) -> set[str]:
-    """The other threads of the database that have one of these checkpoint ids."""
+    """The threads of the database, other than the known ones, that have one of these checkpoint ids."""
     every = (thread.thread_id for thread in saver.threads())
     others = (thread_id for thread_id in every if thread_id not in known)
-    found: set[str] = set()
+    holders: set[str] = set()
     while page := list(islice(others, max(saver.page, 1))):
-        found.update(row.thread_id for row in saver.rows_of(page) if row.checkpoint_id in ids)
-    return found
+        holders.update(row.thread_id for row in saver.rows_of(page) if row.checkpoint_id in ids)
+    return holders

@@ -1,4 +1,4 @@
-"""The file that operations and tags of one database are kept in: made when first written, never by looking."""
+"""The SQLite file with the operations and tags of one database; it is made at the first write, never by a read."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -40,21 +40,21 @@ CREATE TABLE forgotten (
   operation INTEGER PRIMARY KEY REFERENCES operations ON DELETE CASCADE, rows INTEGER NOT NULL);
 CREATE TABLE forgetting (operation INTEGER, thread_id);
 """
-"""`unwitnessed` is the last operation that a ckpt logged which kept no witnesses.
+"""`unwitnessed` is the last operation that was logged by a version of ckpt without witnesses.
 
 `forgotten`: how many rows of an operation were wiped. `forgetting`: threads to wipe once their deletion is complete;
-without a thread, rows were removed and the file is still to be rewritten.
+a row without a thread means that rows were removed and the file must still be rewritten.
 """
 
 _MIGRATIONS = (_FIRST, _SECOND)
-"""What makes each version of the schema from the one before."""
+"""The scripts that make each version of the schema from the one before."""
 
 _VERSION = len(_MIGRATIONS)
-_PATIENCE = {"ro": 0.5, "rw": 5.0}  # seconds to wait for a lock; a look goes on without the log
+_PATIENCE = {"ro": 0.5, "rw": 5.0}  # seconds to wait for a lock; commands that only look do without the log
 
 
 class LogFile:
-    """One SQLite file, for its owner's eyes alone; readers open it read-only, and only where it exists."""
+    """One SQLite file that only its owner can read; readers open it read-only, and only if it exists."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,13 +67,13 @@ class LogFile:
         """Whether anything was ever logged or tagged for this database.
 
         Raises:
-            Failed: this user may not even look.
+            Failed: this user may not look there.
         """
         with self._translated_errors("read"):
             return self.path.exists()
 
     def rows(self, statement: str, words: Sequence[object] = (), *, since: int = 1) -> list[tuple[Any, ...]]:
-        """What a statement finds; nothing where there is no file, or one older than the schema version `since`."""
+        """The rows of a statement; none if there is no file, or if its schema is older than version `since`."""
         if not self.exists:
             return []
         with self._translated_errors("read"):
@@ -81,7 +81,7 @@ class LogFile:
             return connection.execute(statement, words).fetchall() if self._version >= since else []
 
     def connect(self) -> "sqlite3.Connection":
-        """A connection to read with.
+        """Open the file to read, if it isn't open, and give the connection.
 
         Raises:
             Failed: the file is damaged, or of a newer ckpt.
@@ -95,15 +95,18 @@ class LogFile:
                 except sqlite3.OperationalError as error:
                     if "readonly" not in str(error):
                         raise
-                    self._open_file("rw")  # a killed ckpt left it half written: opened so, SQLite takes that back
-        return self._opened
+                    self._open_file(
+                        "rw"
+                    )  # a killed ckpt left it half written; SQLite rolls that back on a writable connection
+        return self._open_connection
 
     @contextmanager
     def transaction(self) -> "Iterator[sqlite3.Connection]":
-        """One transaction, durable at its end; the file is made if there is none.
+        """One transaction, durable at its end; it makes the file if there is none.
 
         Raises:
-            Failed: it can't be written; Refused where another ckpt writes it all the time.
+            Failed: the file can't be written.
+            Refused: another ckpt holds the write lock.
         """
         import sqlite3
 
@@ -112,25 +115,27 @@ class LogFile:
                 self.close()
                 self._make()
                 self._open_file("rw")
-                self._version = _migrated(self._opened)
+                self._version = _migrated(self._open_connection)
                 self._writable = True
-            self._opened.execute("BEGIN IMMEDIATE")
+            self._open_connection.execute("BEGIN IMMEDIATE")
         try:
-            yield self._opened
+            yield self._open_connection
             with self._translated_errors("write"):
-                self._opened.execute("COMMIT")
+                self._open_connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._as_error("write", error) from error
         finally:
-            if self._opened.in_transaction:
-                self._opened.execute("ROLLBACK")
+            if self._open_connection.in_transaction:
+                self._open_connection.execute("ROLLBACK")
 
     @contextmanager
     def exclusive(self, *, needed: bool) -> Iterator[None]:
-        """Hold that no other ckpt of this machine is between its log and its end, where the database can't do that.
+        """Keep other ckpt processes of this machine from changing this database, if `needed`.
+
+        It is needed where the database has no transactions that do this.
 
         Raises:
-            Refused: another one is.
+            Refused: another ckpt is changing the database.
         """
         if not needed:
             yield
@@ -143,12 +148,12 @@ class LogFile:
             yield
 
     def setting(self, name: str) -> str | None:
-        """What was remembered for this database under a name; None if nothing was."""
-        found = self.rows("SELECT value FROM settings WHERE name = ?", (name,), since=2)
-        return found[0][0] if found else None
+        """The value of a setting of this database; None if it isn't set."""
+        rows = self.rows("SELECT value FROM settings WHERE name = ?", (name,), since=2)
+        return rows[0][0] if rows else None
 
     def set_setting(self, name: str, value: str | None) -> None:
-        """Remember something for this database; None forgets it."""
+        """Store a setting of this database; None removes it."""
         with self.transaction() as connection:
             if value is None:
                 connection.execute("DELETE FROM settings WHERE name = ?", (name,))
@@ -156,13 +161,14 @@ class LogFile:
                 connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
 
     def scrub(self) -> None:
-        """Rewrite the file where rows were removed for good, so that no page and no journal holds a byte of them.
+        """Rewrite the file if rows were wiped, so that no page and no journal holds a byte of them.
 
-        ``secure_delete`` overwrites what a transaction frees; the rewriting takes what earlier versions of ckpt freed,
-        and copies that SQLite leaves in a page when it moves its cells.
+        ``secure_delete`` overwrites what a transaction frees. Rewriting also removes what earlier versions of ckpt
+        freed, and copies that SQLite leaves in a page when it moves its cells.
 
         Raises:
-            Refused: another process is reading the log; Failed where the disk is full.
+            Refused: another process is reading the log.
+            Failed: the disk is full.
         """
         import sqlite3
 
@@ -171,10 +177,10 @@ class LogFile:
         with self.transaction():
             pass  # the file is open for writing from here on
         with self._translated_errors("write"):
-            ((mode,),) = self._opened.execute("PRAGMA journal_mode=DELETE")
+            ((mode,),) = self._open_connection.execute("PRAGMA journal_mode=DELETE")
             if mode != "delete":
                 raise sqlite3.OperationalError("database is locked")
-            self._opened.execute("VACUUM")
+            self._open_connection.execute("VACUUM")
         with self.transaction() as connection:
             connection.execute("DELETE FROM forgetting WHERE thread_id IS NULL")
 
@@ -190,7 +196,7 @@ class LogFile:
         return self._version
 
     @property
-    def _opened(self) -> "sqlite3.Connection":
+    def _open_connection(self) -> "sqlite3.Connection":
         if self._connection is None:
             raise RuntimeError("the log is not open")
         return self._connection
@@ -235,18 +241,18 @@ class LogFile:
             return Failed(f"the operation log {self.path} is locked by another process", hint="try again")
         if "locked" in str(error):
             return Refused("another ckpt is at work on this database; nothing was written", hint="try again")
-        said = f"can't {doing} the operation log {self.path}: {error}"
+        message = f"can't {doing} the operation log {self.path}: {error}"
         hint = HINT if isinstance(error, OSError) and not os.access(self.path, os.F_OK) else ""
         if _is_damage(error):
-            away = command("mv", str(self.path), f"{self.path}.damaged")
-            hint = f"`{away}` goes on without it: its tags are lost then, and what its operations did can't be undone"
-        return Failed(said if doing == "read" else f"{said}; nothing was written", hint=hint)
+            move = command("mv", str(self.path), f"{self.path}.damaged")
+            hint = f"`{move}` moves it away: its tags are lost then, and its operations can't be undone"
+        return Failed(message if doing == "read" else f"{message}; nothing was written", hint=hint)
 
     def _must_be_regular(self) -> None:
-        """Check that opening the file, and what SQLite keeps beside it, can't wait for ever, as for a FIFO.
+        """Check that the file and SQLite's files beside it are regular: opening a FIFO would wait for ever.
 
         Raises:
-            Failed: one of them is no regular file.
+            Failed: one of them is not a regular file.
         """
         for ending in ("", "-wal", "-shm", "-journal"):
             path = self.path.with_name(self.path.name + ending)
@@ -274,17 +280,17 @@ def _migrated(connection: "sqlite3.Connection") -> int:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether SQLite says that a file is none of its own, is damaged, or has other tables than a log has."""
+    """Whether SQLite reports that the file is not a database, is damaged, or has other tables than a log."""
     import sqlite3
 
     return type(error) is sqlite3.DatabaseError or str(error).startswith("no such ")
 
 
 def _must_be_no_link(path: Path) -> None:
-    """Refuse a log that a symbolic link leads to: what it points at was not made for secrets, or by somebody else.
+    """Refuse a log behind a symbolic link: its target was not made for secrets, or somebody else made it.
 
     Raises:
-        OSError: the file or its folder is one, or the folder of all logs is one that another user made.
+        OSError: the file or its folder is a link, or the folder of all logs is a link that another user made.
     """
     for place in (path.parent.parent, path.parent, path):
         if place.is_symlink() and (place != path.parent.parent or _is_foreign(place)):

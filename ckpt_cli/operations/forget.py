@@ -1,8 +1,8 @@
-"""Wipes threads from the log, with every row, tag and word that names one, once they are deleted from the database.
+"""Wipes threads from the log once they are deleted from the database: every row, tag and text that names one.
 
-A deletion notes the threads to forget together with its images (`Heading.forget`). The images stay until it is
-complete, so that a crash can be settled by them; then all goes in one transaction, and the file is rewritten. What a
-crash leaves of this is done by the next `settle`.
+A deletion notes the threads to forget together with its images (`Heading.forget`). The images stay until the deletion
+is complete, so that a crash can be settled with them. Then all of them are wiped in one transaction, and the file is
+rewritten. If a crash interrupts this, the next `settle` finishes it.
 """
 
 import re
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 WIPED = "forgotten"
-"""What is left of the summary of an operation whose rows were wiped."""
+"""The summary of an operation whose rows were wiped."""
 
 _LEFT_OUT = "…"
 _SHORT = 4  # characters; a shorter id is searched in texts as a whole word only
@@ -34,10 +34,10 @@ class Trace(NamedTuple):
     """One row of the log that names a row of the database.
 
     Attributes:
-        table: of the log, quoted.
-        name: the record that it names; None where it is none by itself.
-        thread_id: the thread that it belongs to; None where nothing tells.
-        size: bytes of its images.
+        table: the table of the log, quoted.
+        name: the record that it names; None if the row is not a record of its own.
+        thread_id: the thread that it belongs to; None if that is unknown.
+        size: the size of its images in bytes.
     """
 
     table: str
@@ -50,28 +50,28 @@ class Trace(NamedTuple):
 
 
 def read_traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
-    """Everything in the log that names a row, table by table and operation by operation."""
+    """Read every row of the log that names a row of the database, by table and operation."""
     for table in _tables(log, _BY_ROW):
         size = "ifnull(length(before), 0) + ifnull(length(after), 0)" if table == _CHANGES else "0"
         rows = log.rows(f"SELECT operation, relation, key, {size} FROM {table} ORDER BY operation")  # noqa: S608
         for _, of_operation in groupby(rows, key=itemgetter(0)):
-            yield [*_owned(saver, table, [*of_operation])]
+            yield [*_with_threads(saver, table, [*of_operation])]
 
 
 def traces_of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Iterator[Trace]:
-    """What names rows of some threads.
+    """The rows of the log that belong to some threads.
 
-    With them goes what belongs to no thread that the operation has a record of: the blobs of a thread in another
-    spelling of its id (MySQL), or what a saver of somebody else keeps beside its records.
+    They include rows that belong to no thread of which the operation has a record: the blobs of a thread in another
+    spelling of its id (MySQL), or rows that a foreign saver keeps beside its records.
     """
     for rows in read_traces(saver, log):
         if any(row.thread_id in thread_ids for row in rows):
-            kept = {row.thread_id for row in rows if row.name is not None}.difference(thread_ids)
-            yield from (row for row in rows if row.thread_id not in kept)
+            other_threads = {row.thread_id for row in rows if row.name is not None}.difference(thread_ids)
+            yield from (row for row in rows if row.thread_id not in other_threads)
 
 
 def finish(saver: Saver, log: OperationLog) -> None:
-    """Wipe what is still to be wiped, for operations that are complete.
+    """Wipe what complete operations still have to wipe.
 
     Raises:
         Failed: the log can't be rewritten now; the next change or ``ckpt operations --settle`` does it.
@@ -88,12 +88,12 @@ def finish(saver: Saver, log: OperationLog) -> None:
 
 
 def is_pending(log: OperationLog) -> bool:
-    """Whether something that must be forgotten is still in the log."""
+    """Whether the log still has something that must be wiped."""
     return bool(log.rows("SELECT 1 FROM forgetting LIMIT 1", since=2))
 
 
 def leave_out(text: str, names: Collection[str]) -> str:
-    """A text with some names left out; short ones count only as whole words."""
+    """The text with some names replaced by an ellipsis; short names only as whole words."""
     for name in sorted(filter(None, names), key=len, reverse=True):
         pattern = re.escape(name) if len(name) >= _SHORT else rf"(?<![\w-]){re.escape(name)}(?![\w-])"
         text = re.sub(pattern, _LEFT_OUT, text)
@@ -104,7 +104,7 @@ def _without_end(message: str) -> str:
     return message.removesuffix("; nothing was written")
 
 
-def _owned(saver: Saver, table: str, rows: list[tuple[int, str, str, int]]) -> Iterator[Trace]:
+def _with_threads(saver: Saver, table: str, rows: list[tuple[int, str, str, int]]) -> Iterator[Trace]:
     """The rows of one operation with their threads."""
     keys = [parse_key(text) for _, _, text, _ in rows]
     names = [saver.record_of(row[1], key) for row, key in zip(rows, keys, strict=True)]
@@ -130,13 +130,15 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
     for number in threads:
         if phases.get(number) is Phase.PLANNED:
             continue
-        gone = Counter({number: _wipe_operation(log, connection, number)})
-        if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted there: only what it kept itself goes
+        wiped = Counter({number: _wipe_operation(log, connection, number)})
+        if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted then: only its own rows are wiped
             planned = {operation for operation, phase in phases.items() if phase is Phase.PLANNED}
-            gone += _wipe_threads(saver, log, connection, threads[number], planned)
-        _count(connection, {operation: gone[operation] for operation in phases if operation in {*gone, number}})
+            wiped += _wipe_threads(saver, log, connection, threads[number], planned)
+        _store_counts(
+            connection, {operation: wiped[operation] for operation in phases if operation in {*wiped, number}}
+        )
         if phases.get(number) is not Phase.ABANDONED:
-            _wipe_words(log, connection, gone.keys() - {number}, threads[number])
+            _wipe_texts(log, connection, wiped.keys() - {number}, threads[number])
         connection.execute("DELETE FROM forgetting WHERE operation = ?", (number,))
         connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")
 
@@ -153,53 +155,53 @@ def _wipe_operation(log: OperationLog, connection: "sqlite3.Connection", number:
 def _wipe_threads(
     saver: Saver, log: OperationLog, connection: "sqlite3.Connection", thread_ids: set[str], planned: Collection[int]
 ) -> "Counter[int]":
-    """Wipe threads from all operations, and their tags; gives how many changes of each operation that were.
+    """Wipe threads from all operations, and their tags; gives how many changes of each operation were wiped.
 
-    Operations that are planned keep their rows: another ckpt may be writing by them, a new thread of that id.
+    Planned operations keep their rows: another ckpt may be applying them, to a new thread of the same id.
     """
-    gone: Counter[int] = Counter()
+    wiped: Counter[int] = Counter()
     for row in [row for row in traces_of_threads(saver, log, thread_ids) if row.operation not in planned]:
         statement = f"DELETE FROM {row.table} WHERE operation = ? AND relation = ? AND key = ?"  # noqa: S608
         removed = connection.execute(statement, (row.operation, row.relation, row.key)).rowcount
-        gone[row.operation] += removed if row.table == _CHANGES else 0
+        wiped[row.operation] += removed if row.table == _CHANGES else 0
     for table in _tables(log, _BY_THREAD):
         names = [(to_sqlite(thread_id),) for thread_id in thread_ids]
         connection.executemany(f"DELETE FROM {table} WHERE thread_id = ?", names)  # noqa: S608
-    return gone
+    return wiped
 
 
-def _count(connection: "sqlite3.Connection", gone: Mapping[int, int]) -> None:
-    """Keep how many rows of each operation were wiped, and what its other images take."""
+def _store_counts(connection: "sqlite3.Connection", wiped: Mapping[int, int]) -> None:
+    """Store how many rows of each operation were wiped, and the size of its remaining images."""
     connection.executemany(
         "INSERT INTO forgotten VALUES (?, ?) ON CONFLICT (operation) DO UPDATE SET rows = rows + excluded.rows",
-        gone.items(),
+        wiped.items(),
     )
     connection.executemany(
         "UPDATE operations SET bytes = (SELECT ifnull(sum(ifnull(length(before), 0) + ifnull(length(after), 0)), 0)"
         " FROM changes WHERE operation = number) WHERE number = ?",
-        [(number,) for number in gone],
+        [(number,) for number in wiped],
     )
 
 
-def _wipe_words(
+def _wipe_texts(
     log: OperationLog, connection: "sqlite3.Connection", touched: Collection[int], thread_ids: Collection[str]
 ) -> None:
-    """Wipe what was said of operations of which nothing is left, and the names of the threads elsewhere."""
+    """Wipe summary and reason of operations of which nothing is left; elsewhere only the names of the threads."""
     for operation in log.operations():
         if operation.number in touched and operation.is_forgotten:
-            words = WIPED, ""
+            texts = WIPED, ""
         else:
-            words = leave_out(operation.summary, thread_ids), leave_out(operation.reason, thread_ids)
-        if words != (operation.summary, operation.reason):
+            texts = leave_out(operation.summary, thread_ids), leave_out(operation.reason, thread_ids)
+        if texts != (operation.summary, operation.reason):
             statement = "UPDATE operations SET summary = ?, reason = ? WHERE number = ?"
-            connection.execute(statement, (*map(to_sqlite, words), operation.number))
+            connection.execute(statement, (*map(to_sqlite, texts), operation.number))
 
 
 def _tables(log: OperationLog, columns: set[str]) -> list[str]:
-    """The tables of the log that have these columns: those whose rows name a row or a thread of the database."""
-    found: list[str] = []
+    """The tables of the log that have these columns, and so name rows or threads of the database."""
+    tables: list[str] = []
     for (name,) in log.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'forgetting'"):
-        known = {column for (column,) in log.rows("SELECT name FROM pragma_table_info(?)", (name,))}
-        if columns <= known:
-            found.append('"' + name.replace('"', '""') + '"')
-    return found
+        existing = {column for (column,) in log.rows("SELECT name FROM pragma_table_info(?)", (name,))}
+        if columns <= existing:
+            tables.append('"' + name.replace('"', '""') + '"')
+    return tables

@@ -1,4 +1,4 @@
-"""Physical rows as the log keeps them: an image is small, exact to the storage class, and comparable by its hash."""
+"""Images of physical rows in the log: small, exact to the storage class, and comparable by their hash."""
 
 import json
 import zlib
@@ -12,12 +12,12 @@ _END = b"\x00"  # JSON in ASCII has no such byte
 
 
 def digest(row: Row | None) -> bytes | None:
-    """A hash of all columns of a row with their types; None for a row that isn't there."""
+    """A hash of all columns of a row with their types; None for a missing row."""
     return None if row is None else blake2b(_image(row), digest_size=16).digest()
 
 
 def pack(row: Row | None) -> bytes | None:
-    """An image, compressed."""
+    """The compressed image of a row."""
     return None if row is None else zlib.compress(_image(row), 1)
 
 
@@ -39,13 +39,13 @@ def unpack(image: bytes | None) -> Row | None:
 
 
 def key_text(key: Row) -> str:
-    """A row's key as text that is the same whenever the key is."""
+    """A row's key as text; equal keys give equal texts."""
     columns = {k: [b64encode(v).decode()] if isinstance(v, bytes) else v for k, v in key.items()}
     return json.dumps(columns, sort_keys=True)
 
 
 def to_sqlite(text: str) -> str | bytes:
-    """Text as SQLite takes it: half a surrogate pair, which thread ids may hold, makes it bytes."""
+    """Text as SQLite can store it: bytes if it has half a surrogate pair, as thread ids may."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -53,18 +53,18 @@ def to_sqlite(text: str) -> str | bytes:
     return text
 
 
-def from_sqlite(kept: str | bytes) -> str:
-    """What `stored` was given."""
-    return kept.decode("utf-8", "surrogatepass") if isinstance(kept, bytes) else kept
+def from_sqlite(value: str | bytes) -> str:
+    """The text that was given to `to_sqlite`."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
 def parse_key(text: str) -> Row:
-    """The key of its text."""
+    """The key that `key_text` made this text of."""
     return {k: b64decode(v[0]) if isinstance(v, list) else v for k, v in json.loads(text).items()}
 
 
 def _image(row: Row) -> bytes:
-    """All columns in one order: a JSON object in which bytes are their length, and then those bytes."""
+    """All columns in one order: a JSON object with the length of each bytes value, followed by these bytes."""
     columns = sorted(row.items())
     header = {name: [len(value)] if isinstance(value, bytes) else value for name, value in columns}
     return b"".join([json.dumps(header).encode(), _END, *(v for _, v in columns if isinstance(v, bytes))])

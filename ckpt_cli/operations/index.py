@@ -1,6 +1,6 @@
-"""Which logs were used for which addresses: one line of JSON each, only ever added to; the newest counts most.
+"""The index file: which log was used for which address, one line of JSON each; the newest line counts most.
 
-It helps to find a log and proves nothing, so a line that can't be read is left out.
+Lines are only added. The index helps to find a log but proves nothing, so an unreadable line is ignored.
 """
 
 import json
@@ -18,7 +18,7 @@ _FOLDER = re.compile(r"[0-9a-f]{20}(-[0-9]{1,6})?")
 
 
 class Entry(NamedTuple):
-    """A log's folder, and a database that it was used for; `mark` is `Place.mark`."""
+    """A log's folder, and the database that it was used for; `mark` is `Place.mark`."""
 
     folder: str
     address: str
@@ -26,18 +26,18 @@ class Entry(NamedTuple):
 
 
 class Index:
-    """The lines of one state folder."""
+    """The index of one state folder."""
 
     def __init__(self, state: Path) -> None:
         self._path = state / _NAME
 
     def entries(self) -> list[Entry]:
-        """All lines, the newest first; nothing where they can't be read."""
+        """All entries, the newest first; none if the file can't be read."""
         lines = reversed(self._read().splitlines())
-        return [entry for line in lines if (entry := _parsed(line)) is not None]
+        return [entry for line in lines if (entry := _parse(line)) is not None]
 
     def add(self, folder: str, place: Place) -> None:
-        """Say that a log is used for a database, unless its newest line says so already."""
+        """Add a line for a log and its database, unless the newest line of this address says the same."""
         entry = Entry(folder, place.address, place.mark)
         if next((one for one in self.entries() if one.address == place.address), None) == entry:
             return
@@ -62,8 +62,8 @@ class Index:
             return file.read()
 
 
-def _parsed(line: bytes) -> Entry | None:
-    """An entry, if a line is one; its folder is a name that ckpt gives."""
+def _parse(line: bytes) -> Entry | None:
+    """The entry of a line; None if the line isn't one or its folder is no name that ckpt gives."""
     try:
         words = json.loads(line)
         entry = Entry(words["folder"], words["address"], words["mark"])

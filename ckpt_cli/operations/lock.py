@@ -1,4 +1,4 @@
-"""One ckpt of this machine at a time, by a lock that ends with its process."""
+"""A file lock that lets one ckpt of this machine work at a time, and ends with its process."""
 
 import os
 import sys
@@ -13,11 +13,11 @@ from ckpt_cli.operations.privacy import open_private
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of that name, whose file stays when it is let go.
+    """Hold the lock file at this path; the file stays when the lock is released.
 
     Raises:
-        Refused: another process holds it.
-        Failed: it can't be opened.
+        Refused: another process holds the lock.
+        Failed: the file can't be opened.
     """
     try:
         number = open_private(path)

@@ -1,4 +1,4 @@
-"""Finds the log of a database: by its address, by an id that its engine keeps, or by the rows that logs know."""
+"""Finds the log of a database: by its address, by an id that its engine keeps, or by rows that logs have recorded."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 
 _MOST = 64  # logs of other addresses that are compared with the database
-_GLANCE = 4  # witnesses that a look reads
+_GLANCE = 4  # witnesses that a command reads which only looks
 _FILES = ("sqlite", "dev")
 
 
@@ -23,15 +23,15 @@ class Doubt(StrEnum):
     """Why a log that was found isn't used."""
 
     OTHER = "other"
-    """Its rows have other content here: it belongs to another database."""
+    """The rows it recorded have other content here: it belongs to another database."""
     UNPROVEN = "unproven"
-    """None of its rows is here."""
+    """None of the rows it recorded is here."""
     COPY = "copy"
     """This database is a copy of the one that the log belongs to, which still exists."""
     UNREADABLE = "unreadable"
-    """It is damaged, locked, of a newer ckpt, or this user may not read it."""
+    """It is damaged, locked, written by a newer ckpt, or this user may not read it."""
     CLONE = "clone"
-    """Its rows are here, but this may be a clone of the database that the log belongs to."""
+    """The rows it recorded are here, but this may be a clone of the database that the log belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Doubtful:
     """A log that was found and isn't used.
 
     Attributes:
-        is_here: it was used at the database's own address.
-        original: the address of the database that it is of.
+        is_here: it was used at this database's address.
+        original: the address of the database that it belongs to.
         ref: the checkpoint that has other content here.
         error: why it can't be read.
     """
@@ -54,7 +54,7 @@ class Doubtful:
 
     @property
     def note(self) -> str:
-        """One line for people."""
+        """One line for the person."""
         if self.error is not None:
             return self.error.message
         path, shown = self.log.path, _shown(self.original)
@@ -64,36 +64,36 @@ class Doubtful:
             case Doubt.CLONE:
                 return f"{path} is the operation log of this database or of one that it was cloned from ({shown})"
             case Doubt.OTHER:
-                return f"the operation log {path} is of another database that was at this address"
-        return f"nothing proves that the operation log {path} is of this database: none of its rows is here"
+                return f"the operation log {path} belongs to another database that was at this address"
+        return f"nothing proves that the operation log {path} belongs to this database: none of its rows is here"
 
     @property
     def refusal(self) -> CkptError:
-        """The error for what needs this log."""
+        """The error for a command that needs this log."""
         if self.error is not None:
             return type(self.error)(f"{self.error.message}; nothing was written", hint=self.error.hint)
         match self.doubt:
             case Doubt.COPY:
                 return Refused(f"{self.note}; nothing was written", hint="name that database with --db")
             case Doubt.CLONE:
-                return Refused(f"{self.note}; nothing was written", hint="if it is this one's: --same-database")
+                return Refused(f"{self.note}; nothing was written", hint="if it belongs to this one: --same-database")
             case Doubt.OTHER:
                 return contradicted(self.log, self.ref)
         return unproven(self.log)
 
     @property
     def may_be_trusted(self) -> bool:
-        """Whether a person may know better."""
+        """Whether `--same-database` makes ckpt use it."""
         return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE)
 
 
 @dataclass(slots=True)
 class SearchResult:
-    """What a search found.
+    """The logs that a search found.
 
     Attributes:
-        own: the log of the database; None where none is proved to be.
-        doubtful: others, those at the database's own address first.
+        own: the log that is proved to belong to the database, if there is one.
+        doubtful: logs that may belong to it, those of its own address first.
     """
 
     own: OperationLog | None = None
@@ -101,23 +101,23 @@ class SearchResult:
 
 
 class Search:
-    """One database and the logs of this user.
+    """Searches the logs of this user for the one of a database.
 
     Args:
         saver: the database.
-        deep: whether logs are looked for that only their rows can tell; else as little as possible is read.
+        deep: also compares the rows of logs of other addresses; otherwise as little as possible is read.
     """
 
     def __init__(self, saver: Saver, *, deep: bool) -> None:
         self._saver, self._deep = saver, deep
         self._state = state_folder()
         self._place: Place | None = None
-        self._found = SearchResult()
+        self._result = SearchResult()
 
     def run(self) -> SearchResult:
-        """Look where a log of this address would be, then at logs of other addresses."""
+        """Try the logs of this address, then logs of other addresses."""
         if not os.path.isdir(self._state):  # noqa: PTH112 - False where this user may not look
-            return self._found
+            return self._result
         address = self._saver.identity
         entries = Index(self._state).entries()
         here = [entry.folder for entry in entries if entry.address == address]
@@ -125,24 +125,24 @@ class Search:
         others = [entry for entry in entries if entry.folder not in own and _kind(entry.address) == _kind(address)]
         for log in self._logs(own):
             if self._is_own(log, is_here=True):
-                return self._found
+                return self._result
         for log in self._logs(dict.fromkeys(self._likely(others))) if others else ():
             if self._is_own(log, is_here=False):
                 break
-        return self._found
+        return self._result
 
     def _logs(self, folders: dict[str, None]) -> Iterator[OperationLog]:
-        """Those that exist; each stays open only if it is used."""
+        """The existing logs in these folders; a log stays open only if it is used."""
         for folder in folders:
             path = self._state / folder / LOG
             if os.path.lexists(path):  # False where this user may not look
                 yield OperationLog(path)
 
     def _likely(self, entries: list[Entry]) -> Iterator[str]:
-        """The folders of logs that may be of this database, the likeliest first."""
+        """The folders of logs that may belong to this database, the likeliest first."""
         mark = self.place.mark
         yield from (entry.folder for entry in entries if mark and entry.mark == mark)
-        rest = entries if self._deep else [entry for entry in entries if _is_gone(entry.address)]
+        rest = entries if self._deep else [entry for entry in entries if _is_missing_file(entry.address)]
         yield from list(dict.fromkeys(entry.folder for entry in rest))[:_MOST]
 
     @property
@@ -153,45 +153,47 @@ class Search:
         return self._place
 
     def _is_own(self, log: OperationLog, *, is_here: bool) -> bool:
-        """Whether a log is the database's; else it is noted as doubtful, or left out."""
+        """Whether a log belongs to the database; if not, it is noted as doubtful or ignored."""
         try:
-            found = self._saver.moment(lambda: judge_log(self._saver, log, page=WITNESSES if self._deep else _GLANCE))
-            doubt, original = self._doubt(log, found.verdict, is_here=is_here)
+            finding = self._saver.moment(lambda: judge_log(self._saver, log, page=WITNESSES if self._deep else _GLANCE))
+            doubt, original = self._doubt(log, finding.verdict, is_here=is_here)
         except (Failed, Refused) as error:
             if is_here:
-                self._found.doubtful.append(Doubtful(log, Doubt.UNREADABLE, error=error))
+                self._result.doubtful.append(Doubtful(log, Doubt.UNREADABLE, error=error))
             return False
-        if doubt is None and (is_here or found.verdict is Verdict.MATCHES):
-            self._found.own = log
+        if doubt is None and (is_here or finding.verdict is Verdict.MATCHES):
+            self._result.own = log
             return True
         log.close()
         if doubt is not None:
-            self._found.doubtful.append(Doubtful(log, doubt, is_here, original, found.ref))
+            self._result.doubtful.append(Doubtful(log, doubt, is_here, original, finding.ref))
         return False
 
-    def _doubt(self, log: OperationLog, found: Verdict, *, is_here: bool) -> tuple[Doubt | None, str]:
+    def _doubt(self, log: OperationLog, verdict: Verdict, *, is_here: bool) -> tuple[Doubt | None, str]:
         places = log.places()
-        if found is Verdict.CONTRADICTED:
+        if verdict is Verdict.CONTRADICTED:
             return (Doubt.OTHER if is_here else None), ""
-        if found is Verdict.UNPROVEN:
+        if verdict is Verdict.UNPROVEN:
             is_likely = is_here or any(place.mark and place.mark == self.place.mark for place in places)
             return (Doubt.UNPROVEN if is_likely else None), ""
-        if found is Verdict.OPEN or (is_here and not self._deep):
+        if verdict is Verdict.OPEN or (is_here and not self._deep):
             return None, ""
-        return self._whose(log, places)
+        return self._doubt_of_copy(log, places)
 
-    def _whose(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
-        """Whether a log whose rows are here belongs to this database or to one that this is a copy of.
+    def _doubt_of_copy(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
+        """The doubt about a log whose rows are here: it may belong to a database that this one is a copy of.
 
-        Where it was used at this address before, only the places count at which it was used later.
+        If the log was used at this address before, only the places where it was used later count.
         """
         here = self.place
         if any(_is_same(place, here) for place in places):
             return None, ""
         addresses = [place.address for place in places]
         is_known = here.address in addresses
-        since = places[: addresses.index(here.address) + 1] if is_known else places
-        originals = {place.address: self._saver.original(place, lambda saver: _is_of(saver, log)) for place in since}
+        later_places = places[: addresses.index(here.address) + 1] if is_known else places
+        originals = {
+            place.address: self._saver.original(place, lambda saver: _matches(saver, log)) for place in later_places
+        }
         if address := next((address for address, one in originals.items() if one), ""):
             return Doubt.COPY, address
         unknown = next((address for address, one in originals.items() if one is None), "")
@@ -208,12 +210,12 @@ def new_log(address: str) -> OperationLog:
     return OperationLog(state / folder / LOG)
 
 
-def _is_of(saver: Saver, log: OperationLog) -> bool:
+def _matches(saver: Saver, log: OperationLog) -> bool:
     return saver.moment(lambda: judge_log(saver, log)).verdict is Verdict.MATCHES
 
 
 def _is_same(one: Place, other: Place) -> bool:
-    """Whether two addresses are of one running server; a clone of its files has the same ids and is another one."""
+    """Whether two places are on one running server; a clone of its files has another instance id."""
     return bool(one.instance) and (one.engine, one.instance) == (other.engine, other.instance)
 
 
@@ -221,8 +223,8 @@ def _kind(address: str) -> str:
     return address.partition(":")[0]
 
 
-def _is_gone(address: str) -> bool:
-    """Whether an address is a file's that is no longer there."""
+def _is_missing_file(address: str) -> bool:
+    """Whether an address names a file that no longer exists."""
     kind, _, path = address.partition(":")
     return kind in _FILES and not os.path.exists(path)  # noqa: PTH110 - a path that was written by nobody knows whom
 

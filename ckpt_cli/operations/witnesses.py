@@ -222,12 +222,12 @@ def contradicted(log: OperationLog, ref: Ref | None) -> Refused:
         "name that database with --db; if it is this one, and its rows were rewritten by hand or by a migration,"
         " bring one of them back as it was; the next change here starts a log of its own"
     )
-    return Refused(f"the operation log {log.path} is of another database: {why}; nothing was written", hint=hint)
+    return Refused(f"the operation log {log.path} belongs to another database: {why}; nothing was written", hint=hint)
 
 
 def unproven(log: OperationLog) -> Refused:
     """The error for a log of which no row is left."""
     why = "none of the rows that it knows is here"
     hint = "if you know that it is: --same-database"
-    what = f"nothing proves that the operation log {log.path} is of this database"
+    what = f"nothing proves that the operation log {log.path} belongs to this database"
     return Refused(f"{what}: {why}; nothing was written", hint=hint)

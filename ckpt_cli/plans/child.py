@@ -1,4 +1,4 @@
-"""A new checkpoint made out of a stored one, in the generation of that one: untouched values keep their very bytes."""
+"""Makes a new checkpoint out of a stored one, in the same generation; unchanged values keep their exact bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ckpt_cli.values.state import State
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A stored checkpoint that others are made of: as stored, and taken apart.
+    """A stored checkpoint that new ones are made of, with its parts decoded.
 
     Attributes:
         body: the checkpoint object with all values in it, wherever the database keeps them.
@@ -39,7 +39,7 @@ class Origin:
 
 
 def read_origin(reader: Reader, ref: Ref) -> Origin:
-    """Read a checkpoint to make others of it.
+    """Read a checkpoint that new ones are to be made of.
 
     Raises:
         CheckpointNotFound, PayloadCorrupt.
@@ -51,7 +51,7 @@ def read_origin(reader: Reader, ref: Ref) -> Origin:
 
 
 def make_origin(stored: Checkpoint, state: State, reader: Reader) -> Origin:
-    """A checkpoint, stored or about to be, to make others of."""
+    """The origin of new checkpoints: a stored checkpoint, or one that is about to be stored."""
     metadata = must_have_metadata(reader.value(stored.metadata), stored.row.ref)
     return Origin(stored, state, whole(stored, reader.value), metadata)
 
@@ -59,7 +59,7 @@ def make_origin(stored: Checkpoint, state: State, reader: Reader) -> Origin:
 def encode_checkpoint(
     reader: Reader, origin: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Checkpoint:
-    """A checkpoint object as this database keeps it, in the encodings of the one it is made of."""
+    """The record of a checkpoint object as this database stores it, in the encodings of its origin."""
     marked = reader.saver.form.marks_snapshots
     return placed(row, body, metadata, origin.stored, reader.value, reader.codec.encode, marked=marked)
 
@@ -76,10 +76,10 @@ def make_child(
     source: str = "fork",
     metadata: MetadataChanges = UNCHANGED,
 ) -> Checkpoint:
-    """A checkpoint one step after the one it is made of.
+    """A new checkpoint one step after its origin.
 
-    `sequence` is the step its id carries, `edits` are keys of the body to replace, `counters` those of its delta
-    channels, `metadata` changes of the application's metadata. ``updated_channels`` is null: with a list there the
+    `sequence` is the step that its id carries, `edits` replaces keys of the body, `counters` are those of its delta
+    channels, `metadata` has changes of the application's metadata. ``updated_channels`` is null: with a list there the
     library would run nothing (`prepare_next_tasks` only looks at nodes that those channels trigger).
     """
     head = reader.head(origin.ref.thread_id, origin.ref.ns)
@@ -87,12 +87,12 @@ def make_child(
     own = {"id": stamp.id, "ts": stamp.ts, "updated_channels": None}
     body = {**origin.body, **{key: value for key, value in own.items() if key in origin.body}, **(edits or {})}
     row = CheckpointRow(origin.ref.thread_id, origin.ref.ns, stamp.id, parent_id)
-    told = new_metadata(_own_metadata(origin, source, counters), origin.metadata, metadata)
-    return encode_checkpoint(reader, origin, row, body, told)
+    full_metadata = new_metadata(_own_metadata(origin, source, counters), origin.metadata, metadata)
+    return encode_checkpoint(reader, origin, row, body, full_metadata)
 
 
 def _own_metadata(origin: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
-    """As ``update_state`` leaves it (langgraph 1.2 ``pregel/main.py``), with the keys of the thread's generation."""
+    """LangGraph's own keys as ``update_state`` writes them (langgraph 1.2 ``pregel/main.py``) in this generation."""
     metadata: dict[str, Any] = {"source": source, "step": origin.step + 1}
     if "writes" in origin.metadata:  # up to langgraph 0.4
         metadata["writes"] = {}

@@ -1,8 +1,9 @@
-"""What goes with checkpoints that are deleted: what ran from them, and nothing else.
+"""Which records are deleted together with some checkpoints: what ran from these checkpoints, and nothing else.
 
-A checkpoint's writes go with it, and the runs of subgraphs that were called from it (their namespace carries the id of
-the task that called them, metadata's ``parents`` names the checkpoint). A kept checkpoint all of whose children go is
-where the thread stands again: what its tasks left was for those children, so it goes too and the tasks are due anew.
+A checkpoint's writes are deleted with it. So are the runs of subgraphs that it called: their namespace has the id of
+the task that called them, and ``parents`` in their metadata names the checkpoint. Where all children of a kept
+checkpoint are deleted, it becomes a tip again. The writes of its tasks belonged to those children, so they are deleted
+too, and the tasks are due again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +21,12 @@ Ids = dict[str, set[str]]
 
 @dataclass(slots=True)
 class DeletionSet:
-    """What of one thread goes.
+    """The records of one thread that are deleted.
 
     Attributes:
-        checkpoints: those that go.
-        cleared: those that stay, without what their tasks left.
-        orphans: those that stay while their parent goes.
+        checkpoints: the checkpoints that are deleted.
+        cleared: checkpoints that stay but lose their writes.
+        orphans: checkpoints that stay while their parent is deleted.
     """
 
     thread_id: str
@@ -35,48 +36,50 @@ class DeletionSet:
     _task_starts: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def ids_losing_writes(self, ns: str) -> set[str]:
-        """The checkpoints of a namespace from which nothing that ran is kept."""
+        """The checkpoints of a namespace that lose their writes: the deleted and the cleared ones."""
         return self.checkpoints.get(ns, set()) | self.cleared.get(ns, set())
 
     def task_starts(self, reader: Reader, ns: str) -> dict[str, str]:
-        """The checkpoint that each task of a namespace started from, as far as they left writes."""
+        """Task id to the checkpoint that the task started from, for the tasks of a namespace that have writes."""
         if ns not in self._task_starts:
             writes = reader.saver.writes(self.thread_id, ns, values=0)
             self._task_starts[ns] = {write.task_id: write.checkpoint_id for write in writes}
         return self._task_starts[ns]
 
     def refs(self) -> Iterator[Ref]:
-        """The checkpoints that go, in order."""
+        """The deleted checkpoints, in order."""
         for ns in sorted(self.checkpoints):
             yield from (Ref(self.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(self.checkpoints[ns]))
 
     def writes(self, reader: Reader) -> Iterator[Write]:
-        """The writes that go, without their values."""
+        """The deleted writes, without their values."""
         for ns in sorted({*self.checkpoints, *self.cleared}):
             yield from reader.saver.writes(self.thread_id, ns, self.ids_losing_writes(ns), values=0)
 
 
 def find_deletion_set(reader: Reader, thread_id: str, chosen: Ids, *, with_children: bool = False) -> DeletionSet:
-    """What goes with the chosen checkpoints; `with_children` takes everything that descends from them too."""
-    found = DeletionSet(thread_id)
-    spaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
-    for ns in spaces:
+    """Everything that is deleted with the chosen checkpoints; `with_children` includes all their descendants."""
+    deletion = DeletionSet(thread_id)
+    namespaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
+    for ns in namespaces:
         lineage = reader.lineage(thread_id, ns)
-        doomed = chosen.get(ns, set()) | set(_called(reader, found, ns, lineage))
+        deleted = chosen.get(ns, set()) | set(_called_checkpoints(reader, deletion, ns, lineage))
         if with_children:
-            doomed |= set(descendants(lineage, doomed))
-        if not doomed:
+            deleted |= set(descendants(lineage, deleted))
+        if not deleted:
             continue
-        found.checkpoints[ns] = doomed
-        found.cleared[ns] = {
-            i for i, kids in lineage.children.items() if i not in doomed and all(kid in doomed for kid in kids)
+        deletion.checkpoints[ns] = deleted
+        deletion.cleared[ns] = {
+            i for i, kids in lineage.children.items() if i not in deleted and all(kid in deleted for kid in kids)
         }
-        found.orphans += [row for i, row in lineage.rows.items() if i not in doomed and lineage.parent(i) in doomed]
-    return found
+        deletion.orphans += [
+            row for i, row in lineage.rows.items() if i not in deleted and lineage.parent(i) in deleted
+        ]
+    return deletion
 
 
 def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str]:
-    """Everything below some checkpoints."""
+    """The ids of all descendants of some checkpoints."""
     todo, passed = list(checkpoint_ids), set(checkpoint_ids)
     while todo:
         for child in lineage.children.get(todo.pop(), ()):
@@ -86,20 +89,20 @@ def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str
                 yield child
 
 
-def _called(reader: Reader, found: DeletionSet, ns: str, lineage: Lineage) -> Iterable[str]:
-    """The checkpoints of a subgraph that were called from what goes."""
-    if not ns or not found.checkpoints:
+def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage: Lineage) -> Iterable[str]:
+    """The checkpoints of a subgraph that deleted checkpoints called."""
+    if not ns or not deletion.checkpoints:
         return ()
     parent, owner = above(ns), task(ns)
-    caller = found.task_starts(reader, parent).get(owner) if owner else None
+    caller = deletion.task_starts(reader, parent).get(owner) if owner else None
     if caller is not None:
-        return lineage.rows if caller in found.ids_losing_writes(parent) else ()
-    return _by_metadata(reader, ns, lineage, found)
+        return lineage.rows if caller in deletion.ids_losing_writes(parent) else ()
+    return _called_by_metadata(reader, ns, lineage, deletion)
 
 
-def _by_metadata(reader: Reader, ns: str, lineage: Lineage, found: DeletionSet) -> Iterator[str]:
-    refs = [Ref(found.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
+def _called_by_metadata(reader: Reader, ns: str, lineage: Lineage, deletion: DeletionSet) -> Iterator[str]:
+    refs = [Ref(deletion.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
     for ref, payload in reader.saver.metadata(refs):
         parents = parents_of(reader.value(payload))
-        if any(checkpoint_id in found.ids_losing_writes(space) for space, checkpoint_id in parents.items()):
+        if any(checkpoint_id in deletion.ids_losing_writes(space) for space, checkpoint_id in parents.items()):
             yield ref.checkpoint_id

@@ -1,4 +1,4 @@
-"""Delta channels of a new branch: it stores what it starts with, so that its ancestors' writes are never played again.
+"""Delta channels of a new branch: it stores their values, so that its ancestors' writes are never applied to it.
 
 A checkpoint's writes belong to the child that consumed them. A delta channel's value is rebuilt from the writes on the
 way down, so a second child would inherit them unless it stores the value itself (langgraph 1.2
@@ -26,12 +26,12 @@ _BUMPS = "__snapshot_bumps__"
 
 @dataclass(frozen=True, slots=True)
 class DeltaSnapshots:
-    """What a new child of a checkpoint must store of its delta channels.
+    """The delta channels that a new child of a checkpoint stores whole.
 
     Attributes:
         values: channel to snapshot.
-        edits: the keys of the body that differ for it.
-        counters: what its metadata counts.
+        edits: the keys of the checkpoint's body that change with them.
+        counters: the counters of the other delta channels, for the child's metadata.
     """
 
     values: Mapping[str, Node]
@@ -40,48 +40,54 @@ class DeltaSnapshots:
 
 
 def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnapshots:
-    """The delta channels that a checkpoint's own writes touch, as they are at the checkpoint.
+    """Snapshots of the delta channels that a checkpoint's own writes change, with their values at the checkpoint.
 
     Raises:
-        Refused: no reducer explains what was recorded of one, so its value isn't known.
+        Refused: no reducer explains the recorded steps of a channel, so its value isn't known.
     """
-    touched = {write.channel for write in reader.writes(origin.ref, values=0)}
-    values = {**stored_values(reader, origin.ref, touched), **_begun(reader, origin, touched)}
+    written = {write.channel for write in reader.writes(origin.ref, values=0)}
+    values = {**stored_values(reader, origin.ref, written), **_first_written(reader, origin, written)}
     counters = delta.counters(origin.metadata).items()
     onward = {c: [updates, steps + 1] for c, (updates, steps) in counters if c not in values}
     return DeltaSnapshots(values, _edits(mint, origin, values) if values else {}, onward)
 
 
 def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = None) -> dict[str, Node]:
-    """The delta channels (all, or those among `channels`) that a checkpoint doesn't store, as snapshots to store.
+    """Snapshots of the delta channels that a checkpoint doesn't store whole: of all, or of those in `channels`.
 
     Raises:
-        Refused: no reducer explains what was recorded of one.
+        Refused: no reducer explains the recorded steps of a channel.
     """
-    found = Inspection(reader, ref).deltas()
-    return {c: as_snapshot(c, found[c].value) for c in found if channels is None or c in channels}
+    rebuilt = Inspection(reader, ref).deltas()
+    return {c: as_snapshot(c, rebuilt[c].value) for c in rebuilt if channels is None or c in channels}
 
 
-def _begun(reader: Reader, origin: Origin, touched: Iterable[str]) -> dict[str, Node]:
-    """Delta channels that were empty at the checkpoint and that its writes begin: a child's metadata names them."""
-    new = {channel for channel in touched if channel not in origin.state.versions} if origin.state.v >= 4 else set()
-    begun: dict[str, Node] = {}
+def _first_written(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Node]:
+    """Snapshots of delta channels that are empty at the checkpoint and first written by its own writes.
+
+    The metadata of an existing child names these channels.
+    """
+    new = {channel for channel in written if channel not in origin.state.versions} if origin.state.v >= 4 else set()
+    snapshots: dict[str, Node] = {}
     for child in (
         reader.lineage(origin.ref.thread_id, origin.ref.ns).children.get(origin.ref.checkpoint_id, ()) if new else ()
     ):
-        with suppress(PayloadCorrupt):  # another child may tell as well
-            begun = {**_begun_by(reader, Ref(origin.ref.thread_id, origin.ref.ns, child), new), **begun}
-    return begun
+        with suppress(PayloadCorrupt):  # another child may name them too
+            snapshots = {
+                **_first_written_before(reader, Ref(origin.ref.thread_id, origin.ref.ns, child), new),
+                **snapshots,
+            }
+    return snapshots
 
 
-def _begun_by(reader: Reader, child: Ref, new: set[str]) -> dict[str, Node]:
+def _first_written_before(reader: Reader, child: Ref, new: set[str]) -> dict[str, Node]:
     rebuilt = Inspection(reader, child).deltas()
-    unions = {channel for channel, found in rebuilt.items() if found.reducer is UNION}
+    unions = {channel for channel, one in rebuilt.items() if one.reducer is UNION}
     return {c: as_snapshot(c, {} if c in unions else []) for c in sorted(new & delta.marked(reader.state(child)))}
 
 
 def as_snapshot(channel: str, value: Any) -> Node:
-    """A delta channel's value as a checkpoint stores it whole.
+    """The snapshot that stores a delta channel's value whole.
 
     Raises:
         Refused: its value isn't known.
@@ -106,7 +112,7 @@ def _edits(mint: Mint, origin: Origin, values: Mapping[str, Node]) -> dict[str, 
 def bumped_seen(
     versions_seen: Mapping[str, Mapping[str, Version]], bumped: Mapping[str, tuple[Version | None, Version]]
 ) -> dict[str, Mapping[str, Version]]:
-    """Whoever had seen the old version has seen the new one: it only stores a snapshot and must trigger nobody."""
+    """``versions_seen`` with new versions for nodes that had seen the old ones: a snapshot must trigger no node."""
     seen = {node: dict(versions) for node, versions in versions_seen.items()}
     marks = seen.pop(_BUMPS, {})
     for node, versions in seen.items():

@@ -1,8 +1,8 @@
-"""The plan of ``ckpt edit``: a child of a checkpoint with other values and the same next nodes; no reducer takes part.
+"""The plan of ``ckpt edit``: a child with other values and the same next nodes; no reducer is applied.
 
-Source ``update`` and one step more, as an update has them; unlike an update it marks no node as having run. Versions
-of edited channels move as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``), and whoever had seen the old one
-has seen the new one, so nothing is triggered.
+Like an update it has the source ``update`` and one step more; unlike an update it marks no node as having run. Versions
+of edited channels advance as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``), and each node that had seen
+the old version has seen the new one, so nothing is triggered.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -27,7 +27,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import ChannelValues, Version
 
-_LOOKED_AT = 50  # checkpoints in which a channel is looked for that the edited one hasn't
+_LOOKED_AT = 50  # checkpoints that are searched for a channel which the edited one lacks
 
 
 def plan(
@@ -40,26 +40,26 @@ def plan(
     create: bool = False,
     changes: MetadataChanges = UNCHANGED,
 ) -> Plan:
-    """A new checkpoint whose state is `after`; `create` allows channels that the thread never had.
+    """The plan that adds a checkpoint with the state `after`; `create` allows channels that the thread never had.
 
-    `changes` are those of the application's metadata.
+    `changes` are changes of the application's metadata.
 
     Raises:
-        Refused: finished work would run again and `rerun` isn't said, or other nodes would run next.
+        Refused: finished work would run again and `rerun` is false, or other nodes would run next.
         ChannelNotFound: a channel is new to the thread.
-        NotSupported: the generation keeps a checkpoint's Sends with its parent, where a child would find others.
+        NotSupported: the generation stores a checkpoint's Sends with its parent, where a child would find others.
     """
     origin, inspection = read_origin(reader, row.ref), Inspection(reader, row.ref)
     before, snapshot = inspection.values(), inspection.snapshot()
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
-    gone = [c for c in before if c not in after]
+    removed = [c for c in before if c not in after]
     _must_be_channels(reader, origin, [c for c in names if c not in before], create=create)
-    made = _made(reader, mint, origin, {c: after[c] for c in names}, gone, changes)
+    made = _make_edited(reader, mint, origin, {c: after[c] for c in names}, removed, changes)
     _must_run_the_same(reader, origin, made)
     new = made.row.ref
     short = short_ids(reader, row.ref, new.checkpoint_id)
-    edited = ", ".join([*names, *gone]) or "metadata"
+    edited = ", ".join([*names, *removed]) or "metadata"
     return Plan(
         reason="",
         add=(made,),
@@ -78,22 +78,27 @@ def plan(
     )
 
 
-def _made(
-    reader: Reader, mint: Mint, origin: Origin, edits: ChannelValues, gone: Collection[str], metadata: MetadataChanges
+def _make_edited(
+    reader: Reader,
+    mint: Mint,
+    origin: Origin,
+    edits: ChannelValues,
+    removed: Collection[str],
+    metadata: MetadataChanges,
 ) -> Checkpoint:
     own = snapshots_for_child(reader, mint, origin)
     body = {**origin.body, **own.edits}
     versions: dict[str, Version] = dict(body.get("channel_versions") or {})
     highest = max(versions.values(), key=order, default=None)
     new = {c: mint.version(highest, data=repr(value).encode(errors="replace")) for c, value in edits.items()}
-    kept = delta.marked(origin.state) | Inspection(reader, origin.ref).deltas().keys()
-    values = {c: _snapshot(value) if c in kept else value for c, value in edits.items()}
+    deltas = delta.marked(origin.state) | Inspection(reader, origin.ref).deltas().keys()
+    values = {c: _snapshot(value) if c in deltas else value for c, value in edits.items()}
     changed = {
-        "channel_values": _but({**(body.get("channel_values") or {}), **values}, gone),
-        "channel_versions": _but({**versions, **new}, gone),
+        "channel_values": _without({**(body.get("channel_values") or {}), **values}, removed),
+        "channel_versions": _without({**versions, **new}, removed),
     }
-    if (watched := _seen(body.get("versions_seen") or {}, versions, new)) is not None:
-        changed["versions_seen"] = watched
+    if (seen := _seen(body.get("versions_seen") or {}, versions, new)) is not None:
+        changed["versions_seen"] = seen
     return make_child(
         reader,
         mint,
@@ -101,15 +106,15 @@ def _made(
         parent_id=origin.ref.checkpoint_id,
         sequence=origin.step + 1,
         edits={**own.edits, **changed},
-        counters=_but(own.counters, [*edits, *gone]),
+        counters=_without(own.counters, [*edits, *removed]),
         source="update",
         metadata=metadata,
     )
 
 
-def _but(mapping: ChannelValues, gone: Collection[str]) -> dict[str, Any]:
-    """Without some channels: one without a version was never written, so no walk to its ancestors brings it back."""
-    return {key: value for key, value in mapping.items() if key not in gone}
+def _without(mapping: ChannelValues, removed: Collection[str]) -> dict[str, Any]:
+    """The mapping without some channels. A channel without a version counts as never written, so none is rebuilt."""
+    return {key: value for key, value in mapping.items() if key not in removed}
 
 
 def _snapshot(value: Any) -> Node:
@@ -119,7 +124,10 @@ def _snapshot(value: Any) -> Node:
 def _seen(
     versions_seen: Mapping[str, Mapping[str, Version]], old: Mapping[str, Version], new: Mapping[str, Version]
 ) -> dict[str, Any] | None:
-    """Nodes that listen to an edited channel (graphs of bare Pregel nodes) and had seen it have seen the edit."""
+    """``versions_seen`` in which nodes that had seen an edited channel have seen the edit; None if there are none.
+
+    Only graphs of bare Pregel nodes have nodes that listen to a user's channel.
+    """
     watching = {
         node: {c: version for c, version in new.items() if c in had and had[c] == old.get(c)}
         for node, had in versions_seen.items()
@@ -131,7 +139,7 @@ def _seen(
 
 
 def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, create: bool) -> None:
-    """Hold that what is new to this checkpoint is a channel of the user's that the thread has elsewhere."""
+    """Check that each name new to this checkpoint is a user's channel that the thread has elsewhere."""
     for name in names:
         if is_control(name, origin.state):
             raise UsageError(f"{name} isn't state: it says what runs next", hint="see `ckpt update --as-node`")
@@ -140,7 +148,7 @@ def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, c
         known = _channels_nearby(reader, origin)
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "--create makes it all the same"
+            hint = f"did you mean {near[0]}?" if near else "--create creates it"
             raise ChannelNotFound(f"no channel {name!r}: the thread never had one", hint=hint)
 
 
@@ -156,11 +164,13 @@ def _channels_nearby(reader: Reader, origin: Origin) -> list[str]:
 
 
 def _must_run_the_same(reader: Reader, origin: Origin, made: Checkpoint) -> None:
-    """Hold that what was due is due, Sends included."""
-    after, known = reader.decode(made), Wiring(origin.state)
+    """Check that the same tasks are still due, Sends included."""
+    after, wiring = reader.decode(made), Wiring(origin.state)
     if not same(origin.state.sends, after.sends):
-        what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
+        what = (
+            "this generation of LangGraph stores a checkpoint's Sends with its parent, where a child would find others"
+        )
         raise NotSupported(f"it can't be edited: {what}")
-    if (was := due(origin.state, known)) != (now := due(after, known)):
-        told = [", ".join(one.node or "?" for one in some) or "nothing" for some in (was, now)]
-        raise Refused(f"with these edits {told[1]} would run next, and not {told[0]}", hint="see `ckpt update`")
+    if (due_before := due(origin.state, wiring)) != (due_after := due(after, wiring)):
+        names = [", ".join(one.node or "?" for one in some) or "nothing" for some in (due_before, due_after)]
+        raise Refused(f"with these edits {names[1]} would run next, and not {names[0]}", hint="see `ckpt update`")

@@ -1,4 +1,4 @@
-"""The plan of ``ckpt fork``: LangGraph's own copy of a checkpoint, or a thread of its own with all it came from."""
+"""The plan of ``ckpt fork``: LangGraph's own copy of a checkpoint, a sibling in the same thread."""
 
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection
@@ -12,10 +12,10 @@ from ckpt_cli.reading import Reader
 
 
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
-    """What ``update_state(config, None, as_node="__copy__")`` writes (langgraph 1.2 ``pregel/main.py``).
+    """The plan of the copy that ``update_state(config, None, as_node="__copy__")`` makes (1.2 ``pregel/main.py``).
 
-    The copy has the copied one's parent and channels, source ``fork``, one step more, and none of its writes; its id
-    carries the copied one's step. Unlike the library's, which drops it, it keeps the application's metadata.
+    The copy has the original's parent and channels, source ``fork``, one step more, and none of its writes; its id
+    carries the original's step. Unlike the library's, which drops it, it keeps the application's metadata.
     """
     origin = read_origin(reader, row.ref)
     made = make_child(

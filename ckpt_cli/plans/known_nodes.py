@@ -37,7 +37,7 @@ class KnownNodes:
             near = get_close_matches(node, self._names, n=3, cutoff=0.5)
             others = sorted(self._names - {*near}, key=lambda name: (name.startswith("__"), name))
             hint = f"did you mean {near[0]}?" if near else "these have run, or were about to"
-            raise UsageError(f"no node {node!r} is known of this thread", hint=hint, candidates=[*near, *others])
+            raise UsageError(f"no node {node!r} is known in this thread", hint=hint, candidates=[*near, *others])
         return node
 
     def describe_unknown(self, hops: Sequence[Hop]) -> Iterator[str]:
@@ -46,7 +46,7 @@ class KnownNodes:
             if self._is_new(name):
                 near = get_close_matches(name, self._names, n=1, cutoff=0.5)
                 meant = f"; did you mean {near[0]}?" if near else ""
-                yield f"{name} has never run here: a graph without such a node goes on without it{meant}"
+                yield f"{name} has never run here: a graph without such a node ignores it{meant}"
 
     def _is_new(self, node: str) -> bool:
         """Whether neither this thread nor one of the same graph has this node."""

@@ -1,4 +1,4 @@
-"""Messages that a person writes as JSON, in the shape that the thread's own have."""
+"""Makes message objects of messages that a person writes as JSON, with the fields that the thread's messages have."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -23,47 +23,47 @@ _OWN: dict[str, dict[str, Any]] = {
 _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
 
 
-def as_messages(given: Any, kept: Any, new_id: Callable[[], str] | None) -> Any:
-    """What a person wrote to a channel of messages as message objects; `new_id` names those that have no id.
+def as_messages(raw: Any, current: Any, new_id: Callable[[], str] | None) -> Any:
+    """The message objects of `raw`, which a person wrote to a channel of messages; `new_id` makes missing ids.
 
-    `kept` is what the channel holds: the latest message of a kind is the pattern for a new one.
+    `current` is the value of the channel: its latest message of a role is the pattern for a new one.
     """
-    if (replaced := overwrite(given)) is not None:
-        return {"__overwrite__": as_messages(replaced.value, kept, new_id)}
-    patterns = [one for one in (kept if isinstance(kept, list) else []) if isinstance(one, Node)]
-    if isinstance(given, list) and as_message(given) is None:
-        return [_shaped(one, patterns, new_id) for one in given]
-    return [_shaped(given, patterns, new_id)]
+    if (replaced := overwrite(raw)) is not None:
+        return {"__overwrite__": as_messages(replaced.value, current, new_id)}
+    patterns = [one for one in (current if isinstance(current, list) else []) if isinstance(one, Node)]
+    if isinstance(raw, list) and as_message(raw) is None:
+        return [_as_message(one, patterns, new_id) for one in raw]
+    return [_as_message(raw, patterns, new_id)]
 
 
-def _shaped(given: Any, patterns: Iterable[Node], new_id: Callable[[], str] | None) -> Any:
-    fields = {"role": "remove", **given} if _is_removal(given) else given
-    told = as_message(given)
-    if isinstance(given, Node) and told is not None and not told.id and new_id is not None:
-        opened = Opened(given.module, given.name, given.form, {**given.state, "id": new_id()})
-        return Node(opened) if given.form in _OBJECTS else given
-    if isinstance(given, Node) or (told is None and not _is_removal(given)):
-        return given
-    role = told.role if told is not None else "remove"
-    own = fields if isinstance(fields, dict) else {"content": told.text if told else ""}
-    pattern = next((one for one in reversed([*patterns]) if (said := message(one)) and said.role == role), None)
+def _as_message(raw: Any, patterns: Iterable[Node], new_id: Callable[[], str] | None) -> Any:
+    fields = {"role": "remove", **raw} if _is_removal(raw) else raw
+    parsed = as_message(raw)
+    if isinstance(raw, Node) and parsed is not None and not parsed.id and new_id is not None:
+        opened = Opened(raw.module, raw.name, raw.form, {**raw.state, "id": new_id()})
+        return Node(opened) if raw.form in _OBJECTS else raw
+    if isinstance(raw, Node) or (parsed is None and not _is_removal(raw)):
+        return raw
+    role = parsed.role if parsed is not None else "remove"
+    own = fields if isinstance(fields, dict) else {"content": parsed.text if parsed else ""}
+    pattern = next((one for one in reversed([*patterns]) if (other := message(one)) and other.role == role), None)
     form = next((one.form for one in reversed([*patterns]) if one.form in _OBJECTS), Form.PYDANTIC)
-    made = _blank(pattern, role)
-    made.update({key: value for key, value in own.items() if key not in ("role", "type")})
-    if calls := made.get("tool_calls"):
-        made["tool_calls"] = [_call(call) for call in calls]
-    if not made.get("id") and new_id is not None:
-        made["id"] = new_id()
+    values = _blank(pattern, role)
+    values.update({key: value for key, value in own.items() if key not in ("role", "type")})
+    if calls := values.get("tool_calls"):
+        values["tool_calls"] = [_call(call) for call in calls]
+    if not values.get("id") and new_id is not None:
+        values["id"] = new_id()
     module, name = (pattern.module, pattern.name) if pattern is not None else _CLASSES[role]
-    return Node(Opened(module, name, pattern.form if pattern is not None else form, made))
+    return Node(Opened(module, name, pattern.form if pattern is not None else form, values))
 
 
-def _is_removal(given: Any) -> bool:
-    return isinstance(given, dict) and "remove" in (given.get("role"), given.get("type"))
+def _is_removal(raw: Any) -> bool:
+    return isinstance(raw, dict) and "remove" in (raw.get("role"), raw.get("type"))
 
 
 def _blank(pattern: Node | None, role: str) -> dict[str, Any]:
-    """The fields of a new message: those of the pattern, emptied."""
+    """The empty fields of a new message: those that the pattern has."""
     whole = {**_COMMON, "type": role, **_OWN.get(role, {})}
     if pattern is None or pattern.fields is None:
         return whole

@@ -1,8 +1,8 @@
-"""The metadata of a new checkpoint: LangGraph's own keys, and what the application keeps beside them.
+"""The metadata of a new checkpoint: LangGraph's own keys and the application's.
 
 LangGraph takes an application's keys (``user_id``, ``tenant``) from the config of a run: the scalars of its
 ``metadata`` and ``configurable`` (langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``). ckpt has no
-such config, so a new checkpoint carries them from the checkpoint that it is made of. Without them a search for the
+such config, so a new checkpoint copies them from the checkpoint that it is made of. Without them a search for the
 application's user would no longer find the thread.
 """
 
@@ -26,7 +26,7 @@ _SCALARS = frozenset({str, bool, int, float, type(None)})
 
 @dataclass(frozen=True, slots=True)
 class MetadataChanges:
-    """What a person says about the application's metadata.
+    """The changes that a person makes to the application's metadata.
 
     Attributes:
         values: keys to set.
@@ -37,21 +37,21 @@ class MetadataChanges:
     dropped: frozenset[str] = frozenset()
 
     def apply_to(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Some metadata with these changes; a key that is set stays in its place, a new one comes last."""
+        """The metadata with these changes; a changed key keeps its place, a new one comes last."""
         changed = {**metadata, **self.values}
         return {key: value for key, value in changed.items() if key not in self.dropped}
 
     def has_effect_on(self, metadata: Mapping[str, Any]) -> bool:
-        """Whether they make any difference to what is carried of some metadata."""
+        """Whether these changes alter the keys that a new checkpoint takes over from this metadata."""
         return not same(self.apply_to(carried_keys(metadata)), carried_keys(metadata))
 
     def describe(self, metadata: Mapping[str, Any]) -> list[str]:
-        """Lines for a plan: what they do to some metadata."""
-        gone = [key for key in sorted(self.dropped) if key in metadata]
+        """Lines for a plan: which keys of this metadata are set and dropped."""
+        dropped = [key for key in sorted(self.dropped) if key in metadata]
         missing = [key for key in sorted(self.dropped) if key not in metadata]
         return [
             *([f"metadata set: {', '.join(self.values)}"] if self.values else []),
-            *([f"metadata dropped: {', '.join(gone)}"] if gone else []),
+            *([f"metadata dropped: {', '.join(dropped)}"] if dropped else []),
             *([f"there was no metadata {', '.join(missing)} to drop"] if missing else []),
         ]
 
@@ -65,15 +65,15 @@ def is_application_key(key: str) -> bool:
 
 
 def carried_keys(metadata: Mapping[str, Any]) -> dict[str, Scalar]:
-    """The application's keys that a new checkpoint takes over: those with a scalar, as LangGraph takes no others."""
+    """The application's keys that a new checkpoint takes over: those with a scalar, since LangGraph takes no others."""
     return {key: value for key, value in metadata.items() if is_application_key(key) and type(value) in _SCALARS}
 
 
 def new_metadata(own: Mapping[str, Any], origin: Mapping[str, Any], changes: MetadataChanges) -> dict[str, Any]:
-    """LangGraph's keys of a new checkpoint and after them the application's, as the library orders them.
+    """The metadata of a new checkpoint: LangGraph's keys, then the application's, in the library's order.
 
     Args:
-        own: what LangGraph itself puts there.
+        own: LangGraph's own keys.
         origin: the metadata of the checkpoint that the new one is made of.
         changes: what a person changes in the application's keys.
     """
@@ -81,7 +81,7 @@ def new_metadata(own: Mapping[str, Any], origin: Mapping[str, Any], changes: Met
 
 
 def describe_changes(origin: Mapping[str, Any], changes: MetadataChanges) -> list[str]:
-    """Lines for a plan: what is set, what is dropped, and which of the application's keys can't be carried."""
+    """Lines for a plan: which keys are set, which are dropped, and which of the application's can't be carried."""
     left = [key for key in origin if is_application_key(key) and type(origin[key]) not in _SCALARS]
     left = [key for key in left if key not in changes.values and key not in changes.dropped]
     what = "only text, numbers, true, false and null are"

@@ -1,7 +1,7 @@
-"""`Mint`: the one place where ids, times and versions of new checkpoints are made, in the form the thread already has.
+"""`Mint` makes ids, times and versions of new checkpoints, in the form that the thread already has.
 
-langgraph-checkpoint 4.3 ``base/id.py: uuid6(clock_seq=step)``, checkpoint-sqlite 3.1 ``get_next_version``. Latest means
-highest id, so a new id is above the head's, also where the clock that made that one was ahead of ours.
+Sources: langgraph-checkpoint 4.3 ``base/id.py: uuid6(clock_seq=step)``, checkpoint-sqlite 3.1 ``get_next_version``. The
+head has the highest id, so a new id is above it, also where the clock that made the head's id was ahead of ours.
 """
 
 import time
@@ -34,7 +34,7 @@ class Mint:
 
     Args:
         clock: seconds since 1970.
-        dice: where chance comes from.
+        dice: the source of random numbers.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, dice: Random | None = None) -> None:
@@ -42,7 +42,7 @@ class Mint:
         self._dice = dice or SystemRandom()
 
     def stamp(self, head_id: str, ts: str, sequence: int) -> Stamp:
-        """An id above the head's; `ts` is an older one to follow, `sequence` the step that the id carries.
+        """A new id above the head's, with its ``ts`` in the format of `ts`; the id carries the step `sequence`.
 
         Raises:
             NotSupported: the head's id is neither a uuid6 nor a time (langgraph 0.0).
@@ -59,7 +59,7 @@ class Mint:
         return Stamp(text, text)
 
     def version(self, current: Version | None, like: Version | None = None, data: bytes = b"") -> Version:
-        """The version after `current`, of the kind that it or `like` is; `data` is what older savers hashed into it."""
+        """The version after `current`, in the form of `current` or `like`; older savers hash `data` into it."""
         kind = current if current is not None else like
         number = counter(current) + 1 if current is not None else 1
         if isinstance(kind, int | float):
@@ -79,9 +79,9 @@ class Mint:
         bits = (ticks >> 12) << 80 | 6 << 76 | (ticks & 0xFFF) << 64  # the package `uuid6` takes 20 ms to import
         bits |= 2 << 62 | (sequence & 0x3FFF) << 48 | self._dice.getrandbits(48)
         when = datetime.fromtimestamp(now / 1e6, UTC)
-        told = (
+        new_ts = (
             when.isoformat(timespec="milliseconds").replace("+00:00", "Z")  # as JavaScript writes it
             if ts.endswith("Z")
             else when.isoformat(timespec="microseconds")
         )
-        return Stamp(str(UUID(int=bits)), told)
+        return Stamp(str(UUID(int=bits)), new_ts)

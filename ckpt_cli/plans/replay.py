@@ -1,4 +1,4 @@
-"""What a checkpoint's pending writes make of its state, and the plan of ``ckpt replay --commit``.
+"""Applies a checkpoint's pending writes to its state; ``ckpt replay --commit`` makes a plan of that.
 
 ``update_state(config, None, as_node=END)`` (langgraph 1.2 ``pregel/main.py``): finished tasks' writes are kept, waiting
 and failed tasks are abandoned.
@@ -25,11 +25,11 @@ from ckpt_cli.reading import Reader
 
 
 def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], StepInfo]:
-    """Let the tasks of a checkpoint end as they stand: changes the board, and tells the step that does so.
+    """Apply the finished tasks of a checkpoint to `at.channels`; gives the updated channels and the step to record.
 
     Raises:
         Refused: not all tasks are known.
-        NotSupported: it isn't a StateGraph's.
+        NotSupported: the thread isn't a StateGraph's.
     """
     step, updated = at.origin.step, set[str]()
 
@@ -37,22 +37,22 @@ def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], Step
         return mint.version(highest, highest)
 
     tasks = [one for _, one in task_outputs(at)]
-    for acted in (command_values(reader, at), tasks):
-        if acted:
-            updated |= at.channels.apply(acted, after)
+    for outputs in (command_values(reader, at), tasks):
+        if outputs:
+            updated |= at.channels.apply(outputs, after)
     return updated, StepInfo("update", step + 1, step, updated, at.written_deltas)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the pending writes of a checkpoint come to, nothing written.
+    """The state that the pending writes of a checkpoint would give; nothing is written.
 
     Attributes:
-        before: the user's channels as they are.
-        after: as they would be.
-        evidence: reducer by reducer, what it rests on.
-        unknown: channels whose value after the writes can't be told, and why; they are in neither `before` nor `after`.
-        next: who would run then; None where that can't be known.
+        before: the user's channels now.
+        after: the user's channels with the writes applied.
+        evidence: each reducer that was used, and what proves it.
+        unknown: channels whose value after the writes is unknown, and why; they are in neither `before` nor `after`.
+        next: the nodes that would run then; None where they can't be known.
     """
 
     tasks: Snapshot
@@ -63,7 +63,7 @@ class Outcome:
     next: Sequence[str] | None
 
 
-def compute_outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> Outcome:
+def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Reducer]) -> Outcome:
     """Apply the pending writes of a checkpoint to its state.
 
     Raises:
@@ -71,35 +71,35 @@ def compute_outcome(reader: Reader, row: CheckpointRow, said: Mapping[str, Reduc
         NotSupported: threads of other kinds of graphs.
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
-    learned = Reducers(reader, row.ref, said, lambda: "(new id)")
+    learned = Reducers(reader, row.ref, chosen, lambda: "(new id)")
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     at = read_step_start(reader, origin, learned)
     before, unknown = dict(at.channels.values), dict[str, str]()
-    at.channels.fold = _as_far_as_known(learned.fold, said, unknown)
+    at.channels.fold = _as_far_as_known(learned.fold, chosen, unknown)
     _, step = end_tasks(reader, at, mint)
     made = make_successor(reader, mint, origin, at.channels, step, learned.history.deltas, row.checkpoint_id)
     state = reader.decode(made)
-    then = snapshot(state, (), history=Inspection(reader, row.ref).others)
-    held = (channel for channel in {**before, **at.channels.values} if channel not in unknown)
-    own = [channel for channel in held if not is_control(channel, state)]
+    snapshot_after = snapshot(state, (), history=Inspection(reader, row.ref).others)
+    known = (channel for channel in {**before, **at.channels.values} if channel not in unknown)
+    own = [channel for channel in known if not is_control(channel, state)]
     return Outcome(
         at.tasks,
         {c: before[c] for c in own if c in before},
         {c: at.channels.values[c] for c in own if c in at.channels.values},
         [f"{channel} {words}" for channel, words in learned.used.items()],
         unknown,
-        then.next,
+        snapshot_after.next,
     )
 
 
-def _as_far_as_known(fold: Fold, said: Collection[str], unknown: dict[str, str]) -> Fold:
-    """A fold that leaves a channel as it is where no reducer is proven, and keeps why."""
+def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str]) -> Fold:
+    """A fold that leaves a channel unchanged where no reducer is proven, and adds the reason to `unknown`."""
 
     def folded(channel: str, before: Any, writes: Sequence[Any]) -> Any:
         try:
             return fold(channel, before, writes)
         except (Refused, UsageError) as error:
-            if channel in said:
+            if channel in chosen:
                 raise
             unknown[channel] = error.message
             return before

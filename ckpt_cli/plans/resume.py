@@ -1,8 +1,9 @@
-"""The plan of ``ckpt resume``: answers recorded where the library looks for them the next time the graph runs.
+"""The plan of ``ckpt resume``: it records answers where the library looks for them the next time the graph runs.
 
-That is a list under ``__resume__`` on the task that asked, in the deepest subgraph that bears the question's id: the
-answers its task has, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). Where a question has no id
-(before langgraph 0.2.60) it is the bare value on the null task, which the first that waits takes.
+An answer is stored under ``__resume__`` on the task that asked, in the deepest subgraph that has the question's id: a
+list of the answers that the task has, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). Where a
+question has no id (before langgraph 0.2.60), the answer is a bare value on the null task, and the first waiting task
+takes it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +34,7 @@ class Question:
 
     Attributes:
         id: None before langgraph 0.2.60.
-        node: who asks, in the subgraph that asks where its task's path tells, else in the root; None where unknown.
+        node: the node that asks, in its subgraph where the task's path names it, else in the root; None where unknown.
         source: the task that asked; None where the question has no id.
     """
 
@@ -50,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person says, and to which question: its id or the beginning of it, its node, None for the only one."""
+    """A person's answer; `to` is the question's id, a prefix of it, or its node; None means the only question."""
 
     to: str | None
     value: Any
@@ -65,20 +66,20 @@ class _Change:
 
 
 def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
-    """What waits for an answer at the head of a thread, in a subgraph and those inside it or in all."""
+    """The questions that wait at the head of a thread; with `ns` only those of this subgraph and those inside it."""
     reader.thread(thread_id)
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = Inspection(reader, head).snapshot()
     waiting = [task for task in snapshot.tasks if task.status is Status.WAITING]
-    found: dict[tuple[str | int, str], Question] = {}
+    by_id: dict[tuple[str | int, str], Question] = {}
     for task in waiting if not snapshot.consumed else ():
-        for one in _asked_by(reader, head, task):
-            found[one.id or len(found), one.source.write.task_id if one.source else ""] = one
-    return [one for one in found.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
+        for one in _questions_of(reader, head, task):
+            by_id[one.id or len(by_id), one.source.write.task_id if one.source else ""] = one
+    return [one for one in by_id.values() if not ns or one.ns == ns or one.ns.startswith(f"{ns}|")]
 
 
-def _asked_by(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
-    spaces = reader.saver.namespaces(head.thread_id)
+def _questions_of(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
+    namespaces = reader.saver.namespaces(head.thread_id)
 
     def newest(ns: str) -> list[TaskWrite]:
         return reader.writes(reader.head(head.thread_id, ns).ref)
@@ -87,16 +88,18 @@ def _asked_by(reader: Reader, head: Ref, task: Task) -> Iterator[Question]:
         if one.id is None:
             yield Question(None, task.node, one.value, None)
         else:
-            source = find_question(reader.writes(head), one.id, lambda: spaces, newest)
+            source = find_question(reader.writes(head), one.id, lambda: namespaces, newest)
             node = (pulled(source.write.row.task_path) if source else None) or task.node
             yield Question(one.id, node, one.value, source)
 
 
 def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = "") -> Plan:
-    """The rows that hand these answers to the application's next ``graph.invoke(None, config)``.
+    """The plan that gives these answers to the application's next ``graph.invoke(None, config)``.
 
     Raises:
-        NotFound: no such question waits; UsageError where several fit; Refused where its node takes no answer.
+        NotFound: no such question waits.
+        UsageError: several questions fit.
+        Refused: the question's node takes no answer.
     """
     head = reader.head(thread_id).ref
     waiting = questions(reader, thread_id, ns)
@@ -108,8 +111,8 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     for question, value in chosen:
         _record(reader, head, question, value, change)
     _clear(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
-    left = [q for q in waiting if q not in [question for question, _ in chosen]]
-    change.notes += [f"still waits: {describe_question(q)}" for q in left]
+    open_questions = [q for q in waiting if q not in [question for question, _ in chosen]]
+    change.notes += [f"still waits: {describe_question(q)}" for q in open_questions]
     names = ", ".join(describe_question(question) for question, _ in chosen)
     count = "1 answer" if len(chosen) == 1 else f"{len(chosen)} answers"
     return Plan(
@@ -120,7 +123,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
         basis=_basis(reader, head, chosen),
         recent=recently_written(reader, [reader.head(thread_id)]),
         verb="resume",
-        summary=f"{count} recorded for {names}; the next graph.invoke(None, config) goes on with it",
+        summary=f"{count} recorded for {names}; the next graph.invoke(None, config) continues with it",
         notes=tuple(change.notes),
         result=Ref(thread_id, "", ""),
     )
@@ -130,20 +133,20 @@ def _why_not(reader: Reader, head: Ref) -> str:
     tasks = Inspection(reader, head).snapshot().tasks
     failed = next((task for task in tasks if task.status is Status.FAILED and task.answered), None)
     if failed is None:
-        return "`ckpt show` tells what runs next"
+        return "`ckpt show` shows what runs next"
     fork = f"`{command('ckpt fork', head.thread_id, '@')}`"
-    return f"{failed.node or 'a task'} failed with its answer, and keeps it: after {fork} it asks anew"
+    return f"{failed.node or 'a task'} failed with its answer, and keeps it: after {fork} it asks again"
 
 
 def describe_question(question: Question) -> str:
-    """``child › review (793baa26…)``: who asks, below the nodes that called its graph."""
+    """``child › review (793baa26…)``: the node that asks, after the nodes that called its graph."""
     callers = graph_of(question.ns).split("|") if question.ns else []
     name = " › ".join([*callers, question.node or "a task"])
     return f"{name} ({question.id})" if question.id else name
 
 
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
-    """The heads as well as who asked: an answer is for the head, whichever checkpoint that is."""
+    """The heads and the checkpoints that asked: an answer is for the head, whichever checkpoint that is."""
     asking = {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}
     heads = {one.ref: one for ref in asking for one in basis_of_heads(reader.saver, ref.thread_id, ref.ns)}
     return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
@@ -172,9 +175,9 @@ def _must_differ(chosen: Sequence[tuple[Question, Any]]) -> None:
             raise UsageError(f"two answers for {describe_question(question)}")
         if question.id == PLACEHOLDER:
             what = f"{question.node or 'a task'} raised NodeInterrupt, which takes no answer"
-            raise Refused(what, hint="`ckpt update` changes the state that it looks at")
+            raise Refused(what, hint="`ckpt update` changes the state that it reads")
         if question.id is None and len(chosen) > 1:
-            raise UsageError("questions without ids are answered one after the other")
+            raise UsageError("questions without ids can only be answered one at a time")
 
 
 def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _Change) -> None:
@@ -185,24 +188,26 @@ def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _
     if changed is not None:
         must_be_first(reader, head.thread_id, changed, question.id or "", len(questions(reader, head.thread_id)))
         _record_bare(reader, head, value, change)
-        change.notes.append("its subgraph was changed since: the next run asks again, and the first question takes it")
+        change.notes.append(
+            "its subgraph was changed since: the next run asks again, and the first question gets this answer"
+        )
         return
-    write, given = question.source.write.row, question.source.resume
+    write, existing = question.source.write.row, question.source.resume
     answers = question.source.answers
     coded = mark_untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
     payload = reader.codec.under_nonce(coded, UNTAKEN_NONCE)
-    answer = (given.row if given else write._replace(idx=_slot(write)))._replace(channel=RESUME, payload=payload)
-    (change.replace if given else change.add).append(answer._replace(size=len(payload.data)))
+    answer = (existing.row if existing else write._replace(idx=_slot(write)))._replace(channel=RESUME, payload=payload)
+    (change.replace if existing else change.add).append(answer._replace(size=len(payload.data)))
     if answers:
         had = "1 answer" if len(answers) == 1 else f"{len(answers)} answers"
-        change.notes.append(f"{question.node or 'its task'} has {had} already; this one is for the question after")
+        change.notes.append(f"{question.node or 'its task'} has {had} already; this one is for its next question")
 
 
 def _slot(asked_in: Write) -> int:
-    """Beside the interrupt, as its generation numbers both: before checkpoint 2.0.9 they were counted like all.
+    """The ``idx`` of the answer to an interrupt: a fixed one, or before checkpoint 2.0.9 the one after the interrupt's.
 
     Raises:
-        Refused: the interrupt has no such number.
+        Refused: the interrupt's own ``idx`` is not a number that LangGraph gives.
     """
     if not isinstance(asked_in.idx, int) or asked_in.idx > _MOST_WRITES:
         raise Refused(f"the question is damaged: its place among its task's writes is {asked_in.idx}")
@@ -215,16 +220,16 @@ def _like(source: AskedQuestion) -> Any:
 
 def _record_bare(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
     if value is None:
-        raise UsageError("null is no answer there: LangGraph can't tell it from none", hint="another value says it")
+        raise UsageError("null is no answer there: LangGraph reads it as no answer", hint="give another value")
     writes = reader.writes(head)
     like = next(w.row for w in writes if w.channel == INTERRUPT)
     payload = reader.codec.encode(value, like=like.payload) if like.payload else None
-    held = _unaddressed(writes)
-    if held:
-        change.notes.append("it takes the place of the answer that was recorded before")
-    idx = held[0].row.idx if held else _slot(like)
+    existing = _unaddressed(writes)
+    if existing:
+        change.notes.append("it replaces the answer that was recorded before")
+    idx = existing[0].row.idx if existing else _slot(like)
     row = like._replace(task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
-    (change.replace if held else change.add).append(row._replace(size=len(payload.data) if payload else 0))
+    (change.replace if existing else change.add).append(row._replace(size=len(payload.data) if payload else 0))
 
 
 def _unaddressed(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
@@ -232,14 +237,14 @@ def _unaddressed(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
 
 
 def _clear(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:
-    """What an earlier ``Command(resume=…)`` left on the null task goes: the next question would take it for its own.
+    """Remove the answers that an earlier ``Command(resume=…)`` left on the null task: the next question would take one.
 
-    The library replaces it with every such command.
+    The library replaces them with every such command.
     """
-    kept = {(w.ref, w.idx) for w in (*change.add, *change.replace) if w.task_id == NULL_TASK}
+    new = {(w.ref, w.idx) for w in (*change.add, *change.replace) if w.task_id == NULL_TASK}
     for ref in sorted(refs):
         for write in _unaddressed(reader.writes(ref)):
-            if (ref, write.row.idx) not in kept:
+            if (ref, write.row.idx) not in new:
                 change.remove.append(WriteKey(ref, NULL_TASK, write.row.idx))
                 change.notes.append(
                     "the answer that an earlier Command(resume=…) left is cleared: the next question would take it"

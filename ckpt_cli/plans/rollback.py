@@ -1,4 +1,4 @@
-"""The plan of ``ckpt rollback``: an earlier state becomes current again as a child of itself, and nothing is lost."""
+"""The plan of ``ckpt rollback``: an earlier state becomes current again in a new child; nothing is lost."""
 
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
@@ -14,31 +14,31 @@ from ckpt_cli.reading import Reader
 
 
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
-    """A child with the same channels and the same next nodes: source ``fork``, one step more, no writes.
+    """The plan that adds a child with the same channels and next nodes: source ``fork``, one step more, no writes.
 
     Raises:
         Refused: the checkpoint is the head already, or a delta channel's value isn't known.
-        NotSupported: this generation keeps a checkpoint's Sends with its parent, where a child would find others.
+        NotSupported: this generation stores a checkpoint's Sends with its parent, where a child would find others.
     """
     origin, head = read_origin(reader, row.ref), reader.head(row.thread_id, row.ns)
-    written = reader.writes(row.ref, values=0)
-    if head.checkpoint_id == row.checkpoint_id and not written:
+    writes = reader.writes(row.ref, values=0)
+    if head.checkpoint_id == row.checkpoint_id and not writes:
         raise Refused("that checkpoint is the head already: there is nothing to roll back")
-    _must_keep_sends(origin, any(write.channel == TASKS for write in written))
-    own = snapshots_for_child(reader, mint, origin)
+    _must_keep_sends(origin, any(write.channel == TASKS for write in writes))
+    deltas = snapshots_for_child(reader, mint, origin)
     made = make_child(
         reader,
         mint,
         origin,
         parent_id=row.checkpoint_id,
         sequence=origin.step + 1,
-        edits=own.edits,
-        counters=own.counters,
+        edits=deltas.edits,
+        counters=deltas.counters,
         metadata=changes,
     )
     new = made.row.ref
     short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
-    stored = (f"stored whole again, as its history goes on elsewhere: {', '.join(sorted(own.values))}",)
+    stored_note = (f"stored whole, as their later writes belong to another branch: {', '.join(sorted(deltas.values))}",)
     return Plan(
         reason="",
         add=(made,),
@@ -50,7 +50,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         notes=(
             *describe_reruns(reader, row, snapshot),
             *describe_new_head(reader, row, short),
-            *(stored if own.values else ()),
+            *(stored_note if deltas.values else ()),
             *describe_changes(origin.metadata, changes),
         ),
         result=new,
@@ -64,7 +64,9 @@ def _must_keep_sends(origin: Origin, sends_written: bool) -> None:
     ):
         return
     if origin.state.sends or sends_written:
-        what = "in this generation a checkpoint's Sends stand with its parent, where a child would find others"
+        what = (
+            "this generation of LangGraph stores a checkpoint's Sends with its parent, where a child would find others"
+        )
         raise NotSupported(
             f"it can't be rolled back to: {what}", hint="`ckpt fork` makes a sibling with the same Sends"
         )

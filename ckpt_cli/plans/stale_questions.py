@@ -1,9 +1,9 @@
-"""Questions whose subgraph was changed after it asked them: where an answer to one is taken all the same.
+"""Questions of a subgraph that was changed after it asked them: checks whether they can still be answered.
 
-The graphs around a subgraph still hold the question, but its own head doesn't, and new checkpoints have new task ids:
-an answer stored under the old task is never found. The next run asks again. A bare value on the root head's null task
-answers the first question that is asked then, in whichever subgraph (langgraph 0.6 to 1.2 ``pregel/_algo.py:
-_scratchpad``: each task asks its parent's ``get_null_resume``), so it must be certain that this is the one meant.
+The graphs around the subgraph still hold the question, but the subgraph's own head doesn't, and new checkpoints have
+new task ids: an answer stored under the old task is never found. The next run asks again. A bare value on the null task
+of the root's head answers the first question that is asked then, in whichever subgraph (langgraph 0.6 to 1.2
+``pregel/_algo.py: _scratchpad``: each task calls its parent's ``get_null_resume``), so this one must be the first.
 """
 
 from collections.abc import Iterator
@@ -24,46 +24,46 @@ from ckpt_cli.values.state import TaskWrite
 
 
 def find_changed_subgraph(reader: Reader, thread_id: str, asked_id: str, source: AskedQuestion) -> str | None:
-    """The namespace of the subgraph that asked a question and was changed since; None where none was."""
+    """The namespace of the subgraph that asked a question and was changed since; None if none was changed."""
     row = source.write.row
     for ns in _levels(row.ns):
         newest = reader.saver.newest(thread_id, ns, 1)
         if newest and not any(_asks(write, asked_id) for write in reader.writes(newest[0].ref)):
             return ns
     node = _node(reader, row.ref, row.task_id)
-    called = list(_called(reader, thread_id, row.ns, node, row.task_id))
-    if not called or (node is not None and asked_id in _own_ids(row.ns, node, row.task_id, len(source.answers))):
+    subgraphs = list(_called_subgraphs(reader, thread_id, row.ns, node, row.task_id))
+    if not subgraphs or (node is not None and asked_id in _own_ids(row.ns, node, row.task_id, len(source.answers))):
         return None
-    if node is None and not any(_askers(reader, thread_id, ns, asked_id) for ns in called):
+    if node is None and not any(_asking_checkpoints(reader, thread_id, ns, asked_id) for ns in subgraphs):
         return None
-    return called[-1]
+    return subgraphs[-1]
 
 
 def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waiting: int) -> None:
-    """Hold that the next run asks the question of a changed subgraph again, and no other before it.
+    """Check that the next run asks the question of a changed subgraph again, and no other question before it.
 
     `waiting` is how many questions the thread has.
 
     Raises:
-        Refused: something else is under way that may ask, or the subgraph had answers to earlier questions.
+        Refused: another task may ask a question first, or the subgraph had answers to earlier questions.
     """
     again = f"`ckpt resume {quote(thread_id)}`"
-    hint = f"let the application run graph.invoke(None, config), which asks anew; then {again} shows what waits"
+    hint = f"let the application run graph.invoke(None, config), which asks again; then {again} shows what waits"
     what = "its subgraph was changed since it asked: the next run gives an answer to the first question that it asks"
-    unfinished = (_unfinished(reader, thread_id, level) for level in _levels(ns)[:-1])
+    unfinished = (_count_unfinished(reader, thread_id, level) for level in _levels(ns)[:-1])
     if waiting > 1 or any(count > 1 for count in unfinished):
         raise Refused(f"{what}, and several tasks may ask one; nothing was written", hint=hint)
-    if any(write.channel == RESUME for write in _run_again(reader, thread_id, ns, asked_id)):
+    if any(write.channel == RESUME for write in _repeated_writes(reader, thread_id, ns, asked_id)):
         raise Refused(f"{what}, and others had been answered before this one; nothing was written", hint=hint)
 
 
-def _unfinished(reader: Reader, thread_id: str, ns: str) -> int:
+def _count_unfinished(reader: Reader, thread_id: str, ns: str) -> int:
     tasks = Inspection(reader, reader.head(thread_id, ns).ref).snapshot().tasks
     return sum(task.status is not Status.FINISHED for task in tasks)
 
 
 def _levels(ns: str) -> list[str]:
-    """The namespaces from the root down to this one; a number counts the subgraphs that one task called."""
+    """The namespaces from the root down to this one; a part that is a number counts the subgraphs of one task."""
     levels, path = [""], list[str]()
     for part in ns.split("|") if ns else ():
         path.append(part)
@@ -74,8 +74,8 @@ def _levels(ns: str) -> list[str]:
 
 
 def _asks(write: TaskWrite, asked_id: str) -> bool:
-    read = write.channel == INTERRUPT and write.read
-    return read and any(identified(one).id == asked_id for one in interrupts(write.value))
+    is_read = write.channel == INTERRUPT and write.read
+    return is_read and any(identified(one).id == asked_id for one in interrupts(write.value))
 
 
 def _node(reader: Reader, ref: Ref, task_id: str) -> str | None:
@@ -83,13 +83,13 @@ def _node(reader: Reader, ref: Ref, task_id: str) -> str | None:
 
 
 def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
-    """The ids of the questions that a task asks itself; since langgraph 1.2.20 they count its answers."""
+    """The possible ids of a task's own questions; since langgraph 1.2.20 an id includes the number of answers."""
     own = f"{ns}|{node}:{task_id}".removeprefix("|")
     return {interrupt_id(own), *(interrupt_id(f"{own}|{count}") for count in range(1, answers + 1))}
 
 
-def _called(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: str) -> Iterator[str]:
-    """The subgraphs that a task called, of each call or with a memory of their own."""
+def _called_subgraphs(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: str) -> Iterator[str]:
+    """The namespaces of the subgraphs that a task called, with a memory for each call or one of their own."""
     for space in inside(reader.saver.namespaces(thread_id), ns):
         first, *more = space[len(ns) :].removeprefix("|").split("|")
         name, _, owner = first.partition(":")
@@ -97,24 +97,24 @@ def _called(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: 
             yield space
 
 
-def _askers(reader: Reader, thread_id: str, ns: str, asked_id: str) -> list[str]:
+def _asking_checkpoints(reader: Reader, thread_id: str, ns: str, asked_id: str) -> list[str]:
     """The checkpoints of a namespace on which a question is recorded, oldest first."""
-    listed = reader.saver.writes(thread_id, ns, values=0)
-    asking = [ref for ref, some in groupby(listed, lambda w: w.ref) if any(w.channel == INTERRUPT for w in some)]
+    writes = reader.saver.writes(thread_id, ns, values=0)
+    asking = [ref for ref, some in groupby(writes, lambda w: w.ref) if any(w.channel == INTERRUPT for w in some)]
     return [ref.checkpoint_id for ref in asking if any(_asks(write, asked_id) for write in reader.writes(ref))]
 
 
-def _run_again(reader: Reader, thread_id: str, ns: str, asked_id: str) -> Iterator[TaskWrite]:
-    """What was written, without the values, by tasks of a changed subgraph that the next run does again."""
+def _repeated_writes(reader: Reader, thread_id: str, ns: str, asked_id: str) -> Iterator[TaskWrite]:
+    """The writes, without values, of those tasks of a changed subgraph that the next run repeats."""
     lineage, head = reader.lineage(thread_id, ns), reader.head(thread_id, ns).checkpoint_id
-    kept = set(lineage.line(head))
+    current_line = set(lineage.line(head))
     again = {head, lineage.parent(head) or ""}
-    for asker in _askers(reader, thread_id, ns, asked_id)[-1:]:
-        again |= {asker, *(set(lineage.line(asker)) - kept)}
-    written = reader.writes_by_checkpoint(thread_id, ns, sorted(again & lineage.rows.keys()), values=0)
-    for some in written.values():
+    for asker in _asking_checkpoints(reader, thread_id, ns, asked_id)[-1:]:
+        again |= {asker, *(set(lineage.line(asker)) - current_line)}
+    writes = reader.writes_by_checkpoint(thread_id, ns, sorted(again & lineage.rows.keys()), values=0)
+    for some in writes.values():
         yield from some
-    owners = {write.task_id for some in written.values() for write in some}
+    owners = {write.task_id for some in writes.values() for write in some}
     for space in inside(reader.saver.namespaces(thread_id), ns):
         owner = space[len(ns) + 1 :].partition("|")[0].partition(":")[2]
         if not owner or owner in owners:

@@ -1,4 +1,4 @@
-"""Where a step starts: a stored checkpoint's channels with delta channels rebuilt, its tasks and their writes."""
+"""The start of a step: a stored checkpoint's channels, with delta channels rebuilt, its tasks and their writes."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ from ckpt_cli.values.node import Node
 
 @dataclass(frozen=True, slots=True)
 class StepStart:
-    """A checkpoint that a step is made on.
+    """A checkpoint that a step starts from.
 
     Attributes:
-        board: its channels, which steps change.
-        tasks: those of the step that begins there.
-        taken: task id and place of the writes that it has already.
-        touched: the delta channels that these write to, which a new branch must store whole.
+        channels: its channels, which steps change.
+        tasks: the tasks of the step that starts there.
+        stored_writes: task id and ``idx`` of the writes that the checkpoint has already.
+        written_deltas: the delta channels that these write to, which a new branch must store whole.
     """
 
     origin: Origin
@@ -32,10 +32,10 @@ class StepStart:
 
 
 def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepStart:
-    """A stored checkpoint as the place of a step.
+    """Read a stored checkpoint as the start of a step.
 
     Raises:
-        Refused: what a delta channel holds isn't known.
+        Refused: the value of a delta channel isn't known.
     """
     ref, state, past = origin.ref, origin.state, reducers.history
     values = {channel: unwrapped(value) for channel, value in state.values.items()}

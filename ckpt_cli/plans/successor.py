@@ -22,14 +22,14 @@ _CADENCE = 100  # ``DeltaChannel(snapshot_frequency=100)``
 
 @dataclass(frozen=True, slots=True)
 class StepInfo:
-    """What a new checkpoint says of itself.
+    """What a step records about itself in the checkpoint that it makes.
 
     Attributes:
         source: ``update`` or ``input``.
         number: its step.
-        sequence: the step its id carries.
+        sequence: the step that the checkpoint's id carries.
         updated: the channels that were written.
-        forced: delta channels to store whole.
+        stored_whole: delta channels that must be stored whole.
     """
 
     source: str
@@ -40,14 +40,16 @@ class StepInfo:
 
 
 def must_allow_steps(origin: Origin, *, of_state_graph: bool) -> None:
-    """Hold that steps of this thread can be made here.
+    """Check that ckpt can make steps in this thread.
 
     Raises:
-        NotSupported: saying which kind it is.
+        NotSupported: the message says what kind of thread it is.
     """
     state = origin.state
     if state.v < 4:
-        raise NotSupported(f"a step can't be made in checkpoints of format {state.v}", hint="langgraph 0.5 made 4")
+        raise NotSupported(
+            f"a step can't be made in checkpoints of format {state.v}", hint="langgraph 0.5 and later write format 4"
+        )
     if is_javascript(state):
         raise NotSupported("a step can't be made in a thread of LangGraph.js")
     if not of_state_graph or (START not in state.versions and state.versions):
@@ -64,11 +66,12 @@ def make_successor(
     head_id: str,
     changes: MetadataChanges = UNCHANGED,
 ) -> Checkpoint:
-    """The child of a checkpoint with the channels of a board.
+    """The child of a checkpoint, with the given channels.
 
-    `deltas` tells when each delta channel is stored whole, `changes` are those of the application's metadata.
+    `deltas` says after how many updates each delta channel is stored whole; `changes` are changes of the application's
+    metadata.
     """
-    counters = _counted(origin, step.updated, deltas)
+    counters = _new_counters(origin, step.updated, deltas)
     whole = {c for c, count in counters.items() if c in channels.versions and _is_due(count, deltas[c])} | {
         *step.stored_whole
     }
@@ -96,10 +99,10 @@ def make_successor(
     return encode_checkpoint(reader, origin, row, body, new_metadata(metadata, origin.metadata, changes))
 
 
-def _counted(origin: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:
+def _new_counters(origin: Origin, updated: Collection[str], deltas: Collection[str]) -> dict[str, tuple[int, int]]:
     before = delta.counters(origin.metadata)
-    told = {channel: before.get(channel, (0, 0)) for channel in deltas}
-    return {c: (updates + (c in updated), steps + 1) for c, (updates, steps) in told.items()}
+    counters = {channel: before.get(channel, (0, 0)) for channel in deltas}
+    return {c: (updates + (c in updated), steps + 1) for c, (updates, steps) in counters.items()}
 
 
 def _is_due(count: tuple[int, int], cadence: int) -> bool:

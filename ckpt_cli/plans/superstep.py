@@ -1,4 +1,4 @@
-"""One superstep on stored data: what the writes of tasks make of a checkpoint's channels, without the graph.
+"""Applies one superstep to stored data: the writes of tasks change a checkpoint's channels, without the graph.
 
 It follows langgraph 1.2 ``pregel/_algo.py: apply_writes`` and its channels. Which channels exist, and of which kind,
 follows from their names (`history.state.channels`), their stored values and the learned reducers.
@@ -18,17 +18,17 @@ from ckpt_cli.values.state import Version
 _NO_CHANNELS = CONTROL_WRITES | {NO_WRITES, RETURN, "__pregel_push"}
 
 Fold = Callable[[str, Any, Sequence[Any]], Any]
-"""What a user's channel holds after some writes; called without writes for one that may fade."""
+"""Gives the value of a user's channel after some writes; called without writes for an ephemeral channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """A task, or what takes the place of one, with what it wrote.
+    """The writes of a task, or of an input or update that takes the place of a task.
 
     Attributes:
-        path: what the library orders tasks by.
-        node: whose ``versions_seen`` it moves on.
-        triggers: without any it is input: the step doesn't count as one.
+        path: the library orders tasks by it.
+        node: the node whose ``versions_seen`` advances.
+        triggers: the channels that triggered the task; an input has none and doesn't count as a step.
     """
 
     path: str
@@ -42,10 +42,10 @@ class Channels:
     """The channels of a checkpoint while a step changes them.
 
     Attributes:
-        values: as stored, delta channels rebuilt; what is empty is absent.
+        values: as stored, with delta channels rebuilt; an empty channel is absent.
         deferred: nodes that wait until all others have finished.
-        fold: the user's channels.
-        fading: those of them that a step without writes empties.
+        fold: gives the new value of one of the user's channels.
+        ephemeral: the user's channels that are emptied by a step that doesn't write to them.
     """
 
     values: dict[str, Any]
@@ -57,43 +57,43 @@ class Channels:
     unknown: set[str] = field(default_factory=set)
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
-        """Let tasks finish a step; gives the channels that were updated. `after` is the version after the highest."""
-        acting = sorted(tasks, key=lambda task: task.path)
-        counts = any(task.triggers for task in acting)
-        for task in acting:
-            moved = {c: self.versions[c] for c in task.triggers if c in self.versions}
-            self.seen.setdefault(task.node, {}).update(moved)
+        """Apply the output of tasks, and give the updated channels; `after` makes the version after the highest."""
+        ordered = sorted(tasks, key=lambda task: task.path)
+        is_step = any(task.triggers for task in ordered)
+        for task in ordered:
+            seen = {c: self.versions[c] for c in task.triggers if c in self.versions}
+            self.seen.setdefault(task.node, {}).update(seen)
         version = after(max(self.versions.values(), key=order, default=None))
-        for channel in {c for task in acting for c in task.triggers}:
+        for channel in {c for task in ordered for c in task.triggers}:
             if self._consume(channel):
                 self.versions[channel] = version
-        updated = self._write(acting, version)
-        if counts:
+        updated = self._write(ordered, version)
+        if is_step:
             self._notify(updated, version)
         return updated
 
-    def _write(self, acting: Sequence[TaskOutput], version: Version) -> set[str]:
+    def _write(self, tasks: Sequence[TaskOutput], version: Version) -> set[str]:
         written: dict[str, list[Any]] = {}
-        for task in acting:
+        for task in tasks:
             for channel, value in task.writes:
                 if channel not in _NO_CHANNELS:
                     written.setdefault(channel, []).append(value)
-        return {channel for channel, values in written.items() if self._moved(channel, values, version)}
+        return {channel for channel, values in written.items() if self._update(channel, values, version)}
 
     def _notify(self, updated: set[str], version: Version) -> None:
-        """Tell the other channels that a step is over, and where nothing is triggered that the run is."""
+        """Tell the other channels that the step is over, and, where nothing is triggered, that the run is over."""
         for channel in [c for c in self.values if c not in updated and self.available(c)]:
-            if self._moved(channel, [], version):
+            if self._update(channel, [], version):
                 updated.add(channel)
         if not any(channel == START or target(channel) is not None for channel in updated):
             for channel in [c for c in self.values if self._finish(c)]:
                 self.versions[channel] = version
                 updated.add(channel)
 
-    def _moved(self, channel: str, writes: Sequence[Any], version: Version) -> bool:
-        """Give a channel the writes of a step; whether it then holds something new."""
+    def _update(self, channel: str, writes: Sequence[Any], version: Version) -> bool:
+        """Apply the writes of a step to a channel; gives whether it then has a new value that nodes can read."""
         before = self.values.get(channel, ABSENT)
-        changed, value = self._updated(channel, before, writes)
+        changed, value = self._new_value(channel, before, writes)
         if not changed:
             return False
         self.versions[channel] = version
@@ -103,7 +103,7 @@ class Channels:
             self.values[channel] = value
         return self.available(channel)
 
-    def _updated(self, channel: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:
+    def _new_value(self, channel: str, before: Any, writes: Sequence[Any]) -> tuple[bool, Any]:
         if channel == TASKS:
             return bool(writes) or bool(items(before)), _sends(writes)
         if channel.startswith("join:"):
@@ -117,7 +117,7 @@ class Channels:
         return False, before
 
     def available(self, channel: str) -> bool:
-        """Whether a channel holds something that a node could read."""
+        """Whether a channel has a value that a node can read."""
         value = self.values.get(channel, ABSENT)
         if channel == TASKS:
             return bool(items(value))
@@ -148,12 +148,12 @@ class Channels:
 
 
 def written_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
-    """Those triggers of a node that were ever written; the others leave no trace."""
+    """The triggers of a node that were ever written; the others leave no trace."""
     return [channel for channel in versions if channel == node == START or target(channel) == node]
 
 
 def is_deferred(value: Any) -> bool:
-    """Whether a trigger's value is that of a node which runs last (1.2 ``channels/last_value.py``)."""
+    """Whether a trigger's value is that of a deferred node, which runs last (1.2 ``channels/last_value.py``)."""
     return _is_pair(value)
 
 
@@ -166,7 +166,7 @@ def _sends(writes: Sequence[Any]) -> list[Any]:
 
 
 def _reached(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[bool, Any]:
-    """A join after some of those that it waits for (1.2 ``channels/named_barrier_value.py``)."""
+    """Whether a join changes, and its value after these writes (1.2 ``channels/named_barrier_value.py``)."""
     pair = _is_pair(before)
     seen = before[0] if pair else before
     members = [] if seen is ABSENT else list(items(seen) or [])

@@ -140,7 +140,7 @@ class SuperstepWriter:
         for step in steps:
             self.at.channels.apply(step, self._next_version)
         if names:
-            self.notes.append(f"taken over: what {', '.join(names)} had finished")
+            self.notes.append(f"kept: the results of {', '.join(names)}")
 
     def _node_outputs(self, updates: Sequence[Update]) -> list[tuple[str, TaskOutput]]:
         """Task id and output of each update; a node that is about to run has the id of its task."""
@@ -179,11 +179,11 @@ class SuperstepWriter:
         option, names = f"--reducer {argument(channel + '=NAME')}", f"NAME is one of {', '.join(learning.names())}"
         if channel in self.at.channels.values:
             raise UsageError(
-                f"the reducer of channel {channel!r} can't be told: no recorded step wrote to it",
+                f"the reducer of channel {channel!r} is unknown: no recorded step wrote to it",
                 hint=f"{option} says it; {names}",
             )
         raise UsageError(
-            f"no channel {channel!r} is known of this thread",
+            f"no channel {channel!r} is known in this thread",
             hint=f"{option} writes to it anyway; {names}",
             candidates=reducers.channel_names(),
         )

@@ -1,4 +1,7 @@
-"""What a graph did before, learned in one pass over what is recorded: reducers, branches, who waits to the end."""
+"""What the recorded steps of a thread show about its graph: evidence for reducers, routes, deferred nodes.
+
+All of it is learned in one pass over the thread.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -34,25 +37,25 @@ from ckpt_cli.values.known import items, overwrite, send
 from ckpt_cli.values.state import State, TaskWrite
 
 Route = tuple[tuple[str, str], ...]
-"""Where a task sent the run: its writes to the graph's own channels, each with what it wrote or whom a Send calls."""
+"""Where a task sent the run: its writes to control channels, each with the value or the node that a Send calls."""
 
 _UNTAKEN = CONTROL_WRITES | {RETURN}
 _AT_ONCE = 50  # checkpoints whose writes are read together
-_OTHER_THREADS = 20  # looked at where a thread is too young
+_OTHER_THREADS = 20  # read at most, where a thread's own history proves too little
 
 
 @dataclass(slots=True)
 class ThreadHistory:
-    """What the recorded steps of a graph tell.
+    """What the recorded steps of a thread show.
 
     Attributes:
-        tallies: of the user's channels.
-        routes: node to the ways it went on, and how often.
+        tallies: user's channel to the evidence about its reducer.
+        routes: node to the routes that its runs took, and how often.
         deferred: nodes seen to wait until all others have finished.
         deltas: delta channels, and after how many updates each was seen to be stored whole.
-        nodes: who ran.
-        started: it was given input as a StateGraph is.
-        of_state_graph: nothing says that it is a graph of another kind.
+        nodes: the nodes that ran.
+        started: the thread got input in the way of a StateGraph.
+        of_state_graph: nothing shows that it is a graph of another kind.
     """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
@@ -64,7 +67,7 @@ class ThreadHistory:
     of_state_graph: bool = True
 
     def add_checkpoint(self, state: State) -> None:
-        """Take in what one checkpoint tells by itself."""
+        """Add what one checkpoint shows by itself."""
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
         self.started = self.started or START in state.versions
         takers = {node for node, at in state.seen.items() if START in at}
@@ -77,7 +80,7 @@ class ThreadHistory:
                 self.deferred.add(node)
 
     def add_step(self, parent: State, child: State, writes: Collection[tuple[str | None, TaskWrite]]) -> None:
-        """Take in a recorded step; `writes` are those of its tasks in order, each with its node."""
+        """Add a recorded step; `writes` are those of its tasks in order, each with its node."""
         by_channel: dict[str, list[Any]] = {}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
         for node, write in writes:
@@ -85,7 +88,7 @@ class ThreadHistory:
                 route = by_task.setdefault(write.task_id, (node, []))[1]
                 by_channel.setdefault(write.channel, []).append(write)
                 if write.channel != NO_WRITES and is_control(write.channel, parent):
-                    route.append(_way(write))
+                    route.append(_hop_of(write))
         for node, route in by_task.values():
             if node is not None:
                 self.routes.setdefault(node, Counter())[tuple(route)] += 1
@@ -110,7 +113,7 @@ class ThreadHistory:
             self.deltas[channel] = min(known or 1 << 30, counters[channel][0] + 1)
 
 
-def _way(write: TaskWrite) -> tuple[str, str]:
+def _hop_of(write: TaskWrite) -> tuple[str, str]:
     if write.channel == TASKS:
         sent = send(write.value)
         return TASKS, sent.node if sent else ""
@@ -118,8 +121,8 @@ def _way(write: TaskWrite) -> tuple[str, str]:
 
 
 def read_history(reader: Reader, thread_id: str, ns: str) -> ThreadHistory:
-    """What one namespace of a thread tells."""
-    found, size = ThreadHistory(), max(reader.saver.page, _AT_ONCE)
+    """Read the history of one namespace of a thread."""
+    history, size = ThreadHistory(), max(reader.saver.page, _AT_ONCE)
     ids, stored = list(reader.lineage(thread_id, ns).rows), dict[str, list[TaskWrite]]()
     for at in range(0, len(ids), size):
         page = ids[at : at + size]
@@ -129,23 +132,25 @@ def read_history(reader: Reader, thread_id: str, ns: str) -> ThreadHistory:
         stored = {**before, **{i: read.get(i, []) for i in page}}
         for checkpoint_id in page:
             with suppress(PayloadCorrupt):
-                _look_at(reader, found, Ref(thread_id, ns, checkpoint_id), stored)
-    return found
+                _add_checkpoint(reader, history, Ref(thread_id, ns, checkpoint_id), stored)
+    return history
 
 
-def _look_at(reader: Reader, found: ThreadHistory, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
-    found.add_checkpoint(child := reader.state(ref))
+def _add_checkpoint(reader: Reader, history: ThreadHistory, ref: Ref, stored: Mapping[str, list[TaskWrite]]) -> None:
+    history.add_checkpoint(child := reader.state(ref))
     if child.source == "loop" and child.parent_id is not None and Inspection(reader, ref).grown(child):
         parent = reader.state(Ref(ref.thread_id, ref.ns, child.parent_id))
-        written = node_writes(reader, parent.ref, stored.get(child.parent_id))
-        if not any(write.channel == ERROR_SOURCE for _, write in written):  # which count is for handlers to say
-            found.add_step(parent, child, written)
+        writes = node_writes(reader, parent.ref, stored.get(child.parent_id))
+        if not any(
+            write.channel == ERROR_SOURCE for _, write in writes
+        ):  # error handlers decide which of these writes count
+            history.add_step(parent, child, writes)
 
 
 def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:
     """The writes of a checkpoint's own tasks in the order the library applies them, each with its node.
 
-    `stored` are all that are stored on it, where they have been read.
+    `stored` are all writes that are stored on it, if they have been read already.
     """
     stored = reader.writes(ref) if stored is None else stored
     by_path = [(pulled(write.row.task_path), write) for write in stored]
@@ -156,27 +161,27 @@ def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None)
     if all(write.row.task_path or write.task_id == NULL_TASK for write in writes):
         return [(names.node(write.task_id), write) for write in writes]
     snapshot = Inspection(reader, ref).snapshot()
-    sent = count_sends(reader.state(ref))
-    places = {task.id: task_path_at(place, task.node, sent) for place, task in enumerate(snapshot.tasks)}
+    sends = count_sends(reader.state(ref))
+    places = {task.id: task_path_at(place, task.node, sends) for place, task in enumerate(snapshot.tasks)}
     nodes = {task.id: task.node for task in snapshot.tasks}
-    told = [(nodes.get(w.task_id) or names.node(w.task_id), w) for w in writes]
-    return sorted(told, key=lambda pair: places.get(pair[1].task_id, ""))
+    named = [(nodes.get(w.task_id) or names.node(w.task_id), w) for w in writes]
+    return sorted(named, key=lambda pair: places.get(pair[1].task_id, ""))
 
 
 def count_sends(state: State) -> int:
-    """How many Sends a step starts with; their tasks stand first."""
+    """How many Sends a step starts with; their tasks come first."""
     return len(state.sends) + len(items(state.values.get(TASKS)) or [])
 
 
 def task_path_at(place: int, node: str | None, sends: int) -> str:
-    """The path of the task at a place among those of its step, Sends first, as the library makes it."""
+    """The path that the library gives to the task at this place in its step; tasks of Sends come first."""
     return f"~__pregel_push, {place:010d}" if place < sends else f"~__pregel_pull, {node}"
 
 
 def related_histories(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[ThreadHistory]:
-    """What other threads of the same graph tell, the newest first: those whose nodes are partly the same."""
+    """The histories of other threads of the same graph, newest first: threads that share some node names."""
     for thread in islice(reader.saver.threads(), _OTHER_THREADS):
         if thread.thread_id != thread_id and ns == thread.head.ns:
-            found = read_history(reader, thread.thread_id, ns)
-            if found.nodes & (nodes - {"__start__"}):
-                yield found
+            history = read_history(reader, thread.thread_id, ns)
+            if history.nodes & (nodes - {"__start__"}):
+                yield history

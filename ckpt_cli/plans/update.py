@@ -102,4 +102,4 @@ def _notes(
         yield from describe_end(before)
     elif first != INPUT:
         yield from describe_cleared(before, writer.at.tasks, kept=writer.rules.finished is Finished.KEEP)
-    yield from (f"what {call} had finished is not taken over" for call in calls)
+    yield from (f"dropped: the results of {call}" for call in calls)

@@ -1,4 +1,4 @@
-"""What a plan says of checkpoints in words: their short ids and steps, what runs next, what runs again."""
+"""Texts for plans: short ids of checkpoints, which nodes run next, which run again, which results are dropped."""
 
 from collections.abc import Iterable
 
@@ -10,24 +10,24 @@ from ckpt_cli.plans.reruns import count_names, finished_calls
 from ckpt_cli.reading import Reader
 
 _MOMENTS = 60
-"""Seconds since a thread's last checkpoint in which its application counts as perhaps still running."""
+"""Seconds after a thread's last checkpoint during which its application may still be running."""
 
 
 def short_ids(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
-    """The short ids of a thread with some new ones in it."""
+    """The short ids of a thread's checkpoints and of some new ones."""
     return ShortIds([*(row.checkpoint_id for row in reader.rows(ref.thread_id)), *new_ids])
 
 
 def recently_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
-    """The newest of one thread's checkpoints, where its id was made moments ago: a run may be under way."""
+    """The newest of one thread's checkpoints, if its id was made moments ago: a run may be under way."""
     newest = max(rows, key=lambda row: row.checkpoint_id, default=None)
-    when = None if newest is None else ids.unix_time(newest.checkpoint_id)
-    fresh = when is not None and abs(reader.clock() - when) < _MOMENTS
-    return (newest.ref,) if newest is not None and fresh else ()
+    written_at = None if newest is None else ids.unix_time(newest.checkpoint_id)
+    is_recent = written_at is not None and abs(reader.clock() - written_at) < _MOMENTS
+    return (newest.ref,) if newest is not None and is_recent else ()
 
 
 def describe_next(snapshot: Snapshot) -> str:
-    """``next: a, b``, all tasks counted as if none had run."""
+    """``next: a, b``: all tasks of the step, also those that have run."""
     names = [task.node for task in snapshot.tasks]
     if not snapshot.complete or None in names:
         return "what runs next can't be known without the graph"
@@ -35,52 +35,54 @@ def describe_next(snapshot: Snapshot) -> str:
 
 
 def describe_new_head(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool = False) -> Iterable[str]:
-    """One line where a new checkpoint made of this one takes the head's place, which it doesn't follow.
+    """One line if the new checkpoint becomes the head without being a child of the old head.
 
-    `beside` is one that follows not even the checkpoint it is made of.
+    `beside` means that it isn't a child of `row` either, but a sibling.
     """
     head = reader.head(row.thread_id, row.ns)
     if beside or head.checkpoint_id != row.checkpoint_id:
         what = "the subgraph" if row.ns else "the thread"
-        yield f"{what} goes on from here, and no more from {short(head.checkpoint_id)}"
+        yield f"{what} continues from the new checkpoint, no longer from {short(head.checkpoint_id)}"
 
 
 def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
-    """One line about tasks whose stored work isn't taken along."""
-    done = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
-    if done and not snapshot.consumed:
-        had, again = ("has", "it runs") if len(done) == 1 else ("have", "they run")
-        yield f"{', '.join(count_names(done))} {had} finished at that checkpoint; here {again} again"
+    """One line about each kind of stored work that the new checkpoint doesn't inherit, so that its tasks run again."""
+    finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
+    if finished and not snapshot.consumed:
+        had, again = ("has", "it runs") if len(finished) == 1 else ("have", "they run")
+        yield f"{', '.join(count_names(finished))} {had} finished at that checkpoint; after the new one {again} again"
     if calls := finished_calls(reader, snapshot, row):
-        yield f"{', '.join(calls)} finished at that checkpoint; the results are not taken along, and they run again"
-    asked = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
-    if asked and not snapshot.consumed:
-        waits, again = ("waits", "it runs again and asks") if len(asked) == 1 else ("wait", "they run again and ask")
-        yield f"{', '.join(count_names(asked))} {waits} for an answer at that checkpoint; here {again} anew"
-    told = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
-    if told and not snapshot.consumed:
-        had, asks = ("has", "it asks") if len(told) == 1 else ("have", "they ask")
-        names = ", ".join(count_names(told))
-        yield f"{names} {had} an answer at that checkpoint that isn't taken along; here {asks} anew"
+        yield f"{', '.join(calls)} finished at that checkpoint; the results are not copied, so they run again"
+    waiting = [task.node or "a task" for task in snapshot.tasks if task.status is Status.WAITING]
+    if waiting and not snapshot.consumed:
+        waits, again = (
+            ("waits", "it runs again and asks again") if len(waiting) == 1 else ("wait", "they run again and ask again")
+        )
+        yield f"{', '.join(count_names(waiting))} {waits} for an answer at that checkpoint; after the new one {again}"
+    answered = [task.node or "a task" for task in snapshot.tasks if task.status is Status.ANSWERED]
+    if answered and not snapshot.consumed:
+        had, asks = ("has", "it asks") if len(answered) == 1 else ("have", "they ask")
+        names = ", ".join(count_names(answered))
+        yield f"{names} {had} an answer at that checkpoint, which is not copied; after the new one {asks} again"
 
 
 def describe_end(tasks: Snapshot) -> list[str]:
-    """What becomes of the tasks of a checkpoint that is ended, in words."""
+    """Lines that say what happens to the tasks of a checkpoint that is ended: kept, abandoned, lost."""
     if tasks.consumed:
         return []
     kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
-    gone = count_names(f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED)
+    dropped = count_names(f"{task.node} ({task.status})" for task in tasks.tasks if task.status is not Status.FINISHED)
     lines = [f"kept: what {', '.join(kept)} wrote"] if kept else []
     lost = count_names(str(task.node) for task in tasks.tasks if task.answered)
-    lines += [f"abandoned: {', '.join(gone)}"] if gone else []
+    lines += [f"abandoned: {', '.join(dropped)}"] if dropped else []
     return [*lines, *([f"lost: the answer that was recorded for {', '.join(lost)}"] if lost else [])]
 
 
 def describe_cleared(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:
-    """Which tasks of an updated checkpoint are no more, in words; `kept` is what had finished."""
-    still = [task.node for task in after.tasks]
-    gone = [task for task in before.tasks if task.node not in still and not before.consumed]
-    open_ = [f"{t.node} ({t.status})" for t in gone if t.status is not Status.FINISHED]
-    done = [str(t.node) for t in gone if t.status is Status.FINISHED and not kept]
+    """Lines that name the tasks that an update clears; `kept` means that finished results were applied."""
+    remaining = [task.node for task in after.tasks]
+    cleared = [task for task in before.tasks if task.node not in remaining and not before.consumed]
+    open_ = [f"{t.node} ({t.status})" for t in cleared if t.status is not Status.FINISHED]
+    finished = [str(t.node) for t in cleared if t.status is Status.FINISHED and not kept]
     lines = [f"cleared: {', '.join(open_)}"] if open_ else []
-    return [*lines, *([f"what {', '.join(done)} had finished is not taken over"] if done else [])]
+    return [*lines, *([f"dropped: the results of {', '.join(finished)}"] if finished else [])]

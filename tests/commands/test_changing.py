@@ -32,7 +32,7 @@ def test_who_takes_the_heads_place_says_so(ckpt: Callable[..., Json], words: lis
     verb, *more = [word.format(rev="step:4") for word in words]
     head = ckpt("show", THREAD)["short"]
     notes = ckpt(verb, THREAD, *more, "--dry-run")["notes"]
-    assert (f"the thread goes on from here, and no more from {head}" in notes) is told
+    assert (f"the thread continues from the new checkpoint, no longer from {head}" in notes) is told
 
 
 def test_a_database_cut_off_in_a_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

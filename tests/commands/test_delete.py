@@ -11,7 +11,11 @@ from tests.commands.changes import Json
     ("words", "pinned", "told"),
     [
         (["chat-linear", "--after", "@^"], False, ""),
-        (["forks", "--after", "cb96ab"], True, "then, on another branch: a run goes on from there unless told"),
+        (
+            ["forks", "--after", "cb96ab"],
+            True,
+            "then, on another branch: a run continues there unless its config names",
+        ),
     ],
 )
 def test_what_goes_on_after_a_part_is_deleted(

@@ -64,7 +64,7 @@ def test_a_head_stays_where_it_was(name: str, ns: str, log: OperationLog, saver:
     saver.apply(Plan("", (checkpoint("t", "2", ns="sub:1"), checkpoint("t", "2", ns="sub:1|x:2"))))
     plan = Plan("", (checkpoint("t", "9", ns=ns),), basis=basis_of_heads(saver, "t", ns))
     saver.apply(LATER[name])
-    with pytest.raises(Refused, match="thread 't' went on while the plan was made; nothing was written"):
+    with pytest.raises(Refused, match="thread 't' continued while the plan was made; nothing was written"):
         apply(saver, log, plan, at=1.0)
     assert saver.row(Ref("t", ns, "9")) is None
 

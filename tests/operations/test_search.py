@@ -156,7 +156,7 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
     first = path.read_bytes()
     path.write_bytes(other.read_bytes())
     before = dump(path)
-    word = "is of another database" if number else "nothing proves that"
+    word = "belongs to another database" if number else "nothing proves that"
     if settled:
         listed = ckpt(capsys, path, "operations")
         assert word in listed
@@ -224,7 +224,7 @@ def test_an_operation_on_everything_that_did_not_happen(number: int, tmp_path: P
     assert "abandoned" in ckpt(capsys, path, "operations")
     if number:
         path.write_bytes(filled(tmp_path / "b.sqlite", "all", number=number).read_bytes())
-        assert "is of another database" in ckpt(capsys, path, "operations")
+        assert "belongs to another database" in ckpt(capsys, path, "operations")
         return
     ckpt(capsys, path, "delete", "all", "--after", "1", "--yes")
     ckpt(capsys, path, "undo", "--yes")

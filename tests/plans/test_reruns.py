@@ -118,7 +118,7 @@ def test_an_update_says_which_calls_are_lost(tmp_path: Path, capsys: pytest.Capt
         node(SqliteSaver(connection), []).invoke({"n": 1}, on("t"))
     for words in (["update", "t", "--as-node", "flow", "--next", "END"], ["replay", "t", "--commit"]):
         assert run([*words, "-d", str(path), "--dry-run"]) == 0
-        assert "what 2 calls of flow had finished is not taken over" in capsys.readouterr().out
+        assert "dropped: the results of 2 calls of flow" in capsys.readouterr().out
 
 
 def test_several_tasks_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,8 +138,8 @@ def test_several_tasks_of_one_node(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "work (2 tasks) finished: with an edited state they would run again" in capsys.readouterr().err
     assert run(["edit", "t", "--set", "log=[]", "--rerun", "--dry-run", "-d", str(path)]) == 0
     plan = capsys.readouterr().out
-    assert "work (2 tasks) have finished at that checkpoint; here they run again" in plan
-    assert "ask waits for an answer at that checkpoint; here it runs again and asks anew" in plan
+    assert "work (2 tasks) have finished at that checkpoint; after the new one they run again" in plan
+    assert "ask waits for an answer at that checkpoint; after the new one it runs again and asks again" in plan
 
 
 def test_what_came_into_an_entrypoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

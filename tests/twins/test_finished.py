@@ -19,12 +19,12 @@ def test_finished_siblings_count_as_said(
     thread = ["err", "-d", str(database("legacy/py-0.6.11"))]
     assert run(["update", *thread, *WORDS]) == 7
     error = capsys.readouterr().err
-    assert "what good, good2 had finished at that checkpoint counts before an update up to langgraph 1.0.2" in error
-    assert "--finished keep, or --finished drop, says it" in error
+    assert "langgraph up to 1.0.2 applies the results of good, good2 at that checkpoint" in error
+    assert "--finished keep applies them, --finished drop drops them" in error
     assert run(["update", *thread, *WORDS, "--finished", said]) == 0
     told = capsys.readouterr().out
-    assert ("taken over: what good, good2 had finished" in told) == (said == "keep")
-    assert ("what good, good2 had finished is not taken over" in told) == (said == "drop")
+    assert ("kept: the results of good, good2" in told) == (said == "keep")
+    assert ("dropped: the results of good, good2" in told) == (said == "drop")
     assert run(["get", *thread[:1], "x", *thread[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["value"] == x
 
@@ -33,7 +33,7 @@ def test_a_newer_database_asks_nothing(database: Callable[[str], Path], capsys: 
     """Where the table proves langgraph 1.0.3 or newer, finished siblings are dropped as the library does it."""
     thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
     assert run(["update", *thread, *WORDS]) == 0
-    assert "what good, good2 had finished is not taken over" in capsys.readouterr().out
+    assert "dropped: the results of good, good2" in capsys.readouterr().out
 
 
 def test_next_may_be_said_several_times(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:

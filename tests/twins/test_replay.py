@@ -94,7 +94,7 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
     assert view["reducers"] == ["n sum (2 of 2 steps)"]
     assert view["unknown"] == {
         "trace": "no reducer explains the 2 recorded steps of channel 'trace'",
-        "first": "no recorded step tells what channel 'first' does with writes",
+        "first": "no recorded step shows what channel 'first' does with writes",
     }
     with closing(open_file(path)) as saver:
         reader = Reader(saver, Codec())

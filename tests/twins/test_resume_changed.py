@@ -109,7 +109,7 @@ def test_an_answer_that_another_question_would_take(
         capsys.readouterr()
         assert run(["resume", "t", "-i", f'{stale}="mine"', *db]) == 7
         error = capsys.readouterr().err
-        assert words in error and "graph.invoke(None, config), which asks anew" in error
+        assert words in error and "graph.invoke(None, config), which asks again" in error
         assert connection.execute("SELECT * FROM writes").fetchall() == before
         graph.invoke(None, on("t"))
         again = {one.id for one in graph.get_state(on("t")).interrupts}

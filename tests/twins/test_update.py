@@ -210,7 +210,7 @@ def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tupl
                 continue
             rev, values = named(configs[place]), {"log": ["edited"], "n": n}
             if thread_id == "routes-all":
-                with pytest.raises(UsageError, match="ask went on in several ways") as told:
+                with pytest.raises(UsageError, match="ask has several recorded routes") as told:
                     mine.apply(planned(release, thread_id, rev, Update(values, "ask")))
                 assert "--next" in (told.value.hint or "")
             elif n:
@@ -229,7 +229,7 @@ def refused(twin: Twin, config: Any, values: Any, node: str | None, error: Excep
         with pytest.raises((InvalidUpdateError, LibraryFailed)):
             twin.ask("update", config, [[[values, node]]])
         return
-    reasons = ("--next", "StateGraph", "without the graph", "is known of this thread")
+    reasons = ("--next", "StateGraph", "without the graph", "is known in this thread")
     assert any(words in told for words in reasons), told
 
 
@@ -253,8 +253,8 @@ def test_finished_tasks_count_as_the_person_says(copies: Copies, name: str, thre
             return update.plan(reader, row, Mint(), [[given]], reducers=SAID, finished=said)
 
         told = twin.apply(make).notes
-        assert sum("taken over: what" in note for note in told) == count
-        assert sum("had finished is not taken over" in note for note in told) <= 1 - count
+        assert sum("kept: the results of" in note for note in told) == count
+        assert sum("dropped: the results of" in note for note in told) <= 1 - count
 
 
 @pytest.mark.parametrize("release", ["0.6.11"])
