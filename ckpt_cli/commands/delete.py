@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.threads import Asked
+from ckpt_cli.commands.threads import StatusOption
 from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.lineage import ids
@@ -18,7 +18,7 @@ from ckpt_cli.parameters.json_input import file_or_stdin
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import OrphanAction
-from ckpt_cli.queries.any_checkpoint import Older, Unread, filter_of, fitting
+from ckpt_cli.queries.any_checkpoint import OlderMatches, UnreadMetadata, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ThreadSelection:
     """Which threads are to be deleted: those named, or all, as far as they fit the other conditions.
 
     Attributes:
@@ -51,7 +51,7 @@ class Chosen:
         return bool(self.match or self.where or self.statuses or self.before is not None)
 
     def threads(
-        self, reader: Reader, unread: Unread, passed: Callable[[str], None] = lambda _: None
+        self, reader: Reader, unread: UnreadMetadata, passed: Callable[[str], None] = lambda _: None
     ) -> Iterator[Thread]:
         """The threads in the order named, else the most recently active first.
 
@@ -64,7 +64,7 @@ class Chosen:
         candidates = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
         named: Iterator[Thread] = (thread for thread in candidates if self._is_named(thread))
         if self.where is not None and self.any_checkpoint:
-            named = fitting(reader, named, self.where, unread)
+            named = threads_that_fit(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
         return (thread for thread in prefetch_threads(reader, named) if self._stands(reader, thread, unread, passed))
@@ -72,7 +72,7 @@ class Chosen:
     def _is_named(self, thread: Thread) -> bool:
         return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
-    def _stands(self, reader: Reader, thread: Thread, unread: Unread, passed: Callable[[str], None]) -> bool:
+    def _stands(self, reader: Reader, thread: Thread, unread: UnreadMetadata, passed: Callable[[str], None]) -> bool:
         one = ThreadStatus(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
@@ -89,7 +89,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ThreadPart:
     """The part of a thread that is to be deleted; at most one of the options is set."""
 
     branch: str | None = None
@@ -126,7 +126,7 @@ _Where = Annotated[
     _which("--where", "-w", metavar="EXPRESSION", text="A Python expression over the head's metadata and state."),
 ]
 _Status = Annotated[
-    list[Asked] | None,
+    list[StatusOption] | None,
     _which(
         "--status", "-s", metavar="STATUS", text="Only done, waiting, failed, unfinished or unknown; may be repeated."
     ),
@@ -196,10 +196,10 @@ def delete(
       ckpt delete support-42 --run 1f1e5786-50cb-6a2c-8000-6d2f6d3a1b11 --with-children
       ckpt delete support-42 support-42-copy --forget
     """
-    part = Part(branch, tuple(run_id or ()), after)
+    part = ThreadPart(branch, tuple(run_id or ()), after)
     named, statuses = tuple(_named(threads)) if threads else None, tuple(one.value for one in status or ())
     since = None if idle is None else moment(idle, session.clock())
-    chosen = Chosen(named, match, filter_of(where, any_checkpoint=any_), any_, statuses, since)
+    chosen = ThreadSelection(named, match, parse_filter(where, any_checkpoint=any_), any_, statuses, since)
     mend = _mend(with_children, reparent)
     _must_fit(chosen, part, mend, ns)
     if forget:
@@ -211,7 +211,9 @@ def delete(
     return session.change(plan, forget=survey)
 
 
-def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None) -> "tuple[Plan, Survey]":
+def _forgetting(
+    session: Session, chosen: ThreadSelection, part: ThreadPart, where: str | None
+) -> "tuple[Plan, Survey]":
     from ckpt_cli.queries.erasure import Selection, plan_erasure
 
     if part.options:
@@ -224,21 +226,21 @@ def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None)
     return plan_erasure(session, selection)
 
 
-def run(reader: Reader, chosen: Chosen) -> Plan:
+def run(reader: Reader, chosen: ThreadSelection) -> Plan:
     """The plan for whole threads."""
     thread_ids, notes = _choose(reader, chosen)
     plan = plans.threads(reader, dict.fromkeys(thread_ids))
     return plan._replace(notes=(*plan.notes, *notes))
 
 
-def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
+def _choose(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[str]]:
     """The ids of the threads to delete, and notes about others that may be meant.
 
     Those are threads of which only an older checkpoint fits, and threads whose metadata can't be read.
     """
     if chosen.named is not None and not chosen.filtered:
         return [*chosen.named], []
-    older, unread = Older(reader, chosen.where), Unread()
+    older, unread = OlderMatches(reader, chosen.where), UnreadMetadata()
     thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
     if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
@@ -248,13 +250,13 @@ def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
     return thread_ids, notes
 
 
-def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: OrphanAction) -> Plan:
+def _planned(session: Session, chosen: ThreadSelection, part: ThreadPart, ns: str, mend: OrphanAction) -> Plan:
     if part.options:
         return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
     return session.make_plan(lambda reader: run(reader, chosen))
 
 
-def _part(reader: Reader, thread: str, part: Part, ns: str, mend: OrphanAction) -> Plan:
+def _part(reader: Reader, thread: str, part: ThreadPart, ns: str, mend: OrphanAction) -> Plan:
     if part.branch is not None:
         return plans.branch(reader, reader.resolve(thread, part.branch, ns), mend)
     if part.after is not None:
@@ -277,7 +279,7 @@ def _mend(with_children: bool, reparent: bool) -> OrphanAction:
     return OrphanAction.DELETE if with_children else OrphanAction.REPARENT if reparent else OrphanAction.NOTHING
 
 
-def _must_fit(chosen: Chosen, part: Part, mend: OrphanAction, ns: str) -> None:
+def _must_fit(chosen: ThreadSelection, part: ThreadPart, mend: OrphanAction, ns: str) -> None:
     options = part.options
     if chosen.match == "":  # every id contains it: an unset variable in a script must not mean all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")

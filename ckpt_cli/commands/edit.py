@@ -11,7 +11,7 @@ from ckpt_cli.history.state.editing import Act, Edit, edited, patched_state
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
-from ckpt_cli.parameters.json_input import file_or_stdin, given, is_file
+from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import edit as plans
@@ -90,11 +90,11 @@ def edit(
         *(_assigned(Act.APPEND, text) for text in append or ()),
         *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
     ]
-    make = _Maker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
+    make = _EditMaker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
     if not edits and patch is None and not metadata:
-        from ckpt_cli.parameters.draft import in_editor
+        from ckpt_cli.parameters.draft import edit_in_editor
 
-        return in_editor(session, make, thread, rev, ns)
+        return edit_in_editor(session, make, thread, rev, ns)
     operations = None if patch is None else _operations(patch)
 
     def changed(state: ChannelValues) -> ChannelValues:
@@ -103,7 +103,7 @@ def edit(
     return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
 
 
-class _Maker:
+class _EditMaker:
     """Plans an edit while the database is read, and applies the plan afterwards."""
 
     def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
@@ -161,7 +161,7 @@ def _assigned(act: Act, text: str) -> Edit:
         except UsageError as error:
             problem, at = error, text.find("=", at + 1)
             continue
-        data = given(text[at + 1 :], f"the value of {text[:at]}", hint=_JSON_HINT)
+        data = parse_json_input(text[at + 1 :], f"the value of {text[:at]}", hint=_JSON_HINT)
         try:
             return Edit(act, tuple(steps), from_json(data))
         except UsageError as error:

@@ -11,7 +11,7 @@ from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place
 from ckpt_cli.parameters.options import Channels, Since, Threads
-from ckpt_cli.queries.not_found import channels_of, no_channel, no_namespace
+from ckpt_cli.queries.not_found import no_channel, no_namespace, read_channels
 from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
@@ -125,7 +125,7 @@ def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> Non
         raise no_namespace(scope.ns, known, where)
     channels: set[str] = set()
     for thread, ns in spaces if scope.channels else ():
-        if (known_channels := channels_of(reader, thread, ns)) is None:
+        if (known_channels := read_channels(reader, thread, ns)) is None:
             return
         channels |= known_channels
     for name in scope.channels:

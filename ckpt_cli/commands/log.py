@@ -16,7 +16,7 @@ from ckpt_cli.history.lineage.revisions import between, split_range
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread
-from ckpt_cli.queries.not_found import channels_of, no_channel
+from ckpt_cli.queries.not_found import no_channel, read_channels
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -30,7 +30,7 @@ _SOURCES = ("input", "loop", "update", "fork")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogRequest:
     """Which checkpoints are asked for.
 
     Attributes:
@@ -54,7 +54,7 @@ class Wanted:
 
 
 def run(
-    reader: Reader, thread_id: str, wanted: Wanted, ns: str = "", *, graph: bool = False, oneline: bool = False
+    reader: Reader, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False, oneline: bool = False
 ) -> LogView:
     """The view of a line of ancestors, or of all checkpoints; metadata and writes are read of those shown.
 
@@ -64,18 +64,18 @@ def run(
     reader.thread(thread_id)
     ns = reader.head(thread_id, reader.namespace(thread_id, ns)).ns
     lines = StepLines(reader, thread_id, ns)
-    candidates = _candidates(reader, lines, wanted)
-    steps = list(islice(_matching(lines, candidates, wanted), wanted.limit or None))
+    candidates = _candidates(reader, lines, request)
+    steps = list(islice(_matching(lines, candidates, request), request.limit or None))
     lineage = lines.lineage
-    if wanted.channels:
-        _refuse_unknown(lines, steps, wanted.channels)
+    if request.channels:
+        _refuse_unknown(lines, steps, request.channels)
     return LogView(
         thread_id=thread_id,
         ns=ns,
         checkpoints=len(lineage),
         steps=steps,
-        omitted=len(candidates) - len(steps) if wanted.plain else None,
-        other_branches=0 if wanted.everything or not candidates else _others(lineage, candidates[0]),
+        omitted=len(candidates) - len(steps) if request.plain else None,
+        other_branches=0 if request.everything or not candidates else _others(lineage, candidates[0]),
         rails=[RailView(rail.joins, rail.lanes) for rail in rails(lineage, [s.checkpoint_id for s in steps])]
         if graph
         else [],
@@ -87,7 +87,7 @@ def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collecti
     """Refuse a channel that changed in none of the steps and isn't one of the namespace's."""
     changed = {change.channel for step in steps for change in step.changes or ()}
     missing = [name for name in names if name not in changed]
-    known = channels_of(lines.reader, lines.thread_id, lines.ns) if missing else None
+    known = read_channels(lines.reader, lines.thread_id, lines.ns) if missing else None
     for name in missing:
         if known is not None and name not in known:
             raise no_channel(name, known, f"{lines.thread_id!r}")
@@ -101,41 +101,41 @@ def _others(lineage: Lineage, start: str) -> int:
     return len(lineage.branches) - 1
 
 
-def _candidates(reader: Reader, lines: StepLines, wanted: Wanted) -> list[str]:
+def _candidates(reader: Reader, lines: StepLines, request: LogRequest) -> list[str]:
     """The ids of the checkpoints that may be shown, newest first."""
     lineage, thread_id, ns = lines.lineage, lines.thread_id, lines.ns
-    ends = split_range(wanted.rev)
+    ends = split_range(request.rev)
     if ends is not None:
         older, newer = (reader.resolve(thread_id, end, ns).checkpoint_id for end in ends)
         candidates = between(lineage, older, newer)
-    elif wanted.everything:
+    elif request.everything:
         candidates = sorted(lineage.rows, reverse=True)
     else:
-        candidates = list(lineage.line(reader.resolve(thread_id, wanted.rev, ns).checkpoint_id))
-    if wanted.since is not None:
-        candidates = [i for i in candidates if (ids.unix_time(i) or 0) >= wanted.since]
+        candidates = list(lineage.line(reader.resolve(thread_id, request.rev, ns).checkpoint_id))
+    if request.since is not None:
+        candidates = [i for i in candidates if (ids.unix_time(i) or 0) >= request.since]
     return candidates
 
 
-def _matching(lines: StepLines, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
-    size = min(_AT_ONCE, wanted.limit or _AT_ONCE) if wanted.plain else _AT_ONCE
+def _matching(lines: StepLines, candidates: list[str], request: LogRequest) -> Iterator[StepView]:
+    size = min(_AT_ONCE, request.limit or _AT_ONCE) if request.plain else _AT_ONCE
     for start in range(0, len(candidates), size):
         page = candidates[start : start + size]
         edits = page[:_EDITED][::-1] if start == 0 else []
-        yield from (_narrowed(step, wanted) for step in lines.views(page, edits=edits) if _fits(step, wanted))
+        yield from (_narrowed(step, request) for step in lines.views(page, edits=edits) if _fits(step, request))
 
 
-def _fits(step: StepView, wanted: Wanted) -> bool:
-    if wanted.sources and step.source not in wanted.sources:
+def _fits(step: StepView, request: LogRequest) -> bool:
+    if request.sources and step.source not in request.sources:
         return False
     touched = {change.channel for change in step.changes or () if change.kind != ChangeKind.SAME}
-    return not wanted.channels or not touched.isdisjoint(wanted.channels)
+    return not request.channels or not touched.isdisjoint(request.channels)
 
 
-def _narrowed(step: StepView, wanted: Wanted) -> StepView:
+def _narrowed(step: StepView, request: LogRequest) -> StepView:
     """The step with its changes of the wanted channels only."""
-    if wanted.channels and step.changes is not None:
-        step.changes = [change for change in step.changes if change.channel in wanted.channels]
+    if request.channels and step.changes is not None:
+        step.changes = [change for change in step.changes if change.channel in request.channels]
     return step
 
 
@@ -184,7 +184,7 @@ def log(
       ckpt log support-42 --graph
       ckpt log support-42 --source update --json
     """
-    wanted = Wanted(
+    request = LogRequest(
         rev=rev,
         everything=everything or (graph and rev == "@"),
         limit=limit,
@@ -192,7 +192,7 @@ def log(
         sources=_known(source or ()),
         since=None if since is None else moment(since, session.clock()),
     )
-    view = session.read(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
+    view = session.read(lambda reader: run(reader, thread, request, ns, graph=graph, oneline=oneline))
     for remark in _remarks(view, limit):
         session.say(remark)
     return view

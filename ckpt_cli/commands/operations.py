@@ -67,9 +67,15 @@ def operations(
     if settle or (prune and not dry_run):
         session.settle(log)
     known = log.operations()
-    pruned = named(known, numbers) if numbers else old(known, session.clock(), keep, older) if prune else []
+    pruned = (
+        operations_by_number(known, numbers)
+        if numbers
+        else operations_to_prune(known, session.clock(), keep, older)
+        if prune
+        else []
+    )
     if prune:
-        plan = planned(pruned)
+        plan = plan_pruning(pruned)
         if dry_run:
             return plan
         if pruned and not yes and not session.ask(plan):
@@ -77,7 +83,7 @@ def operations(
     return run(log, pruned)
 
 
-def named(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
+def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
     """The operations of these numbers, each together with its undo or with the operation that it undid.
 
     Raises:
@@ -112,7 +118,7 @@ def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool, confirmed: 
     raise UsageError("numbers, --keep and --older belong to --prune")
 
 
-def planned(pruned: Sequence[Operation]) -> PlanView:
+def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
     """The plan of a pruning: the operations that it would forget."""
     rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in pruned]
     numbers = spans(one.number for one in pruned)
@@ -132,7 +138,9 @@ def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
     )
 
 
-def old(found: Sequence[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:
+def operations_to_prune(
+    found: Sequence[Operation], now: float, keep: int | None, older: float | None
+) -> list[Operation]:
     """The operations that pruning forgets; never one that was interrupted."""
     return [
         operation

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.update import ReducerOption, reducer_of
+from ckpt_cli.commands.update import ReducerOption, parse_reducer
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
@@ -71,7 +71,7 @@ def replay(
       ckpt replay support-42 step:2 --to @
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    reducers, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(parse_reducer(one) for one in reducer or ()), metadata_changes(metadata)
     if metadata and not commit:
         raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None:

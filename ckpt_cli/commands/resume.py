@@ -6,7 +6,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_interrupt
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.json_input import given
+from ckpt_cli.parameters.json_input import parse_json_input
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer, Question
@@ -94,4 +94,4 @@ def _answer(named: str, value: str | None) -> Answer:
 
 
 def _value(text: str, what: str) -> Any:
-    return from_json(given(text, what, hint=_HINT))
+    return from_json(parse_json_input(text, what, hint=_HINT))

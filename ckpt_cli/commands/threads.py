@@ -14,14 +14,14 @@ from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
 from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, matcher
-from ckpt_cli.queries.any_checkpoint import Unread, filter_of, fitting, older_by_server
+from ckpt_cli.queries.any_checkpoint import UnreadMetadata, count_older_by_server, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView
 
 
-class Asked(StrEnum):
+class StatusOption(StrEnum):
     """The statuses that ``--status`` takes."""
 
     DONE = "done"
@@ -42,7 +42,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ThreadsRequest:
     """Which threads are asked for; `since` in seconds since 1970, `limit` 0 for all."""
 
     statuses: tuple[str, ...] = ()
@@ -59,25 +59,25 @@ class Wanted:
         return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
-def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
+def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> ThreadsView:
     """The view of the wanted threads, newest first; the rest is read only where it decides or is shown."""
-    candidates: Iterator[Thread] = _candidates(reader, wanted)
-    unread, unread_metadata = list[str](), Unread()
-    if wanted.where is not None and wanted.any_checkpoint:
-        candidates = fitting(reader, candidates, wanted.where, unread_metadata)
-    if wanted.order is not Order.ACTIVITY:
-        candidates = iter(_sorted(reader, candidates, wanted.order))
+    candidates: Iterator[Thread] = _candidates(reader, request)
+    unread, unread_metadata = list[str](), UnreadMetadata()
+    if request.where is not None and request.any_checkpoint:
+        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
+    if request.order is not Order.ACTIVITY:
+        candidates = iter(_sorted(reader, candidates, request.order))
     statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
-    fitting_statuses = (one for one in statuses if _fits(one, wanted, unread, unread_metadata))
-    views = [one.view() for one in islice(fitting_statuses, wanted.limit or None)]
-    more = bool(wanted.limit) and next(fitting_statuses, None) is not None
-    if not wanted.judged:
+    fitting_statuses = (one for one in statuses if _fits(one, request, unread, unread_metadata))
+    views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
+    more = bool(request.limit) and next(fitting_statuses, None) is not None
+    if not request.judged:
         unread = [one.problem for one in views if one.problem]
-    view = ThreadsView(views, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
+    view = ThreadsView(views, more, list(request.statuses), wide, len(unread), unread[0] if unread else None)
     view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
-    if wanted.where is None:
+    if request.where is None:
         view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
-    view.older = None if more else _older(reader, wanted, {one.thread_id for one in views})
+    view.older = None if more else _older(reader, request, {one.thread_id for one in views})
     return view
 
 
@@ -89,18 +89,18 @@ def _marked(problems: list[str]) -> str:
     return f"{counted} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
 
 
-def _older(reader: Reader, wanted: Wanted, shown: set[str]) -> int | None:
+def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
     """How many more threads ``--any`` would list; None if that needs reading them all."""
-    if wanted.where is None or wanted.any_checkpoint or wanted.statuses or wanted.since is not None:
+    if request.where is None or request.any_checkpoint or request.statuses or request.since is not None:
         return None
-    return older_by_server(reader, wanted.where, shown, matcher(wanted.match))
+    return count_older_by_server(reader, request.where, shown, matcher(request.match))
 
 
-def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
-    fits = matcher(wanted.match)
+def _candidates(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
+    fits = matcher(request.match)
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
-        if wanted.since is not None and when is not None and when < wanted.since:
+        if request.since is not None and when is not None and when < request.since:
             if ids.is_uuid6(thread.head.checkpoint_id):  # these ids are in the order of time, others may not be
                 return
             continue
@@ -134,11 +134,11 @@ def _weight(reader: Reader, thread: Thread) -> int:
     return total
 
 
-def _fits(one: ThreadStatus, wanted: Wanted, unread: list[str], unread_metadata: Unread) -> bool:
+def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
     """Whether a thread is wanted; one whose head can't be read goes to `unread`, as nobody knows whether it fits."""
-    fits = not wanted.statuses or one.status in wanted.statuses
-    if fits and wanted.where is not None and not wanted.any_checkpoint:
-        fits = one.fits(wanted.where)
+    fits = not request.statuses or one.status in request.statuses
+    if fits and request.where is not None and not request.any_checkpoint:
+        fits = one.fits(request.where)
         if not fits:
             unread_metadata.add(one.thread_id, one.metadata_problem)
     if one.problem:
@@ -147,7 +147,7 @@ def _fits(one: ThreadStatus, wanted: Wanted, unread: list[str], unread_metadata:
 
 
 _Status = Annotated[
-    list[Asked] | None,
+    list[StatusOption] | None,
     typer.Option(
         "--status",
         "-s",
@@ -195,36 +195,36 @@ def threads(
       ckpt threads --where 'user_id == "u-112"' --any
       ckpt threads --sort size --limit 10 --wide
     """
-    wanted = Wanted(
+    request = ThreadsRequest(
         statuses=tuple(one.value for one in status or ()),
         since=None if since is None else moment(since, session.clock()),
         match=match,
-        where=filter_of(where, any_checkpoint=any_),
+        where=parse_filter(where, any_checkpoint=any_),
         any_checkpoint=any_,
         order=sort,
         limit=limit,
     )
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
-    view = session.read(lambda reader: run(reader, wanted, wide=wide))
+    view = session.read(lambda reader: run(reader, request, wide=wide))
     view.narrowed = not (since is match is where is None)
-    for line in _talk(view, wanted):
+    for line in _talk(view, request):
         session.say(line)
     return view
 
 
-def _talk(view: ThreadsView, wanted: Wanted) -> Iterator[str]:
+def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
     """The remarks on stderr: what the filter tested and missed, and which heads can't be read."""
     if view.note:
         yield view.note
-    if wanted.where is not None and not view.unreadable and not view.unread_metadata:
-        wanted.where.must_have_worked()
-        if wanted.where.complaint:
-            yield wanted.where.complaint
-        if not wanted.any_checkpoint and not wanted.where.of_state:
+    if request.where is not None and not view.unreadable and not view.unread_metadata:
+        request.where.must_have_worked()
+        if request.where.complaint:
+            yield request.where.complaint
+        if not request.any_checkpoint and not request.where.of_state:
             yield from _heads_only(view)
     if view.unreadable:
-        yield _unread(view, wanted)
+        yield _unread(view, request)
 
 
 def _heads_only(view: ThreadsView) -> Iterator[str]:
@@ -235,9 +235,9 @@ def _heads_only(view: ThreadsView) -> Iterator[str]:
         yield "heads only; --any looks at the metadata of every checkpoint"
 
 
-def _unread(view: ThreadsView, wanted: Wanted) -> str:
+def _unread(view: ThreadsView, request: ThreadsRequest) -> str:
     """A remark on how many heads can't be read, of those shown or of those that were tested."""
-    least = "at least " if view.more and wanted.judged else ""
+    least = "at least " if view.more and request.judged else ""
     counted = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
-    shown = " of those shown" if view.more and not wanted.judged else ""
+    shown = " of those shown" if view.more and not request.judged else ""
     return f"{counted}{shown} can't be read: {view.problem}"

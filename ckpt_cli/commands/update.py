@@ -9,7 +9,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Plan
-from ckpt_cli.parameters.json_input import file_or_stdin, given
+from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
@@ -81,7 +81,7 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    reducers, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(parse_reducer(one) for one in reducer or ()), metadata_changes(metadata)
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, rev, ns)
@@ -98,14 +98,14 @@ def _steps(
         if values is not None or as_node is not None or then or as_input:
             raise UsageError("--bulk excludes the other options: its lines have values, as_node and next")
         lines = [line for line in file_or_stdin(bulk).splitlines() if line.strip()]
-        return [_superstep(given(line, f"line {number} of {bulk}")) for number, line in enumerate(lines, 1)]
+        return [_superstep(parse_json_input(line, f"line {number} of {bulk}")) for number, line in enumerate(lines, 1)]
     if as_input and (as_node is not None or then):
         raise UsageError("--as-input excludes --as-node and --next")
     if values is None and as_node is None and not then:
         raise UsageError(
             "nothing to update", hint="--values JSON is what to write; `ckpt edit --metadata` changes only metadata"
         )
-    data = None if values is None else _values(given(values, "--values"))
+    data = None if values is None else _values(parse_json_input(values, "--values"))
     return [[Update(data, INPUT if as_input else as_node, _hops(then) if then else None)]]
 
 
@@ -133,13 +133,13 @@ def _hops(texts: Sequence[str]) -> list[Hop]:
     for text in texts:
         node, is_send, arg = text.partition("=")
         if is_send:
-            hops.append(Send(node, from_json(given(arg, f"--next {node}"))))
+            hops.append(Send(node, from_json(parse_json_input(arg, f"--next {node}"))))
         else:
             hops += [name for name in map(str.strip, text.split(",")) if name not in ("", "END", "__end__")]
     return hops
 
 
-def reducer_of(text: str) -> tuple[str, Reducer]:
+def parse_reducer(text: str) -> tuple[str, Reducer]:
     """The channel and the reducer of ``--reducer CHANNEL=NAME``.
 
     Raises:

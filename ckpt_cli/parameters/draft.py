@@ -26,7 +26,7 @@ from ckpt_cli.views.plan import PlanView
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class Maker(Protocol):
+class EditMaker(Protocol):
     """Makes the plan for a new state; see `commands.edit`."""
 
     def plan(
@@ -49,7 +49,7 @@ class _Base:
     hidden: masks.Hidden
 
 
-def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> PlanView:
+def edit_in_editor(session: Session, make: EditMaker, thread: str, rev: str, ns: str) -> PlanView:
     """Edit a checkpoint's state; no transaction is open while the editor is.
 
     Raises:
@@ -80,7 +80,7 @@ class _Editing:
     """The edits of one draft, until they are applied."""
 
     def __init__(
-        self, session: Session, make: Maker, read: Callable[[Reader], _Base], draft: Draft, base: _Base
+        self, session: Session, make: EditMaker, read: Callable[[Reader], _Base], draft: Draft, base: _Base
     ) -> None:
         self._session = session
         self._make = make

@@ -9,7 +9,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.values.jsontext import parse
 
 
-def given(text: str, what: str, *, hint: str = "") -> Any:
+def parse_json_input(text: str, what: str, *, hint: str = "") -> Any:
     """The data of a JSON text, a file (``@FILE``) or stdin (``@-``); `what` names it in errors.
 
     Raises:

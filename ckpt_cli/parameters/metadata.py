@@ -7,7 +7,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_metadata
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.json_input import given
+from ckpt_cli.parameters.json_input import parse_json_input
 from ckpt_cli.plans.metadata import MetadataChanges, Scalar, is_application_key
 
 MetadataOption = Annotated[
@@ -56,7 +56,7 @@ def _parsed(text: str) -> "tuple[str, Scalar | _Dropped]":
             hint="it changes what your application stores beside LangGraph's own keys, such as user_id",
         )
     if is_json:
-        return key, _scalar(key, given(value, f"the value of {key}", hint=f"{key}=TEXT takes text as it is"))
+        return key, _scalar(key, parse_json_input(value, f"the value of {key}", hint=f"{key}=TEXT takes text as it is"))
     return key, value or _Dropped()
 
 

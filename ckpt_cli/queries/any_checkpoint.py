@@ -17,7 +17,7 @@ _OF_THE_HEAD = frozenset({"status", "next", "values"})
 _REFS = 1000  # checkpoints whose metadata is read at once
 
 
-def filter_of(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
+def parse_filter(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
     """The filter of ``--where``, and of ``--any`` beside it.
 
     Raises:
@@ -36,7 +36,7 @@ def filter_of(expression: str | None, *, any_checkpoint: bool) -> Filter | None:
     return where
 
 
-class Unread:
+class UnreadMetadata:
     """Counts the threads that don't fit a filter and have metadata that can't be read."""
 
     def __init__(self) -> None:
@@ -59,14 +59,16 @@ class Unread:
         return f"the metadata of {count_text} can't be read, so --where may have passed over some that fit: {problem}"
 
 
-def fitting(reader: Reader, threads: Iterable[Thread], where: Filter, unread: Unread) -> Iterator[Thread]:
+def threads_that_fit(
+    reader: Reader, threads: Iterable[Thread], where: Filter, unread: UnreadMetadata
+) -> Iterator[Thread]:
     """The threads that have a checkpoint whose metadata fits, in the same order; they are read page by page."""
     for page in pages(threads, reader.saver.page):
         fit = ids_that_fit(reader, [thread.thread_id for thread in page], where, unread)
         yield from (thread for thread in page if thread.thread_id in fit)
 
 
-def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter, unread: Unread) -> set[str]:
+def ids_that_fit(reader: Reader, thread_ids: Sequence[str], where: Filter, unread: UnreadMetadata) -> set[str]:
     """The threads of one page that have a checkpoint whose metadata fits; no state is read.
 
     `unread` gets those that don't fit and have a checkpoint whose metadata can't be read. If the server itself tests
@@ -100,7 +102,7 @@ def _names(ref: Ref, metadata: dict[str, Any]) -> Callable[[str], Any]:
     return {**metadata, "metadata": metadata, "thread_id": ref.thread_id}.__getitem__
 
 
-class Older:
+class OlderMatches:
     """Counts the threads whose head doesn't fit a filter although an older checkpoint's metadata does."""
 
     def __init__(self, reader: Reader, where: Filter | None) -> None:
@@ -125,11 +127,11 @@ class Older:
 
     def _count_page(self) -> None:
         if self._where is not None:
-            self._threads += len(ids_that_fit(self._reader, self._page, self._where, Unread()))
+            self._threads += len(ids_that_fit(self._reader, self._page, self._where, UnreadMetadata()))
         self._page.clear()
 
 
-def older_by_server(reader: Reader, where: Filter, shown: set[str], fits: Callable[[str], bool]) -> int | None:
+def count_older_by_server(reader: Reader, where: Filter, shown: set[str], fits: Callable[[str], bool]) -> int | None:
     """How many threads beside those shown have a fitting checkpoint; None if the server can't test that itself."""
     having = None if where.equality is None else reader.saver.having(*where.equality)
     return None if having is None else sum(thread_id not in shown and fits(thread_id) for thread_id in having)

@@ -8,7 +8,7 @@ from ckpt_cli.reading import Reader
 _LISTED = 12
 
 
-def channels_of(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
+def read_channels(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
     """The channels of a namespace that its head has or a task wrote to; None if the head can't be read."""
     try:
         state = reader.state(reader.head(thread_id, ns).ref)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands.log import Wanted, log
+from ckpt_cli.commands.log import LogRequest, log
 from ckpt_cli.commands.log import run as log_run
 from ckpt_cli.commands.tree import run as tree_run
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
@@ -114,7 +114,7 @@ def test_a_subgraph_has_a_log_of_its_own(database: Database) -> None:
 
 def rows_of(reader: Reader, thread: str, ns: str, **wanted: Any) -> dict[str, tuple[object, object]]:
     """The nodes and changes that a log shows of each checkpoint."""
-    steps = log_run(reader, thread, Wanted(**wanted), ns).steps
+    steps = log_run(reader, thread, LogRequest(**wanted), ns).steps
     return {s.checkpoint_id: (s.nodes, s.changes and [change.text for change in s.changes]) for s in steps}
 
 
