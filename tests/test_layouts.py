@@ -1,4 +1,4 @@
-"""A checkpoint whose channels are kept apart is taken apart and put together again without a byte lost."""
+"""A checkpoint whose channels are kept apart is put together and laid out again without losing a byte."""
 
 import json
 from typing import Any
@@ -42,13 +42,13 @@ def put(body: dict[str, Any], like: Checkpoint, *, marked: bool = True) -> Check
 
 @pytest.mark.parametrize("like", [RECENT, OLDER, JAVASCRIPT], ids=["recent", "older", "javascript"])
 def test_untouched_is_the_same_bytes(like: Checkpoint) -> None:
-    """Put back as it was taken apart, header, metadata and every channel are the bytes they were."""
+    """Laid out again unedited, header, metadata and every channel have the same bytes."""
     made = put(whole(like, CODEC.decode), like)
     assert made == like._replace(row=ROW)
 
 
 def test_one_channel_is_edited() -> None:
-    """Simple values stand in the header, others apart, and what wasn't edited keeps its bytes."""
+    """Simple values are in the header, others apart, and unedited values keep their bytes."""
     body = whole(RECENT, CODEC.decode)
     values = {**body["channel_values"], "n": 2.5, "text": ["b"]}
     made = put({**body, "channel_values": values}, RECENT)
@@ -57,7 +57,7 @@ def test_one_channel_is_edited() -> None:
 
 
 def test_everything_apart() -> None:
-    """Where the header has no place for values they all stand apart, also those of one byte and of none."""
+    """If the header has no place for values, all are kept apart, also those of one byte and of none."""
     body = whole(OLDER, CODEC.decode)
     assert body["channel_values"] == {"log": [1, 2, 3], "n": 1, "text": None}
     made = put({**body, "channel_values": {"log": [1, 2, 3], "n": 2, "text": "b"}}, OLDER)
@@ -71,7 +71,7 @@ def test_everything_apart() -> None:
 
 
 def test_javascript_stays_json() -> None:
-    """A new value in a thread of LangGraph.js is JSON, also where it is null."""
+    """A new value in a thread of LangGraph.js is JSON, also null."""
     body = whole(JAVASCRIPT, CODEC.decode)
     made = put({**body, "channel_values": {**body["channel_values"], "n": None}}, JAVASCRIPT)
     assert made.channels == {"log": Payload("json", b"[1, 2,3]"), "n": Payload("json", b"null")}
@@ -79,7 +79,7 @@ def test_javascript_stays_json() -> None:
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_snapshot_leaves_its_mark(marked: bool) -> None:
-    """A delta channel's snapshot stands apart, with ``true`` in the header where that database has it."""
+    """A delta channel's snapshot is kept apart, with ``true`` in the header if that database does so."""
     snapshot = Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, ["x"]))
     body = whole(RECENT, CODEC.decode)
     made = put({**body, "channel_values": {**body["channel_values"], "d": snapshot}}, RECENT, marked=marked)
@@ -90,7 +90,7 @@ def test_a_snapshot_leaves_its_mark(marked: bool) -> None:
 
 
 def test_encrypted_stays_encrypted() -> None:
-    """A new channel beside encrypted ones is encrypted, too, whatever its value is."""
+    """A new channel beside encrypted ones is encrypted too, whatever its value is."""
     codec = Codec(b"0123456789abcdef")
     from ckpt_cli.serde import aes
 

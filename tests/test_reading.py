@@ -1,4 +1,4 @@
-"""The reader: both layouts of a checkpoint become one state, and what can't be read says why."""
+"""The reader makes one state of both layouts of a checkpoint, and says why something can't be read."""
 
 import base64
 import json
@@ -65,13 +65,13 @@ def test_header_and_channels() -> None:
 
 @pytest.mark.parametrize("sends", [[], ["json", base64.b64encode(b'[{"node": "w", "args": 1}]').decode()]])
 def test_sends_in_the_body(sends: list[Any]) -> None:
-    """Before v 4 Sends stand in the body, in checkpoint-postgres 1.0 as a pair of type tag and base64."""
+    """Before v 4 Sends are in the body, in checkpoint-postgres 1.0 as a pair of type tag and base64."""
     state = decoded(stored({**BODY, "v": 1, "pending_sends": sends}))
-    assert [found.node for send in state.sends if (found := js_send(send))] == (["w"] if sends else [])
+    assert [parsed.node for send in state.sends if (parsed := js_send(send))] == (["w"] if sends else [])
 
 
 def test_sends_of_the_parent() -> None:
-    """Where the key says nothing, what the parent's tasks wrote is what the next step starts with."""
+    """If the body has no Sends, those that the parent's tasks wrote are taken."""
     sent = as_json({"node": "w", "args": 1})
     write = Write("t", "", PARENT, "task", 0, "__pregel_tasks", payload=sent)
     child, parent = stored({**BODY, "v": 1}), stored({**BODY, "v": 1}, checkpoint_id=PARENT)
@@ -85,13 +85,13 @@ def test_sends_of_the_parent() -> None:
 
 
 def test_missing_keys() -> None:
-    """Nothing but a mapping is needed; a checkpoint without ``v`` has format 0."""
+    """Any mapping is enough; a checkpoint without ``v`` has format 0."""
     state = decoded(stored({}))
     assert (state.v, state.ts, state.values, state.updated, state.metadata) == (0, CHILD, {}, None, {})
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "message"),
     [
         (as_json("[unable to serialize, circular reference is too complex to analyze]"), "unable to serialize"),
         (as_json([1]), "type list where an object should be"),
@@ -100,15 +100,15 @@ def test_missing_keys() -> None:
         (Payload("strange", b"x"), "type strange"),
     ],
 )
-def test_no_checkpoint_object(payload: Payload, told: str) -> None:
-    """A body that is no object is an error that quotes it, for that checkpoint only."""
+def test_no_checkpoint_object(payload: Payload, message: str) -> None:
+    """A body that is no object is an error that quotes it, only for that checkpoint."""
     row = CheckpointRow("t", "", CHILD, None)
-    with pytest.raises(PayloadCorrupt, match=told):
+    with pytest.raises(PayloadCorrupt, match=message):
         decoded(Checkpoint(row, payload, as_json({})))
 
 
 def test_damage_within_a_checkpoint() -> None:
-    """What stands before the damage is shown, and versions that are none don't count."""
+    """Everything before the damage is shown, and versions of a wrong type are ignored."""
     state = decoded(Checkpoint(CheckpointRow("t", "", CHILD, None), Payload("json", TORN), as_json({})))
     assert state.values == {"a": 1}
     assert state.versions == {"a": 1}
@@ -126,13 +126,13 @@ def test_key_is_missing() -> None:
 
 
 def test_metadata_that_cannot_be_read() -> None:
-    """Metadata is worth less than values: what is unreadable counts as none."""
+    """Unreadable metadata counts as none; the values are still shown."""
     state = state_of(stored({}, metadata="words"), Codec().decode, lambda _: [])
     assert (dict(state.metadata), state.source, state.step) == ({}, "", None)
 
 
 def test_pickled_dict_subclasses() -> None:
-    """Of langgraph 0.0, ``defaultdict`` and names that are members of an enum, read like plain ones."""
+    """``defaultdict`` and names that are members of an enum, both of langgraph 0.0, are read like plain ones."""
     reserved = Node(Opened("langgraph.pregel.reserved", "ReservedChannels", Form.PICKLE, {"args": ["is_last_step"]}))
     versions = Node(Opened("collections", "defaultdict", Form.PICKLE, {"items": {reserved: 1, "x": 2}}))
     assert named(versions) == {"is_last_step": 1, "x": 2}
@@ -140,13 +140,13 @@ def test_pickled_dict_subclasses() -> None:
 
 
 def test_unknown_checkpoint() -> None:
-    """A name that leads nowhere is not found."""
+    """An unknown checkpoint is an error."""
     with pytest.raises(CheckpointNotFound):
         reader().state(Ref("t", "", CHILD))
 
 
 def test_values_are_the_users() -> None:
-    """Control channels are left out, and order is as stored."""
-    held = {"b": 1, "branch:to:x": None, "a": 2, "__start__": {}}
-    stored_values = reader(stored({**BODY, "channel_values": held}, checkpoint_id=PARENT))
-    assert list(Inspection(stored_values, Ref("t", "", PARENT)).values().items()) == [("b", 1), ("a", 2)]
+    """Control channels are left out, and the order is as stored."""
+    values = {"b": 1, "branch:to:x": None, "a": 2, "__start__": {}}
+    stored_reader = reader(stored({**BODY, "channel_values": values}, checkpoint_id=PARENT))
+    assert list(Inspection(stored_reader, Ref("t", "", PARENT)).values().items()) == [("b", 1), ("a", 2)]

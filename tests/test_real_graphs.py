@@ -1,4 +1,4 @@
-"""Real graphs on the real SqliteSaver: everything ckpt says of every checkpoint is what the graph itself says."""
+"""Real graphs on the real SqliteSaver: all that ckpt says about every checkpoint is what the graph itself says."""
 
 import sqlite3
 from collections import Counter
@@ -25,7 +25,7 @@ from tests.graphs import SCENARIOS
 
 @contextmanager
 def official(path: Path) -> Iterator[SqliteSaver]:
-    """LangGraph's own saver on a file; a crash of the machine is nothing to a test."""
+    """LangGraph's own saver on a file, without syncing: a test needn't survive a crash of the machine."""
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         connection.execute("pragma synchronous=off")
         saver = SqliteSaver(connection)
@@ -35,7 +35,7 @@ def official(path: Path) -> Iterator[SqliteSaver]:
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
-    """A file of its own each time."""
+    """A new file each time."""
     folder, numbers = tmp_path_factory.mktemp("graphs"), count()
 
     def make() -> Backend:
@@ -47,14 +47,14 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 
 
 NAMELESS = {"flow", "flow-waiting", "flow-failed"}
-"""Where no path names it, the entrypoint of the functional API is only known once it has finished."""
+"""Without a path, the entrypoint of the functional API is only known once it has finished."""
 
 
 class TestLook(Look):
     """SQLite."""
 
     def test_tasks_without_paths(self, run: Run, tmp_path: Path) -> None:
-        """The same tasks are found by their ids where the database has no task paths (checkpoint-sqlite < 3.1.2)."""
+        """Without task paths (checkpoint-sqlite < 3.1.2), the same tasks are found by their ids."""
         reader = _without_paths(run, tmp_path / "pathless.sqlite")
         for ref, state in run.states():
             shot = Inspection(reader, ref).snapshot()
@@ -97,7 +97,7 @@ class TestForget(Forget):
     """SQLite."""
 
     def stored(self, backend: Backend) -> bytes:
-        """The bytes of the file, once the commands were run that the plan names."""
+        """The bytes of the file after running the commands that the plan names."""
         with closing(sqlite3.connect(backend.url)) as connection:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

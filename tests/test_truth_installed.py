@@ -23,10 +23,10 @@ from tests.truth_objects import rendered_object
 from tests.truth_rendering import canonical, enveloped, rendered, whole
 
 INSTALLED = ("real", "encrypted", "old/sqlite-v03", "old/sqlite-v06")
-"""Those whose tables and values the installed saver reads as they were written."""
+"""Databases whose tables and values the installed saver reads as they were written."""
 
 JSON = ("js", "old/sqlite-v00", "old/sqlite-v02")
-"""Those of JSON: other tables, or envelopes that it doesn't open any more."""
+"""Databases with JSON: other tables, or envelopes that the installed saver doesn't open any more."""
 
 Found = Iterator[tuple[Any, ...]]
 
@@ -46,13 +46,13 @@ def test_as_the_installed_library_reads(name: str, tmp_path: Path) -> None:
     reader = Reader(open_file(tmp_path / "mine"), Codec(key))
     with closing(sqlite3.connect(tmp_path / "theirs", check_same_thread=False)) as connection:
         listed = list(SqliteSaver(connection, serde=serde).list(None))
-        assert [found for told in listed for found in _differences(reader, told)] == []
+        assert [one for stored in listed for one in _differences(reader, stored)] == []
     assert len(listed) == reader.saver.totals().checkpoints
     reader.saver.close()
 
 
-def _differences(reader: Reader, told: CheckpointTuple) -> Found:
-    config, kept = told.config["configurable"], told.checkpoint
+def _differences(reader: Reader, listed: CheckpointTuple) -> Found:
+    config, kept = listed.config["configurable"], listed.checkpoint
     ref = Ref(config["thread_id"], config["checkpoint_ns"], config["checkpoint_id"])
     state = reader.state(ref)
     got = {
@@ -66,22 +66,24 @@ def _differences(reader: Reader, told: CheckpointTuple) -> Found:
         "pending_sends": rendered(state.sends),
         "writes": [[write.task_id, write.channel, rendered(write.value)] for write in reader.writes(ref)],
     }
-    parent = (told.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
+    parent = (listed.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
     stored = {key: kept.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")}
     want = {
         **stored,
         "parent": parent,
-        "metadata": whole(told.metadata),
+        "metadata": whole(listed.metadata),
         "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
         "pending_sends": rendered_object(kept.get("pending_sends", [])),
-        "writes": [[task_id, channel, rendered_object(value)] for task_id, channel, value in told.pending_writes or []],
+        "writes": [
+            [task_id, channel, rendered_object(value)] for task_id, channel, value in listed.pending_writes or []
+        ],
     }
     yield from ((ref, *found) for found in differences(got, want))
 
 
 @pytest.mark.parametrize("name", JSON)
 def test_as_plain_json(name: str, tmp_path: Path) -> None:
-    """Every row's JSON is here to the last envelope, and nothing beside it."""
+    """Every row's JSON is read to the last envelope, and nothing else."""
     path = tmp_path / "database.sqlite"
     path.write_bytes(unpacked(name))
     reader = Reader(open_file(path), Codec())

@@ -7,7 +7,7 @@ import typer
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
-from ckpt_cli.history.state.editing import Act, Edit, edited, patched_state
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_patch_to_state
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
@@ -98,7 +98,7 @@ def edit(
     operations = None if patch is None else _operations(patch)
 
     def changed(state: ChannelValues) -> ChannelValues:
-        return edited(state if operations is None else patched_state(state, operations), edits)
+        return apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
     return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
 

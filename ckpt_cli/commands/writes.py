@@ -8,7 +8,7 @@ from ckpt_cli.history.state import channels
 from ckpt_cli.history.tasks.node_names import place
 from ckpt_cli.history.tasks.snapshot import Status, Task, status_of
 from ckpt_cli.history.tasks.step_changes import is_output
-from ckpt_cli.history.tasks.task_ids import caller, identified
+from ckpt_cli.history.tasks.task_ids import caller, with_id
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.parameters.options import Ns, Rev, Thread
@@ -100,7 +100,7 @@ def _written(write: TaskWrite, node: str | None) -> Written:
     edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after its start node
     kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not edge else "trigger")
     sent = known.js_send(write.value) if kind == "send" else None
-    interrupts = [identified(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
+    interrupts = [with_id(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
     return Written(
         channel=write.channel,

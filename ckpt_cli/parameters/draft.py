@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from ckpt_cli.errors import CkptError, NotFound, Refused, UsageError
 from ckpt_cli.history.diff.patch import patch
-from ckpt_cli.history.diff.patch_application import patched
-from ckpt_cli.history.state.editing import merged
+from ckpt_cli.history.diff.patch_application import apply_patch
+from ckpt_cli.history.state.editing import merge_document
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow, Seen
 from ckpt_cli.operations.apply import basis_of
@@ -113,13 +113,13 @@ class _Editing:
 
     def _apply(self, document: dict[str, Any]) -> PlanView:
         base = self._base
-        after = masks.filled(document, base.hidden)
+        after = masks.fill(document, base.hidden)
 
         def plan(reader: Reader) -> Callable[[], PlanView]:
             now = self._read(reader)
             if now.row.ref != base.row.ref or now.seen != base.seen:
                 raise Refused("the thread moved on while you edited")
-            return self._make.plan(reader, base.row, lambda state: merged(state, base.whole, after))
+            return self._make.plan(reader, base.row, lambda state: merge_document(state, base.whole, after))
 
         return self._session.read(plan)()
 
@@ -133,7 +133,7 @@ class _Editing:
         if now.row.ref == base.row.ref and now.seen == base.seen:
             raise error
         try:
-            both = patched(now.shown, list(patch(base.shown, document)))
+            both = apply_patch(now.shown, list(patch(base.shown, document)))
         except CkptError as clash:
             what = f"the thread moved on while you edited, and your edits don't fit: {clash.message}"
             raise Refused(f"{what}; nothing was written") from clash

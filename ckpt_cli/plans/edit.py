@@ -12,7 +12,7 @@ from typing import Any
 from ckpt_cli.errors import ChannelNotFound, NotSupported, PayloadCorrupt, Refused, UsageError
 from ckpt_cli.history.reducers import delta
 from ckpt_cli.history.state.channels import INTERRUPT, is_control, order
-from ckpt_cli.history.tasks.next_tasks import Wiring, due
+from ckpt_cli.history.tasks.next_tasks import Wiring, due_tasks
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Checkpoint, CheckpointRow, Plan, Ref
 from ckpt_cli.operations.apply import basis_of, basis_of_heads
@@ -171,6 +171,6 @@ def _must_run_the_same(reader: Reader, origin: Origin, made: Checkpoint) -> None
             "this generation of LangGraph stores a checkpoint's Sends with its parent, where a child would find others"
         )
         raise NotSupported(f"it can't be edited: {what}")
-    if (due_before := due(origin.state, wiring)) != (due_after := due(after, wiring)):
+    if (due_before := due_tasks(origin.state, wiring)) != (due_after := due_tasks(after, wiring)):
         names = [", ".join(one.node or "?" for one in some) or "nothing" for some in (due_before, due_after)]
         raise Refused(f"with these edits {names[1]} would run next, and not {names[0]}", hint="see `ckpt update`")

@@ -15,7 +15,7 @@ from ckpt_cli.history.state.channels import INTERRUPT, RESUME
 from ckpt_cli.history.tasks.answers import AskedQuestion
 from ckpt_cli.history.tasks.nesting import inside
 from ckpt_cli.history.tasks.snapshot import Status
-from ckpt_cli.history.tasks.task_ids import identified, interrupt_id
+from ckpt_cli.history.tasks.task_ids import interrupt_id, with_id
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
@@ -75,7 +75,7 @@ def _levels(ns: str) -> list[str]:
 
 def _asks(write: TaskWrite, asked_id: str) -> bool:
     is_read = write.channel == INTERRUPT and write.read
-    return is_read and any(identified(one).id == asked_id for one in interrupts(write.value))
+    return is_read and any(with_id(one).id == asked_id for one in interrupts(write.value))
 
 
 def _node(reader: Reader, ref: Ref, task_id: str) -> str | None:

@@ -7,7 +7,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.reducers.reducers import Reducer
-from ckpt_cli.history.reducers.replayed_steps import Judged, Reducers, Verdict, in_another_order, judged
+from ckpt_cli.history.reducers.replayed_steps import Judgement, Reducers, Verdict, in_another_order, judge
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.thread_history import count_sends
@@ -127,11 +127,11 @@ class Player:
             list(judgement.channels),
         )
 
-    def _judged(self, step: WalkedStep) -> Judged:
+    def _judged(self, step: WalkedStep) -> Judgement:
         if step.before is None or step.after is None:
-            return Judged(Verdict.UNKNOWN, step.doubt)
+            return Judgement(Verdict.UNKNOWN, step.doubt)
         is_input = step.state is not None and step.state.source == "input"
-        judgement = judged(step.before, step.after, {} if is_input else step.written, self.reducers)
+        judgement = judge(step.before, step.after, {} if is_input else step.written, self.reducers)
         if judgement.verdict is Verdict.AGREES:
             return judgement
         doubt = step.doubt or (self._late_doubt(step) if judgement.verdict is Verdict.DIFFERS else "")

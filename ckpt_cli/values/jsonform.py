@@ -7,8 +7,8 @@ that begin with ``$`` get one more. If class and fields don't show how an object
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)
 - ``$method``: the class method that would have built it; left out for ``fromisoformat`` of a datetime
-- ``$form``: the `Form`; left out for ``value`` (except of a datetime), ``args``, ``method``, ``array``, for
-  ``pydantic`` if the class is LangChain's, and for ``kwargs`` elsewhere
+- ``$form``: the `Form`; left out for ``value`` (except of a datetime), ``args``, ``method``, ``array``, and for
+  ``pydantic`` of a LangChain class or ``kwargs`` of another one
 - ``$module``: the module, if it doesn't end at the last dot of ``$type``
 - ``$state``, ``$items``: of a pickled object, if they are no dict of fields
 - ``$masked``: the value is a mask in place of a secret

@@ -26,18 +26,18 @@ def number(shown: Any, whole: Any) -> Hidden:
     return hidden
 
 
-def filled(part: Any, hidden: Hidden) -> Any:
+def fill(part: Any, hidden: Hidden) -> Any:
     """The document with the secret in place of each mask.
 
     Raises:
         UsageError: a secret was overwritten, but is still marked as masked.
     """
     if isinstance(part, list):
-        return [filled(item, hidden) for item in part]
+        return [fill(item, hidden) for item in part]
     if not isinstance(part, dict):
         return part
     if type(part.get("$masked")) is int and part["$masked"] in hidden:
         if part.get("$value") != SECRET:
             raise UsageError("a masked secret was written over", hint='take "$masked" away to give another one')
         return hidden[part["$masked"]]
-    return {key: filled(item, hidden) for key, item in part.items()}
+    return {key: fill(item, hidden) for key, item in part.items()}

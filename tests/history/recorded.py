@@ -1,4 +1,4 @@
-"""Checkpoints and writes made by hand, for the pure logic that reads them."""
+"""Checkpoints and writes made by hand, for tests of the pure logic."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,15 +26,15 @@ def state(
     sends: list[Any] | None = None,
     **metadata: Any,
 ) -> State:
-    """A checkpoint of a thread; channels that hold a value have version 2 unless said otherwise."""
-    held = dict(values or {})
+    """A checkpoint of a thread; channels that hold a value have version 2 unless `versions` is given."""
+    stored = dict(values or {})
     return State(
         ref=Ref("t", ns, checkpoint_id(step)),
         parent_id=None if parent is None else checkpoint_id(parent),
         v=v,
         ts="2025-06-01T00:00:00+00:00",
-        values=held,
-        versions=dict.fromkeys(held, 2) if versions is None else versions,
+        values=stored,
+        versions=dict.fromkeys(stored, 2) if versions is None else versions,
         seen=seen or {},
         metadata={"source": source, "step": step, **metadata},
         sends=sends or [],
@@ -59,11 +59,11 @@ def sent(node: str, arg: Any = None) -> Node:
     return Node(Opened("langgraph.types", "Send", Form.ARGS, [node, arg]))
 
 
-def asked(value: Any, interrupt_id: str = "i1") -> Node:
+def interrupted(value: Any, interrupt_id: str = "i1") -> Node:
     """An interrupt as the serializer records it."""
     return Node(Opened("langgraph.types", "Interrupt", Form.KWARGS, {"value": value, "id": interrupt_id}))
 
 
 def snapshot_of(value: Any) -> Node:
-    """What a delta channel stores now and then."""
+    """A delta channel's snapshot as the serializer records it."""
     return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))

@@ -1,4 +1,4 @@
-"""Channels: whose they are in each era, what they trigger, how their versions sort."""
+"""Channels: which are the user's in each era, what they trigger, how their versions sort."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.history.recorded import state
     ],
 )
 def test_counter(version: int | str | None, want: int) -> None:
-    """The number of a version is what stands before the dot, whatever comes after it."""
+    """The number of a version is the part before the dot, whatever comes after it."""
     assert counter(version) == want
 
 
@@ -43,21 +43,21 @@ def test_newer() -> None:
     ],
 )
 def test_target(channel: str, node: str | None) -> None:
-    """The node that a channel triggers is told by its name, in every era's spelling."""
+    """A channel's name shows the node that it triggers, in every era's spelling."""
     assert target(channel) == node
 
 
 def test_sources() -> None:
-    """A join names the nodes it waits for."""
+    """A join names the nodes that it waits for."""
     assert sources("join:good+bad:post") == ["good", "bad"]
     assert sources("branch:to:post") == []
 
 
 def test_control_channels_of_today() -> None:
-    """Only the user's channels are left, in stored order, also those that hold nothing now."""
-    held = {"log": [], "branch:to:a": None, "__start__": {}, "__pregel_tasks": [], "join:a+b:c": []}
-    found = state(values=held, versions={**dict.fromkeys(held, 2), "n": 1})
-    assert user_channels(found) == ["log", "n"]
+    """They are in stored order, also those that hold nothing now."""
+    values_held = {"log": [], "branch:to:a": None, "__start__": {}, "__pregel_tasks": [], "join:a+b:c": []}
+    at = state(values=values_held, versions={**dict.fromkeys(values_held, 2), "n": 1})
+    assert user_channels(at) == ["log", "n"]
 
 
 def test_plain_edges_of_the_past() -> None:
@@ -70,7 +70,7 @@ def test_plain_edges_of_the_past() -> None:
 
 def test_functional_api() -> None:
     """What an entrypoint returned and saved is the user's; ``__end__`` of a StateGraph is not."""
-    kept = state(values={"__end__": 1, "__previous__": 2})
-    assert user_channels(kept) == ["__end__", "__previous__"]
+    functional = state(values={"__end__": 1, "__previous__": 2})
+    assert user_channels(functional) == ["__end__", "__previous__"]
     assert is_control("__end__", state(values={"__end__": {}}, v=1))
     assert not is_control("__root__", state(values={"__root__": []}))

@@ -1,4 +1,4 @@
-"""Delta channels: rebuilt from a seed and the writes on the way, as far as the record proves the reducer."""
+"""Delta channels are rebuilt from a seed and later writes, as far as the record proves the reducer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,14 +13,14 @@ from tests.history.recorded import snapshot_of, state, write
 
 def station(step: int, *written: Any, stored: Any = ABSENT, grown: bool = True) -> Station:
     """A checkpoint that may hold the channel ``log``, with writes to it."""
-    held = {} if stored is ABSENT else {"log": stored}
-    return Station(at(step, held), [write("t", "log", value, idx=i) for i, value in enumerate(written)], grown)
+    values = {} if stored is ABSENT else {"log": stored}
+    return Station(at(step, values), [write("t", "log", value, idx=i) for i, value in enumerate(written)], grown)
 
 
-def at(step: int, held: dict[str, Any] | None = None) -> State:
+def at(step: int, values: dict[str, Any] | None = None) -> State:
     """A checkpoint of a thread whose ``log`` is a delta channel."""
     parent = None if step < 0 else step - 1
-    return state(step, held or {}, {"log": 3}, parent=parent, **{COUNTERS: {"log": [1, 1]}})
+    return state(step, values or {}, {"log": 3}, parent=parent, **{COUNTERS: {"log": [1, 1]}})
 
 
 def log(ancestors: Iterable[Station], ahead: Iterable[Station] = ()) -> Rebuilt:
@@ -29,28 +29,28 @@ def log(ancestors: Iterable[Station], ahead: Iterable[Station] = ()) -> Rebuilt:
 
 
 def test_seed_and_writes_on_the_way() -> None:
-    """The nearest stored value, then the writes from its own row on, oldest first."""
-    found = log([station(2, ["c"], ["d"]), station(1, ["b"], stored=snapshot_of(["a"])), station(0, ["x"])])
-    assert (found.seed, found.writes) == (["a"], [["b"], ["c"], ["d"]])
-    assert found.value == ["a", "b", "c", "d"]
+    """The value is made of the nearest stored value and the writes from its own row on, oldest first."""
+    rebuilt = log([station(2, ["c"], ["d"]), station(1, ["b"], stored=snapshot_of(["a"])), station(0, ["x"])])
+    assert (rebuilt.seed, rebuilt.writes) == (["a"], [["b"], ["c"], ["d"]])
+    assert rebuilt.value == ["a", "b", "c", "d"]
 
 
 def test_nothing_stored_yet() -> None:
-    """A channel that never was stored began empty."""
+    """A channel that was never stored began empty."""
     assert log([station(0, ["b"]), station(-1, ["a"])]).value == ["a", "b"]
     assert log([station(-1)]).value == []
 
 
 def test_older_values_prove_the_reducer() -> None:
-    """Each stretch between two stored values must be explained."""
+    """A reducer must explain each span between two stored values."""
     line = [station(2, ["c"]), station(1, stored=["a", "b"]), station(0, ["b"], stored=["a"])]
-    found = log(line)
-    assert found.evidence is not None
-    assert (found.evidence.reducer.name, found.evidence.steps, found.value) == ("append", 1, ["a", "b", "c"])
+    rebuilt = log(line)
+    assert rebuilt.evidence is not None
+    assert (rebuilt.evidence.reducer.name, rebuilt.evidence.steps, rebuilt.value) == ("append", 1, ["a", "b", "c"])
 
 
 def test_unexplained_history_is_shown_as_seed_and_writes() -> None:
-    """Where no reducer fits what was recorded, none is guessed."""
+    """If no reducer fits the record, none is guessed."""
     line = [station(2, ["c"]), station(1, stored=["b", "a"]), station(0, ["b"], stored=["a"])]
     value = log(line).value
     assert isinstance(value, Node)
@@ -58,21 +58,21 @@ def test_unexplained_history_is_shown_as_seed_and_writes() -> None:
 
 
 def test_later_values_prove_it_where_there_is_no_older() -> None:
-    """Before the first snapshot the next one tells; items that are no lists are collected, not joined."""
+    """Before the first snapshot the next one is evidence; items that are no lists are collected, not joined."""
     ahead = [station(3, "d"), station(4, stored=snapshot_of(["a", "d"]))]
-    found = log([station(-1, "a")], ahead)
-    assert (found.reducer and found.reducer.name, found.value) == ("collect", ["a"])
+    rebuilt = log([station(-1, "a")], ahead)
+    assert (rebuilt.reducer and rebuilt.reducer.name, rebuilt.value) == ("collect", ["a"])
 
 
 def test_a_value_that_did_not_grow_here_is_no_evidence() -> None:
     """A fork or a replay stores values that its parent's writes didn't make."""
     ahead = [station(3, ["d"]), station(4, stored=snapshot_of(["else"]), grown=False)]
-    found = log([station(-1, ["a"])], ahead)
-    assert (found.spans, found.value) == ([], ["a"])
+    rebuilt = log([station(-1, ["a"])], ahead)
+    assert (rebuilt.spans, rebuilt.value) == ([], ["a"])
 
 
 def test_overwrite_resets() -> None:
-    """What was written before an Overwrite is gone."""
+    """Writes before an Overwrite don't count."""
     assert log([station(2, ["c"]), station(1, {"__overwrite__": ["new"]}), station(0, stored=["a"])]).value == [
         "new",
         "c",
@@ -80,7 +80,7 @@ def test_overwrite_resets() -> None:
 
 
 def test_an_empty_channel_is_no_delta_channel() -> None:
-    """A version without a value means nothing by itself."""
+    """A version without a value doesn't make a delta channel."""
     empty = state(3, {}, {"ephemeral": 2}, parent=2)
     line = [Station(state(2, {"ephemeral": 1}), [])]
     assert missing(empty) == ["ephemeral"]
@@ -88,7 +88,7 @@ def test_an_empty_channel_is_no_delta_channel() -> None:
 
 
 def test_control_channels_are_never_missing() -> None:
-    """Triggers come and go."""
+    """Triggers have no value most of the time."""
     assert missing(state(3, {}, {"branch:to:a": 2, "__start__": 1})) == []
     assert missing(state(3, {}, {"log": 2}, v=3)) == []
 

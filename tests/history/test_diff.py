@@ -25,16 +25,16 @@ def members(*names: str) -> Node:
     return Node(Opened("builtins", "set", Form.VALUE, list(names)))
 
 
-def leaves(found: list[Difference]) -> list[tuple[str, str, object, object]]:
-    """Path, kind, before and after of all that has no parts."""
+def leaves(differences_found: list[Difference]) -> list[tuple[str, str, object, object]]:
+    """Path, kind, before and after of every difference without parts."""
     flat: list[tuple[str, str, object, object]] = []
-    for one in found:
+    for one in differences_found:
         flat += leaves(one.parts) if one.parts else [(one.path, str(one.kind), one.before, one.after)]
     return flat
 
 
 def test_fields_of_dicts_and_objects_are_compared() -> None:
-    """Only what differs is told, by its path."""
+    """Only what differs is given, by its path."""
     person = Node(Opened("m", "P", Form.PYDANTIC, {"name": "Ada", "age": 36}))
     older = Node(Opened("m", "P", Form.PYDANTIC, {"name": "Ada", "age": 37}))
     before = {"p": person, "files": {"invoice.pdf": {"status": "new"}, "x": 1}, "gone": 1}
@@ -50,7 +50,7 @@ def test_fields_of_dicts_and_objects_are_compared() -> None:
 
 
 def test_messages_are_aligned_by_id() -> None:
-    """A changed message is changed, not removed and added, wherever it stands."""
+    """A changed message is changed, not removed and added, wherever it is."""
     before = [message("1", "hi", "human"), message("2", "I will refund"), message("3", "bye")]
     after = [message("1", "hi", "human"), message("0", "new"), message("2", "I will escalate"), message("4", "end")]
     (found,) = differences({"m": before}, {"m": after})
@@ -65,22 +65,22 @@ def test_messages_are_aligned_by_id() -> None:
 
 
 def test_elements_without_ids_are_aligned_by_content() -> None:
-    """What stands in another's place and is of its kind is the same element, changed."""
+    """An element of the same kind in the same place is the same element, changed."""
     assert leaves(differences({"l": ["a", "b", "c"]}, {"l": ["a", "x", "c", "d"]})) == [
         ("l[1]", "changed", "b", "x"),
         ("l[3]", "added", None, "d"),
     ]
 
 
-def test_moved_elements_are_told_as_moved() -> None:
-    """With where they stood before."""
+def test_moved_elements_have_their_old_path() -> None:
+    """They are neither removed nor added."""
     (found,) = differences({"l": [1, 2, 3, 4]}, {"l": [4, 1, 2, 3]})
     assert found.counts == Counts(kept=3, moved=1)
     assert [(one.path, one.was, one.kind) for one in found.parts] == [("l[0]", "l[3]", DifferenceKind.MOVED)]
 
 
 def test_sets_are_compared_by_membership() -> None:
-    """Their stored order means nothing."""
+    """The stored order means nothing."""
     assert differences({"s": members("a", "b")}, {"s": members("b", "a")}) == []
     (found,) = differences({"s": members("a", "b")}, {"s": members("b", "c")})
     assert leaves([found]) == [("s", "removed", "a", None), ("s", "added", None, "c")]
@@ -93,7 +93,7 @@ def test_values_of_another_type_differ(before: object, after: object) -> None:
 
 
 def test_equal_raw_bytes_are_never_decoded() -> None:
-    """Two nodes of the same bytes are the same, though nobody could read them."""
+    """Two nodes with the same bytes are the same, even if they can't be decoded."""
 
     def refuse(raw: bytes) -> Opened:
         raise AssertionError(raw)
@@ -103,29 +103,29 @@ def test_equal_raw_bytes_are_never_decoded() -> None:
 
 
 def test_a_delta_snapshot_is_what_it_holds() -> None:
-    """The wrapper is a matter of storage."""
+    """The wrapper is no difference."""
     snapshot = Node(Opened("", "_DeltaSnapshot", Form.SNAPSHOT, [1, 2]))
     assert leaves(differences({"d": snapshot}, {"d": [1, 2, 3]})) == [("d[2]", "added", None, 3)]
 
 
 @given(STATES, STATES)
 @settings(max_examples=300)
-def test_states_differ_exactly_where_something_is_told(before: dict[str, object], after: dict[str, object]) -> None:
+def test_states_differ_exactly_where_a_difference_is_given(before: dict[str, object], after: dict[str, object]) -> None:
     """A channel without a difference is the same in both, and no other is."""
-    told = {one.path for one in differences(before, after)}
-    assert bool(told) == (not same(before, after))
+    paths = {one.path for one in differences(before, after)}
+    assert bool(paths) == (not same(before, after))
     assert differences(before, before) == []
 
 
 @given(st.lists(VALUES, max_size=8), st.lists(VALUES, max_size=8))
 @settings(max_examples=300)
-def test_every_element_is_told_once(a: list[object], b: list[object]) -> None:
-    """Each place of either list is paired, moved, removed or added, and pairs go forward in both."""
-    found = align(a, b)
-    assert sorted([*(i for i, _ in [*found.pairs, *found.moved]), *found.removed]) == list(range(len(a)))
-    assert sorted([*(j for _, j in [*found.pairs, *found.moved]), *found.added]) == list(range(len(b)))
-    assert found.pairs == sorted(found.pairs)
-    assert [j for _, j in found.pairs] == sorted(j for _, j in found.pairs)
+def test_every_element_is_aligned_once(a: list[object], b: list[object]) -> None:
+    """Each place of either list is paired, moved, removed or added, and pairs ascend in both."""
+    alignment = align(a, b)
+    assert sorted([*(i for i, _ in [*alignment.pairs, *alignment.moved]), *alignment.removed]) == list(range(len(a)))
+    assert sorted([*(j for _, j in [*alignment.pairs, *alignment.moved]), *alignment.added]) == list(range(len(b)))
+    assert alignment.pairs == sorted(alignment.pairs)
+    assert [j for _, j in alignment.pairs] == sorted(j for _, j in alignment.pairs)
 
 
 @given(VALUES, VALUES)
@@ -138,15 +138,15 @@ def test_every_element_is_told_once(a: list[object], b: list[object]) -> None:
     Node(Opened("builtins", "frozenset", Form.VALUE, [2, {"k": [1]}])),
 )
 def test_same_values_have_the_same_digest(a: object, b: object) -> None:
-    """Or they would not be found again in another list."""
+    """Otherwise they would not be matched in another list."""
     assert not same(a, b) or digest(a) == digest(b)
 
 
 def test_lists_of_equal_elements_are_aligned_in_bounded_work() -> None:
-    """Matching many equal elements would take the square of them; beyond a bound they pair by position."""
+    """Matching n equal elements would take n² steps; beyond a bound they are paired by position."""
     before, after = [0, *[1] * 5000, 2], [3, *[1] * 5001, 4]
-    found = align(before, after)
-    assert (len(found.pairs), len(found.added), len(found.removed)) == (5002, 1, 0)
+    alignment = align(before, after)
+    assert (len(alignment.pairs), len(alignment.added), len(alignment.removed)) == (5002, 1, 0)
 
 
 def test_nesting_without_end_is_compared() -> None:

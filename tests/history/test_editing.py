@@ -1,4 +1,4 @@
-"""Edits by path, by patch and by document: the part is another one, and everything beside it the very same object."""
+"""Edits by path, by patch and by document: the part changes, and everything beside it is the same object."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.errors import CkptError, PathNotFound, UsageError
 from ckpt_cli.history.diff.patch import patch
-from ckpt_cli.history.state.editing import Act, Edit, edited, merged, patched_state
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_patch_to_state, merge_document
 from ckpt_cli.history.state.paths import follow, parse
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.node import Form, Node, Opened
@@ -47,9 +47,9 @@ STATE: dict[str, Any] = {
     ],
 )
 def test_what_is_set_is_there(path: str) -> None:
-    """In containers and objects of every form; the other channels are the very same, the old state is as it was."""
+    """In containers and objects of every form; other channels are the same objects, the old state is unchanged."""
     steps = parse(path)
-    new = edited(STATE, [Edit(Act.SET, tuple(steps), "NEW")])
+    new = apply_edits(STATE, [Edit(Act.SET, tuple(steps), "NEW")])
     assert follow(new, steps) == "NEW"
     assert all(new[channel] is value for channel, value in STATE.items() if channel != steps[0])
     with pytest.raises((AssertionError, PathNotFound)):
@@ -68,21 +68,21 @@ def test_what_is_set_is_there(path: str) -> None:
     ],
 )
 def test_what_is_unset_is_gone(path: str, left: Any) -> None:
-    """Keys, elements and fields."""
+    """Keys, elements and fields can be unset."""
     steps = tuple(parse(path))
-    assert same(edited(STATE, [Edit(Act.UNSET, steps)])[steps[0]], left)
+    assert same(apply_edits(STATE, [Edit(Act.UNSET, steps)])[steps[0]], left)
 
 
 def test_a_channel_can_be_unset() -> None:
-    """It holds nothing then."""
-    assert "list" not in edited(STATE, [Edit(Act.UNSET, ("list",))])
+    """The channel holds nothing then."""
+    assert "list" not in apply_edits(STATE, [Edit(Act.UNSET, ("list",))])
 
 
 @pytest.mark.parametrize("path", ["list", "list[1]", "person.tags", "person.at", "js", "snap", "pair"])
-def test_what_is_appended_stands_last(path: str) -> None:
-    """In lists, tuples and sets of every form."""
+def test_what_is_appended_is_last(path: str) -> None:
+    """Lists, tuples and sets of every form can be appended to."""
     steps = parse(path)
-    new = edited(STATE, [Edit(Act.APPEND, tuple(steps), "NEW")])
+    new = apply_edits(STATE, [Edit(Act.APPEND, tuple(steps), "NEW")])
     assert follow(new, [*steps, -1]) == "NEW"
     assert same(follow(new, [*steps, 0]), follow(STATE, [*steps, 0]))
 
@@ -103,43 +103,43 @@ def test_what_is_appended_stands_last(path: str) -> None:
     ],
 )
 def test_a_wrong_path_is_an_error(act: Act, path: str, error: type[CkptError]) -> None:
-    """It says how far the path is right."""
+    """The error says how far the path is right."""
     with pytest.raises(error):
-        edited(STATE, [Edit(act, tuple(parse(path)), 1)])
+        apply_edits(STATE, [Edit(act, tuple(parse(path)), 1)])
 
 
 def test_edits_follow_each_other() -> None:
-    """A later one sees what an earlier one did."""
+    """A later edit sees what an earlier one did."""
     edits = [Edit(Act.SET, ("d",), {}), Edit(Act.SET, ("d", "l"), []), Edit(Act.APPEND, ("d", "l"), 1)]
-    assert edited({}, edits) == {"d": {"l": [1]}}
+    assert apply_edits({}, edits) == {"d": {"l": [1]}}
 
 
 @given(STATES, STATES)
 @settings(max_examples=200)
 def test_a_patch_of_states_gives_the_other_state(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Through the typed JSON form and back, to the last type."""
-    assert same(patched_state(before, list(patch(to_json(before, True), to_json(after, True)))), after)
+    """The patch goes through the typed JSON form and back; all types are equal."""
+    assert same(apply_patch_to_state(before, list(patch(to_json(before, True), to_json(after, True)))), after)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3), st.data())
 @settings(max_examples=200)
 def test_an_edited_document_keeps_all_else(state: dict[str, Any], data: st.DataObject) -> None:
-    """Where one channel is written anew, the parts of it that are equal are the old one's own objects."""
+    """If one channel is written as a whole, its equal parts are the objects of the old one."""
     document = to_json(state, reveal=True)
     new = data.draw(VALUES)
     after = {**document, "a": to_json(new, reveal=True)}
-    result = merged(state, document, after)
+    result = merge_document(state, document, after)
     assert same(result, {**state, "a": new})
     if "a" in state and isinstance(new, list) and isinstance(state["a"], list):
-        kept = {id(part) for _, part in parts(state["a"])}
+        old_parts = {id(part) for _, part in parts(state["a"])}
         objects = [part for part in state["a"] if isinstance(part, Node)]
         for one in result["a"]:
             if isinstance(one, Node) and any(same(one, old) for old in objects):
-                assert id(one) in kept
+                assert id(one) in old_parts
 
 
 def test_what_cannot_be_read_is_named_by_its_path() -> None:
-    """Deep in a document."""
+    """The path leads to the deepest part that can't be read."""
     document = to_json({"a": [1, {"b": 2}]})
     with pytest.raises(UsageError, match=r"a\[1\]\.b"):
-        merged({}, {}, {**document, "a": [1, {"b": {"$bytes": "???"}}]})
+        merge_document({}, {}, {**document, "a": [1, {"b": {"$bytes": "???"}}]})

@@ -1,4 +1,4 @@
-"""A task that took its answer and failed has failed; one that failed and then asked waits."""
+"""A task that took its answer and failed is FAILED; a task that failed and then asked is WAITING."""
 
 import operator
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def asks(_: Log) -> Log:
 
 
 def asks_once(_: Log) -> Log:
-    """One question, whose answer is looked at by `check`."""
+    """One question; `check` reads its answer."""
     return {"word": interrupt("first?")}
 
 
@@ -64,7 +64,7 @@ class Late:
 
 
 def graph(*nodes: Any, saver: Any = None) -> Any:
-    """Nodes in a row."""
+    """A graph of nodes in a row."""
     built = StateGraph(Log)
     names = [f"node{number}" for number in range(len(nodes))]
     for name, before, node in zip(names, [START, *names], nodes, strict=False):
@@ -83,7 +83,7 @@ KINDS: dict[str, Any] = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A database to be."""
+    """The path of a new database."""
     return tmp_path / "x.sqlite"
 
 
@@ -95,7 +95,7 @@ def saver(path: Path) -> Iterator[SqliteSaver]:
 
 
 def ran(kind: str, saver: SqliteSaver, *answers: Any) -> Any:
-    """A graph that was started and answered, whether it failed with that or not; None goes on without an answer."""
+    """Start a graph and answer it, whether it fails or not; None continues without an answer."""
     app = graph(lambda _: {"log": ["before"]}, KINDS[kind](), saver=saver)
     for given in ({"word": ""}, *(answer and Command(resume=answer) for answer in answers)):
         with suppress(RuntimeError):
@@ -104,7 +104,7 @@ def ran(kind: str, saver: SqliteSaver, *answers: Any) -> Any:
 
 
 def head(path: Path) -> Snapshot:
-    """Where the thread stands."""
+    """The snapshot of the thread's head."""
     reader = Reader(open_file(path), Codec())
     try:
         return Inspection(reader, reader.head("t").ref).snapshot()
@@ -128,7 +128,7 @@ def head(path: Path) -> Snapshot:
 def test_what_failed_is_told_from_what_waits(
     kind: str, answers: list[Any], status: Status, questions: list[str], saver: SqliteSaver, path: Path
 ) -> None:
-    """A question waits until its answer was taken, also where its task had failed before."""
+    """A question waits until its answer was taken, also if its task had failed before."""
     app = ran(kind, saver, *answers)
     found = head(path)
     assert (found.status, [one.value for one in found.interrupts]) == (status, questions)
@@ -138,7 +138,7 @@ def test_what_failed_is_told_from_what_waits(
 
 @pytest.mark.parametrize("kind", ["node", "subgraph", "next node of a subgraph"])
 def test_a_fork_has_it_ask_anew(kind: str, saver: SqliteSaver, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No answer is taken for what failed with one; the fork that the hint names asks again, and goes on to the end."""
+    """A task that failed with an answer takes no other; the fork that the hint names asks again and runs to the end."""
     app = ran(kind, saver, "bad")
     assert run(["resume", "t", "--value", '"good"', "--yes", "-d", str(path)]) == 4
     assert "`ckpt fork t @`" in capsys.readouterr().err

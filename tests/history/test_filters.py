@@ -1,4 +1,4 @@
-"""Filters: what they find, what they refuse, and that nothing but plain data is ever met."""
+"""Filters: what fits, what is refused, and that an expression sees plain data only."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_a_record_that_has_no_such_thing_does_not_fit(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "problem"),
     [
         ("step >= ", "at its end"),
         ("step = 5", "column 6"),
@@ -71,11 +71,11 @@ def test_a_record_that_has_no_such_thing_does_not_fit(expression: str) -> None:
         ("(" * 500, "where"),
     ],
 )
-def test_what_is_refused_says_where(expression: str, told: str) -> None:
-    """A slip or a trick is a usage error with its place, before any record is looked at."""
+def test_what_is_refused_says_where(expression: str, problem: str) -> None:
+    """A typing error or a trick is a usage error with its place, before any record is read."""
     with pytest.raises(UsageError, match="--where") as error:
         Filter(expression)
-    assert told in error.value.message
+    assert problem in error.value.message
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_tricks_reach_nothing(expression: str) -> None:
 
 
 def test_a_name_that_no_record_has_is_complained_about() -> None:
-    """A filter that never came to an answer says why; one that did is silent, though it failed on some."""
+    """A filter that decided no record says why; one that decided some is silent about its failures."""
     slip = Filter("stpe > 1")
     assert not slip.matches(STATE.__getitem__)
     assert slip.complaint == "--where: no thread has 'stpe'"
@@ -104,7 +104,7 @@ def test_a_name_that_no_record_has_is_complained_about() -> None:
 
 
 def test_values_become_plain_data() -> None:
-    """Objects are dicts of their fields, dates and sets what they say, however deep; a bomb of depth ends."""
+    """Objects are dicts of their fields, dates their text, sets lists, at any depth; endless nesting ends."""
     date = Node(Opened("datetime", "date", Form.ARGS, [2024, 2, 29]))
     assert plain({"when": date, "some": Node(Opened("builtins", "set", Form.VALUE, [1, 2]))}) == {
         "when": "2024-02-29",

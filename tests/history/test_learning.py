@@ -1,4 +1,4 @@
-"""Learning reducers step by step gives what looking at every step by itself gives."""
+"""Learning reducers step by step gives the same as judging every step by itself."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ from ckpt_cli.history.reducers.reducers import (
 from tests.history.recorded import message
 
 IDS = st.sampled_from(["1", "2", "3", None])
-SAID = st.builds(message, st.sampled_from("abc"), IDS)
-GONE = st.builds(lambda named: message("", named, "remove"), st.sampled_from(["1", "2", REMOVE_ALL]))
+MESSAGE = st.builds(message, st.sampled_from("abc"), IDS)
+REMOVAL = st.builds(lambda named: message("", named, "remove"), st.sampled_from(["1", "2", REMOVE_ALL]))
 OTHER = st.sampled_from(["text", ["user", "hi"], {"__overwrite__": []}, 5])
-WRITE = st.lists(st.one_of(SAID, SAID, SAID, GONE, OTHER), max_size=2) | SAID | OTHER
+WRITE = st.lists(st.one_of(MESSAGE, MESSAGE, MESSAGE, REMOVAL, OTHER), max_size=2) | MESSAGE | OTHER
 
 
 def after(before: Any, writes: list[Any]) -> Any:
-    """What the real merge would leave, with ids for what has none; what was there where it can't."""
+    """What the real merge would leave, with ids for messages without one; the old value if it can't merge."""
     try:
         made = MESSAGES.step(before, writes)
     except Unfit:
@@ -48,7 +48,7 @@ def after(before: Any, writes: list[Any]) -> Any:
     )
 )
 def test_a_growing_conversation_is_judged_as_each_step_alone(line: list[tuple[list[Any], str]]) -> None:
-    """What is remembered of the steps before never changes the answer, whatever was written and recorded."""
+    """What is remembered from earlier steps never changes the answer, whatever was written and recorded."""
     merging, before = Merging(), ABSENT
     for writes, recorded in line:
         now = after(before, writes)
@@ -60,14 +60,14 @@ def test_a_growing_conversation_is_judged_as_each_step_alone(line: list[tuple[li
 
 
 PLAIN = st.sampled_from([ABSENT, 0, 1, True, 1.0, "", "a", "aa", [], [1], [1, 1], ["a"], {}, {"a": 1}, {"b": [1]}])
-HELD = PLAIN | st.lists(SAID, max_size=2)
+HELD = PLAIN | st.lists(MESSAGE, max_size=2)
 WRITTEN = HELD.filter(lambda value: value is not ABSENT) | st.sampled_from(
     [{"__overwrite__": [1]}, {"__overwrite__": "a"}, {"__overwrite__": None}]
 )
 
 
 def made(reducer: Reducer, step: ChannelStep) -> Any:
-    """What a reducer makes of a step; what was recorded where it can't."""
+    """What a reducer makes of a step; the recorded value if it can't."""
     try:
         return reducer.step(step.before, step.writes)
     except Unfit:
@@ -80,20 +80,20 @@ def made(reducer: Reducer, step: ChannelStep) -> Any:
         st.tuples(HELD, st.lists(WRITTEN, min_size=1, max_size=2), HELD, st.sampled_from([None, *REDUCERS])), max_size=4
     )
 )
-def test_each_reducer_explains_as_many_steps_as_one_by_one(told: list[tuple[Any, list[Any], Any, Any]]) -> None:
-    """What a tally passes over, because a reducer never makes such a value, that reducer doesn't explain."""
-    tally, steps = Tally(), [ChannelStep(before, writes, after) for before, writes, after, _ in told]
+def test_each_reducer_explains_as_many_steps_as_one_by_one(line: list[tuple[Any, list[Any], Any, Any]]) -> None:
+    """A tally skips values of types that a reducer never makes; the reducer doesn't explain those either."""
+    tally, steps = Tally(), [ChannelStep(before, writes, after) for before, writes, after, _ in line]
     steps = [
         step if one[3] is None else ChannelStep(step.before, step.writes, made(one[3], step))
-        for step, one in zip(steps, told, strict=True)
+        for step, one in zip(steps, line, strict=True)
     ]
     for step in steps:
         tally.add(step)
     assert tally._explained == [one.explained for one in evidence(steps)]
 
 
-def test_the_likeliest_reducer_is_told_where_one_step_speaks_against_it() -> None:
-    """One altered step leaves no candidate, and the reducer of all others is still known."""
+def test_the_likeliest_reducer_is_known_although_one_step_contradicts_it() -> None:
+    """One forged step leaves no candidate, but the reducer of all others is still known."""
     steps = [ChannelStep([n], [[n + 1]], [n, n + 1]) for n in range(5)]
     tally = Tally()
     for step in [*steps, ChannelStep([1], [[2]], ["forged"])]:
@@ -104,7 +104,7 @@ def test_the_likeliest_reducer_is_told_where_one_step_speaks_against_it() -> Non
 
 
 def test_the_candidates_are_those_that_explain_every_step() -> None:
-    """As `reducers.learn` finds them; without steps there are none, told or likely."""
+    """As `reducers.learn` finds them; without steps there are no candidates and no likely ones."""
     steps = [ChannelStep(1, [2], 2), ChannelStep(2, [7], 7)]
     tally = Tally()
     assert tally.candidates == tally.likely == []

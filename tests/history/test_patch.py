@@ -1,4 +1,4 @@
-"""Patches that somebody else's library applies."""
+"""Patches, applied by another library."""
 
 import copy
 
@@ -15,7 +15,7 @@ from tests.history.nested import STATES, VALUES
 @given(STATES, STATES)
 @settings(max_examples=300)
 def test_a_patch_turns_one_state_into_the_other(before: dict[str, object], after: dict[str, object]) -> None:
-    """Over the typed JSON form, applied by jsonpatch, to the last type and value."""
+    """The library jsonpatch applies it to the typed JSON form; all types and values are equal."""
     old, new = to_json(before), to_json(after)
     assert same(jsonpatch.apply_patch(copy.deepcopy(old), list(patch(old, new))), new)
 
@@ -23,7 +23,7 @@ def test_a_patch_turns_one_state_into_the_other(before: dict[str, object], after
 @given(st.lists(VALUES, max_size=8), st.data())
 @settings(max_examples=300)
 def test_a_patch_of_an_edited_list_applies(items: list[object], data: st.DataObject) -> None:
-    """Elements taken out, put in and moved about: every index is right when its turn comes."""
+    """With elements removed, added and moved, every index is right when its operation is applied."""
     after = data.draw(st.permutations(items))
     after = after[: data.draw(st.integers(0, len(after)))] + data.draw(st.lists(VALUES, max_size=2))
     old, new = {"l": to_json(items)}, {"l": to_json(after)}
@@ -32,7 +32,7 @@ def test_a_patch_of_an_edited_list_applies(items: list[object], data: st.DataObj
 
 @given(STATES)
 def test_equal_states_have_an_empty_patch(state: dict[str, object]) -> None:
-    """Nothing is patched into itself."""
+    """Two equal states need no operation."""
     assert list(patch(to_json(state), to_json(state))) == []
 
 
@@ -47,7 +47,7 @@ def test_an_appended_element_is_one_operation() -> None:
 
 
 def test_keys_are_escaped_as_json_pointer_says() -> None:
-    """``~`` and ``/`` have escapes of their own."""
+    """``~`` and ``/`` are escaped."""
     assert [op["path"] for op in patch({"a/b": 1, "m~n": 1}, {"a/b": 2, "m~n": 2})] == ["/a~1b", "/m~0n"]
 
 

@@ -1,4 +1,4 @@
-"""Paths inside state: grammar, what they lead to, and what is said when they lead nowhere."""
+"""Paths inside state: grammar, the parts they lead to, and the errors when they lead nowhere."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def test_parse_reads_every_kind_of_step(text: str, steps: list[object]) -> None:
     ("text", "column"), [("a..b", 2), ("a[", 1), ("a[x]", 1), ("a.", 2), ("a[0]b", 4), ('a["x]', 1), (" a", 0)]
 )
 def test_an_unreadable_path_is_marked_where_it_goes_wrong(text: str, column: int) -> None:
-    """A caret stands under the first character that cannot be read."""
+    """A caret marks the first character that cannot be read."""
     with pytest.raises(UsageError) as caught:
         parse(text)
     assert caught.value.exit_code == 2
@@ -91,7 +91,7 @@ def test_follow_goes_through_dicts_lists_and_objects(value: object, path: str, e
     ],
 )
 def test_a_lost_path_names_the_deepest_part_that_exists(path: str, message: str, hint: str) -> None:
-    """What is there is said, and the nearest name."""
+    """The error says what that part has, with the nearest name."""
     state = {"p": PERSON, "l": [1, 2], "empty": [], "nested": [1]}
     with pytest.raises(PathNotFound) as caught:
         follow(state, parse(path))

@@ -9,29 +9,29 @@ from ckpt_cli.model import CheckpointRow
 
 
 def drawn(*parents: int | None) -> list[str]:
-    """The lines of the log of a forest whose row n has the parent told."""
+    """The log lines of a forest; row n has the nth parent."""
     tree = Lineage(CheckpointRow("t", "", f"{n:03d}", None if p is None else f"{p:03d}") for n, p in enumerate(parents))
     order = sorted(tree.rows, reverse=True)
     return [line.rstrip() for rail in rails(tree, order) for line in (rail.joins, rail.lanes) if line]
 
 
 def test_line_has_one_lane() -> None:
-    """No fork, no second lane."""
+    """Without a fork there is no second lane."""
     assert drawn(None, 0, 1) == ["●", "●", "●"]
 
 
 def test_lanes_join_at_the_fork_point() -> None:
-    """Each tip opens a lane; they come together above the checkpoint they share."""
+    """Each tip opens a lane; lanes join above the checkpoint that they share."""
     assert drawn(None, 0, 1, 1) == ["●", "│ ●", "├─╯", "●", "●"]
 
 
 def test_lane_that_passes_between_is_crossed() -> None:
-    """Lanes that do not end at a joint go through it."""
+    """A joint crosses lanes that do not end at it."""
     assert drawn(None, 0, 1, 0, 1) == ["●", "│ ●", "│ │ ●", "├─┼─╯", "● │", "├─╯", "●"]
 
 
 def test_three_lanes_join_at_once() -> None:
-    """A checkpoint with three children gathers all their lanes."""
+    """A checkpoint with three children joins all their lanes."""
     assert drawn(None, 0, 0, 0) == ["●", "│ ●", "│ │ ●", "├─┴─╯", "●"]
 
 
@@ -40,6 +40,6 @@ def test_one_mark_a_checkpoint_and_as_many_lanes_as_lines_are_open(numbers: list
     """Every checkpoint has exactly one mark, and no more lanes pass by than there are tips."""
     parents = [None, *(p % (n + 1) for n, p in enumerate(numbers))]
     tree = Lineage(CheckpointRow("t", "", f"{n:03d}", None if p is None else f"{p:03d}") for n, p in enumerate(parents))
-    found = list(rails(tree, sorted(tree.rows, reverse=True)))
-    assert [rail.lanes.count("●") for rail in found] == [1] * len(parents)
-    assert all(len(rail.lanes) <= 2 * len(tree.tips) for rail in found)
+    all_rails = list(rails(tree, sorted(tree.rows, reverse=True)))
+    assert [rail.lanes.count("●") for rail in all_rails] == [1] * len(parents)
+    assert all(len(rail.lanes) <= 2 * len(tree.tips) for rail in all_rails)

@@ -18,13 +18,13 @@ from ckpt_cli.history.reducers.reducers import (
     evidence,
     learn,
 )
-from ckpt_cli.values.known import message as told
+from ckpt_cli.values.known import message as parse_message
 from tests.history.recorded import message
 
 
 def texts(value: list[Any]) -> list[str]:
-    """What messages say."""
-    return [found.text for item in value if (found := told(item)) is not None]
+    """The texts of messages."""
+    return [parsed.text for item in value if (parsed := parse_message(item)) is not None]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def texts(value: list[Any]) -> list[str]:
     ],
 )
 def test_fold(reducer: Reducer, before: Any, writes: list[Any], want: Any) -> None:
-    """Each makes of a value and its writes what Python's own operators would."""
+    """Each reducer gives what Python's own operators would."""
     assert reducer.fold(before, writes) == want
 
 
@@ -49,20 +49,20 @@ def test_fold(reducer: Reducer, before: Any, writes: list[Any], want: Any) -> No
     [(LAST, 1, [2, 3]), (APPEND, [1], ["a"]), (COLLECT, "a", [1]), (UNION, {}, [[1]]), (MESSAGES, ["hello"], [])],
 )
 def test_unfit(reducer: Reducer, before: Any, writes: list[Any]) -> None:
-    """Values of another kind are refused, not guessed at."""
+    """Values of another kind are refused."""
     with pytest.raises(Unfit):
         reducer.fold(before, writes)
 
 
 def test_messages_merge_by_id() -> None:
-    """The same id replaces in place, a new one and none are added."""
+    """The same id replaces in place; messages with a new id or none are added."""
     before = [message("one", "1"), message("two", "2")]
     made = MESSAGES.fold(before, [[message("two!", "2"), message("three", "3")], message("no id")])
     assert texts(made) == ["one", "two!", "three", "no id"]
 
 
 def test_messages_are_removed() -> None:
-    """A RemoveMessage takes one away, or all before it; one removed and sent again stands at the end."""
+    """A RemoveMessage removes one message, or all before it; one that is removed and sent again is at the end."""
     before = [message("one", "1"), message("two", "2")]
     assert texts(MESSAGES.fold(before, [[message("", "1", "remove")]])) == ["two"]
     assert texts(MESSAGES.fold(before, [[message("", REMOVE_ALL, "remove"), message("new", "9")]])) == ["new"]
@@ -70,7 +70,7 @@ def test_messages_are_removed() -> None:
 
 
 def test_overwrite() -> None:
-    """In one step an Overwrite is all that counts; over many steps what came after it counts too."""
+    """In one step only an Overwrite counts; over many steps the writes after it count too."""
     writes = [["a"], {"__overwrite__": ["x"]}, ["b"]]
     assert APPEND.step(["old"], writes) == ["x"]
     assert APPEND.replay(["old"], writes) == ["x", "b"]
@@ -79,17 +79,17 @@ def test_overwrite() -> None:
 
 
 def test_evidence_counts_every_step() -> None:
-    """A reducer holds only if it explains all; a step against it is enough."""
+    """A reducer holds only if it explains all steps."""
     steps = [ChannelStep([1], [[2]], [1, 2]), ChannelStep([1, 2], [[3]], [1, 2, 3])]
-    found = {item.reducer.name: (item.explained, item.holds) for item in evidence(steps)}
-    assert found["append"] == (2, True)
-    assert found["last value"] == (0, False)
+    by_name = {item.reducer.name: (item.explained, item.holds) for item in evidence(steps)}
+    assert by_name["append"] == (2, True)
+    assert by_name["last value"] == (0, False)
     assert learn([*steps, ChannelStep([1], [[2]], [2, 1])]) is None
     assert learn([]) is None
 
 
 def test_strict_equality() -> None:
-    """1 is not 1.0 and not True: a reducer that makes another type is none."""
+    """1 is not 1.0 and not True, so a reducer must give the same type."""
     assert learn([ChannelStep(0, [1.0], 1)], [LAST]) is None
     assert learn([ChannelStep(0, [1], 1)], [LAST]) is not None
 
@@ -97,7 +97,7 @@ def test_strict_equality() -> None:
 def test_message_gets_an_id_in_the_state() -> None:
     """``add_messages`` gives an id to a message that was written without one."""
     step = ChannelStep([message("one", "1")], [[message("two")]], [message("one", "1"), message("two", "made")])
-    found = learn([step])
-    assert found is not None and found.reducer is MESSAGES
+    best = learn([step])
+    assert best is not None and best.reducer is MESSAGES
     other = ChannelStep([message("one", "1")], [[message("two")]], [message("one", "1"), message("three", "made")])
     assert learn([other]) is None

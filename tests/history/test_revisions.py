@@ -1,4 +1,4 @@
-"""The revision grammar and what its forms name, over rows that tell how they were asked."""
+"""The revision grammar and what its forms name, over rows that count how they were read."""
 
 from collections.abc import Iterable, Mapping
 
@@ -30,34 +30,34 @@ def rows(*shapes: tuple[str, str | None]) -> list[CheckpointRow]:
 
 
 class Recorded:
-    """Rows in memory, with the steps their metadata would tell; counts how often all of them were read."""
+    """Rows in memory, with the steps of their metadata; it counts how often all of them were read."""
 
     def __init__(
         self,
-        found: list[CheckpointRow],
+        stored: list[CheckpointRow],
         steps: Mapping[str, int] | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> None:
-        self.found = {row.checkpoint_id: row for row in found}
+        self.by_id = {row.checkpoint_id: row for row in stored}
         self.named = tags or {}
         self.recorded = steps or {}
         self.whole = 0
 
     def row(self, checkpoint_id: str) -> CheckpointRow | None:
         """One row."""
-        return self.found.get(checkpoint_id)
+        return self.by_id.get(checkpoint_id)
 
     def head(self) -> CheckpointRow:
         """The highest id."""
-        return self.found[max(self.found)]
+        return self.by_id[max(self.by_id)]
 
     def lineage(self) -> Lineage:
         """All rows."""
         self.whole += 1
-        return Lineage(self.found.values())
+        return Lineage(self.by_id.values())
 
     def tags(self) -> Mapping[str, str]:
-        """Names."""
+        """Tag to checkpoint id."""
         return self.named
 
     def steps(self, checkpoint_ids: Iterable[str]) -> Mapping[str, int]:
@@ -67,7 +67,7 @@ class Recorded:
 
     def short(self) -> ShortIds:
         """Short ids."""
-        return ShortIds(self.found)
+        return ShortIds(self.by_id)
 
 
 A, B, C = uuid6(0, -1, "aaaa11"), uuid6(10, 0, "bbbb22"), uuid6(20, 1, "cccc33")
@@ -76,7 +76,7 @@ FORKED = rows((A, None), (B, A), (C, B), (D, C), (E, C))
 
 
 def find(text: str, recorded: Recorded | None = None) -> str:
-    """The id a revision names, at 60 seconds after START."""
+    """The id that a revision names, 60 seconds after START."""
     return Finder(recorded or Recorded(FORKED), lambda: START + 60.0).find(text).checkpoint_id
 
 
@@ -154,7 +154,7 @@ def test_every_form_is_found(text: str, expected: str) -> None:
 
 
 def test_head_ids_and_ancestors_do_not_read_the_whole_thread() -> None:
-    """They go row by row, so they cost the same in a thread of any length."""
+    """They are read row by row, so they cost the same in a thread of any length."""
     recorded = Recorded(FORKED)
     assert [find(text, recorded) for text in ("@", "@~2", A, f"{D}^")] == [E, B, A, C]
     assert recorded.whole == 0
@@ -173,7 +173,7 @@ def test_head_ids_and_ancestors_do_not_read_the_whole_thread() -> None:
     ],
 )
 def test_what_names_nothing_is_not_found(text: str, message: str) -> None:
-    """Exit code 4, and what there is instead."""
+    """Exit code 4, and the error names what exists."""
     with pytest.raises(CheckpointNotFound) as caught:
         find(text)
     assert (caught.value.exit_code, caught.value.message) == (4, message)
@@ -191,7 +191,7 @@ def test_tags_name_checkpoints() -> None:
 
 
 def test_an_unknown_step_tells_which_exist() -> None:
-    """Gaps in the steps are told too."""
+    """The error shows gaps in the steps too."""
     gap = uuid6(50, 7, "abcd77")
     with pytest.raises(CheckpointNotFound) as caught:
         find("step:5", Recorded([*FORKED, *rows((gap, E))]))
@@ -199,11 +199,11 @@ def test_an_unknown_step_tells_which_exist() -> None:
 
 
 def test_a_step_of_another_branch_is_named() -> None:
-    """Where only other branches have a step, its checkpoints are told with their branch, and that ids name them."""
+    """If only other branches have a step, the error names its checkpoints, their branches, and that ids name them."""
     longer = rows((uuid6(50, 3, "ffff66"), D), (uuid6(60, 3, "abcd77"), C), (uuid6(70, 2, "abcd88"), C))
     with pytest.raises(CheckpointNotFound) as caught:
         find("step:3", Recorded([*FORKED, *longer]))
-    assert [told.split("  ")[::3] for told in caught.value.candidates] == [
+    assert [line.split("  ")[::3] for line in caught.value.candidates] == [
         ["ffff66", "on branch:1"],
         ["abcd77", "on branch:3"],
     ]
@@ -211,14 +211,14 @@ def test_a_step_of_another_branch_is_named() -> None:
 
 
 def test_a_short_number_hints_at_steps() -> None:
-    """Who types 2 means step 2."""
+    """A person who types 2 means step 2."""
     with pytest.raises(CheckpointNotFound) as caught:
         find("2")
     assert caught.value.hint == "did you mean step:2?"
 
 
 def test_an_ambiguous_prefix_lists_its_candidates() -> None:
-    """Each with short id, step and time."""
+    """Candidates have short id, step and time."""
     with pytest.raises(AmbiguousRevision) as caught:
         find(A[:5])
     assert (caught.value.exit_code, caught.value.message) == (2, f"'{A[:5]}' fits 5 checkpoints")
@@ -226,7 +226,7 @@ def test_an_ambiguous_prefix_lists_its_candidates() -> None:
 
 
 def test_a_number_that_begins_ids_still_hints_at_steps() -> None:
-    """It could be either; nothing is guessed."""
+    """Nothing is guessed."""
     with pytest.raises(AmbiguousRevision) as caught:
         find("1")
     assert caught.value.hint == "did you mean step:1?"
@@ -242,7 +242,7 @@ def test_many_candidates_are_counted_not_listed() -> None:
 
 
 def test_metadata_wins_over_the_step_an_id_tells() -> None:
-    """Copies carry one less in their id, ids from JavaScript anything."""
+    """Ids of copies contain one less, ids from JavaScript anything."""
     copy, js = uuid6(50, 2, "abcd00"), "1f1e57da-510c-6b50-ffff-f338fc9c4a00"
     assert find("step:3", Recorded([*FORKED, *rows((copy, E))], {copy: 3})) == copy
     assert find("step:44", Recorded(rows((js, None)), {js: 44})) == js
@@ -255,7 +255,7 @@ def test_a_parent_never_stored_ends_the_climb() -> None:
 
 
 def test_timestamps_are_ids_of_their_own_kind() -> None:
-    """LangGraph 0.0 called its checkpoints by ISO timestamps: prefixes, times and ancestors work."""
+    """LangGraph 0.0 used ISO timestamps as ids: prefixes, times and ancestors work."""
     first, second = "2024-05-10T12:00:00.100000+00:00", "2024-05-10T12:00:01.100000+00:00"
     recorded = Recorded(rows((first, None), (second, first)))
     found = [find(text, recorded) for text in (f"{second}^", "2024-05-10T12:00:01", "@{2024-05-10T12:00:00.5}")]
@@ -294,13 +294,13 @@ def test_every_colon_may_end_a_thread_id() -> None:
 
 
 def test_short_ids_are_six_characters_of_the_last_group() -> None:
-    """uuid6 ids of one run begin alike; their last group is random."""
+    """uuid6 ids of one run begin with the same characters; their last group is random."""
     short = ShortIds([A, B, C])
     assert [short(A), short(B), short("")] == ["aaaa11", "bbbb22", '""']
 
 
 def test_short_ids_grow_until_they_are_unique() -> None:
-    """Also against the beginnings of other ids, since a person may type either."""
+    """It differs from the beginnings of other ids too, since a person may type either."""
     first, second = uuid6(0, 0, "abcdef123456"), uuid6(1, 1, "abcdef129999")
     clash = uuid6(2, 2, first[:7].replace("-", ""))
     short = ShortIds([first, second, clash])
@@ -323,7 +323,7 @@ def test_equal_last_groups_fall_back_on_the_whole_id() -> None:
     )
 )
 def test_every_short_id_names_its_checkpoint(checkpoint_ids: set[str]) -> None:
-    """A short id found again is that checkpoint, unless its whole id begins another one."""
+    """A short id finds its checkpoint, unless another id begins with the whole of it."""
     short = ShortIds(checkpoint_ids)
     for checkpoint_id in checkpoint_ids - {""}:
         shown = short(checkpoint_id)
@@ -331,7 +331,7 @@ def test_every_short_id_names_its_checkpoint(checkpoint_ids: set[str]) -> None:
 
 
 def test_candidates_are_told_with_their_recorded_steps() -> None:
-    """The id of a copy carries one step less than its metadata records."""
+    """The id of a copy contains one step less than its metadata."""
     with pytest.raises(CheckpointNotFound) as caught:
         find("branch:9", Recorded(FORKED, {E: 3}))
-    assert [told.split("  ")[2] for told in caught.value.candidates] == ["step 2", "step 3"]
+    assert [line.split("  ")[2] for line in caught.value.candidates] == ["step 2", "step 3"]

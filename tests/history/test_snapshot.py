@@ -9,22 +9,22 @@ from ckpt_cli.history.tasks.node_names import is_javascript, place
 from ckpt_cli.history.tasks.snapshot import Snapshot, Status, graph_of, snapshot
 from ckpt_cli.history.tasks.task_ids import Place
 from ckpt_cli.values.state import State, TaskWrite
-from tests.history.recorded import asked, sent, state, write
+from tests.history.recorded import interrupted, sent, state, write
 
 DUE = state(values={"branch:to:a": None, "branch:to:b": None})
 """Two nodes due."""
 
 
-def task_id(node: str, found: State = DUE) -> str:
-    """The id that a node's task has."""
-    where = place(found)
+def task_id(node: str, at: State = DUE) -> str:
+    """The id of a node's task."""
+    where = place(at)
     assert isinstance(where, Place)
     return next(where.pull(node, [f"branch:to:{node}"]))
 
 
-def taken(*writes: TaskWrite, found: State = DUE, **options: Any) -> Snapshot:
+def shot_of(*writes: TaskWrite, at: State = DUE, **options: Any) -> Snapshot:
     """The snapshot with these writes."""
-    return snapshot(found, writes, **options)
+    return snapshot(at, writes, **options)
 
 
 def statuses(shot: Snapshot) -> dict[str | None, str]:
@@ -33,8 +33,8 @@ def statuses(shot: Snapshot) -> dict[str | None, str]:
 
 
 def test_due_and_nothing_recorded() -> None:
-    """Nodes that have not run are next, with the ids their tasks will have."""
-    shot = taken()
+    """Nodes that have not run are next, with the ids that their tasks will have."""
+    shot = shot_of()
     assert (shot.next, shot.status, shot.complete) == (["a", "b"], Status.UNFINISHED, True)
     assert [task.id for task in shot.tasks] == [task_id("a"), task_id("b")]
 
@@ -45,15 +45,19 @@ def test_due_and_nothing_recorded() -> None:
         ([("log", ["x"])], "finished", Status.UNFINISHED),
         ([("__no_writes__", None)], "finished", Status.UNFINISHED),
         ([("__error__", "ValueError('x')")], "failed", Status.FAILED),
-        ([("__interrupt__", [asked("ok?")])], "waiting", Status.WAITING),
-        ([("__interrupt__", [asked("ok?")]), ("__resume__", ["yes"])], "waiting", Status.WAITING),
-        ([("__interrupt__", [asked("ok?")]), ("__resume__", ["yes"]), ("log", [])], "finished", Status.UNFINISHED),
+        ([("__interrupt__", [interrupted("ok?")])], "waiting", Status.WAITING),
+        ([("__interrupt__", [interrupted("ok?")]), ("__resume__", ["yes"])], "waiting", Status.WAITING),
+        (
+            [("__interrupt__", [interrupted("ok?")]), ("__resume__", ["yes"]), ("log", [])],
+            "finished",
+            Status.UNFINISHED,
+        ),
         ([("__error__", "x"), ("__error_source_node__", "a")], "failed", Status.FAILED),
     ],
 )
 def test_status_of_a_task(writes: Sequence[tuple[str, Any]], want: str, status: Status) -> None:
     """A task has finished if and only if it left an output; otherwise it waits, has failed, or is due."""
-    shot = taken(*(write(task_id("a"), *pair) for pair in writes))
+    shot = shot_of(*(write(task_id("a"), *pair) for pair in writes))
     assert statuses(shot) == {"a": want, "b": "due"}
     assert shot.status == status
     assert shot.next == (["b"] if want == "finished" else ["a", "b"])
@@ -61,94 +65,94 @@ def test_status_of_a_task(writes: Sequence[tuple[str, Any]], want: str, status: 
 
 def test_all_finished_and_no_child_is_not_done() -> None:
     """Writes that have not become a checkpoint are lost work if nobody resumes."""
-    shot = taken(write(task_id("a"), "log"), write(task_id("b"), "log"))
+    shot = shot_of(write(task_id("a"), "log"), write(task_id("b"), "log"))
     assert (shot.next, shot.status) == ([], Status.UNFINISHED)
-    assert taken(found=state(values={"log": []}, versions={"log": 3, "__start__": 2})).status == Status.DONE
+    assert shot_of(at=state(values={"log": []}, versions={"log": 3, "__start__": 2})).status == Status.DONE
 
 
 def test_a_child_ends_all_waiting() -> None:
-    """Of a checkpoint that a child continues, every task is told and nothing waits any more."""
-    waits = write(task_id("a"), "__interrupt__", [asked("ok?")])
-    shot = taken(waits, write(task_id("b"), "log"), consumed=True)
+    """If a child continues the checkpoint, every task is given and none waits any more."""
+    waits = write(task_id("a"), "__interrupt__", [interrupted("ok?")])
+    shot = shot_of(waits, write(task_id("b"), "log"), consumed=True)
     assert (shot.next, shot.interrupts) == (["a", "b"], [])
-    assert [i.value for i in taken(waits).interrupts] == ["ok?"]
+    assert [i.value for i in shot_of(waits).interrupts] == ["ok?"]
     assert [i.value for i in shot.tasks[0].interrupts] == ["ok?"]
 
 
 def test_path_names_a_task_whose_id_is_strange() -> None:
-    """A recorded path goes before a computed id: triggers that left no trace are part of the id."""
-    shot = taken(write("strange", "log", path="~__pregel_pull, a"))
+    """A recorded path counts more than a computed id: triggers that left no trace are part of the id."""
+    shot = shot_of(write("strange", "log", path="~__pregel_pull, a"))
     assert (shot.tasks[0].id, shot.tasks[0].node) == ("strange", "a")
 
 
 def test_recorded_id_is_found_by_a_neighbour() -> None:
-    """Where an id fits none of the triggers seen here, another checkpoint may know one more."""
+    """If an id fits none of the triggers seen here, another checkpoint may show one more."""
     where = place(DUE)
     assert where is not None
     real = next(where.pull("a", ["branch:to:a", "join:x+y:a"]))
     other = state(5, versions={"join:x+y:a": 3})
-    shot = taken(write(real, "log"), history=lambda: [other])
+    shot = shot_of(write(real, "log"), history=lambda: [other])
     assert statuses(shot) == {"a": "finished", "b": "due"}
     assert shot.tasks[0].id == real
 
 
 def test_sends() -> None:
-    """Each Send is a task of its own, matched by its place."""
-    found = state(values={"__pregel_tasks": [sent("w", 1), sent("w", 2)]})
+    """Each Send is a task of its own, matched by its index."""
+    two_sends = state(values={"__pregel_tasks": [sent("w", 1), sent("w", 2)]})
     path = "~__pregel_push, 0000000001, 0000000000"
-    shot = taken(write("second", "log", path=path), found=found)
+    shot = shot_of(write("second", "log", path=path), at=two_sends)
     assert [(task.node, task.status) for task in shot.tasks] == [("w", Status.DUE), ("w", Status.FINISHED)]
     assert shot.next == ["w"]
 
 
 def test_updates_inputs_and_calls_are_no_tasks() -> None:
-    """Writes of ``update_state``, of the null task and of a task's own calls belong to nobody due."""
+    """Writes of ``update_state``, of the null task and of a task's own calls belong to no due task."""
     where = place(DUE)
     assert where is not None
     null = "00000000-0000-0000-0000-000000000000"
     call = "~__pregel_push, ~__pregel_pull, a, 0000000000, 0000000001"
-    shot = taken(write(where.update, "log"), write(null, "log"), write("c", "__return__", path=call))
+    shot = shot_of(write(where.update, "log"), write(null, "log"), write("c", "__return__", path=call))
     assert statuses(shot) == {"a": "due", "b": "due"}
 
 
-def test_unknown_is_said() -> None:
+def test_an_unknown_next_is_none() -> None:
     """In v 1 an end and a stop before a node that never ran look the same."""
     old = state(values={"a": "a"}, seen={"a": {"start:a": 1}}, v=1)
-    shot = taken(found=old)
+    shot = shot_of(at=old)
     assert (shot.next, shot.complete, shot.status) == (None, False, Status.UNKNOWN)
-    assert taken(found=old, ended=lambda: True).next == []
+    assert shot_of(at=old, ended=lambda: True).next == []
 
 
 def test_interrupt_names_a_node_that_never_ran() -> None:
-    """An interrupt of 0.2.60 to 0.5 carries its task's namespace, and its siblings have finished."""
+    """An interrupt of 0.2.60 to 0.5 has its task's namespace, and the other tasks have finished."""
     old = state(values={"a": "a"}, seen={"a": {"start:a": 1}}, v=1)
-    question = asked("ok?")
+    question = interrupted("ok?")
     question.state["ns"] = ["ask:t1"]
-    shot = taken(write("t1", "__interrupt__", question), found=old)
+    shot = shot_of(write("t1", "__interrupt__", question), at=old)
     assert (shot.next, shot.status) == (["ask"], Status.WAITING)
 
 
 def test_namespace_names_the_task_that_called_it() -> None:
-    """A subgraph's namespace carries the id of the task it belongs to."""
+    """A subgraph's namespace contains the id of the task that called it."""
     old = state(values={"a": "a"}, seen={"a": {"start:a": 1}}, v=1)
-    shot = taken(write("t1", "__interrupt__", asked("?")), found=old, namespaces=lambda: ["", "child:t1|grand:t2"])
+    shot = shot_of(write("t1", "__interrupt__", interrupted("?")), at=old, namespaces=lambda: ["", "child:t1|grand:t2"])
     assert shot.next == ["child"]
 
 
 def test_entrypoint() -> None:
-    """The functional API's own task is the one that is no call; its name is told by its path."""
+    """The functional API's own task is the one that is no call; its path names it."""
     fresh = state(-1, values={"__start__": 1}, source="input")
     call = write("c", "__return__", 4)
-    waits = write("f", "__interrupt__", [asked("ok?")])
-    shot = taken(call, waits, found=fresh)
+    waits = write("f", "__interrupt__", [interrupted("ok?")])
+    shot = shot_of(call, waits, at=fresh)
     assert [(task.id, task.node, task.status) for task in shot.tasks] == [("f", None, Status.WAITING)]
     assert (shot.next, shot.complete) == (None, True)
-    named = write("f", "__interrupt__", [asked("ok?")], path="~__pregel_pull, flow")
-    assert taken(named, found=fresh).next == ["flow"]
+    named = write("f", "__interrupt__", [interrupted("ok?")], path="~__pregel_pull, flow")
+    assert shot_of(named, at=fresh).next == ["flow"]
 
 
 def test_javascript_is_known_by_its_versions_and_sends() -> None:
-    """Plain numbers alone are also MongoDB's; the list of Sends that is always there is not."""
+    """MongoDB's versions are plain numbers too; only JavaScript always has a list of Sends."""
     assert is_javascript(state(values={"__pregel_tasks": []}, versions={"x": 3}))
     assert not is_javascript(state(values={}, versions={"x": 3}))
     assert not is_javascript(state(values={"__pregel_tasks": [sent("w")]}, versions={"x": 3}))

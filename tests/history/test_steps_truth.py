@@ -1,4 +1,4 @@
-"""What is told of every step of every database agrees with the states before and after it."""
+"""The changes of every step of every database agree with the states before and after it."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -30,17 +30,17 @@ def described(reader: Reader) -> Iterator[StepLines]:
 
 
 def steps(lines: StepLines) -> Iterator[tuple[State, State, list[Change]]]:
-    """Each checkpoint that is no input with its parent and what is told of it."""
+    """Each checkpoint that is no input, with its parent and its changes."""
     for checkpoint_id in lines.lineage.rows:
         parent = lines.lineage.parent(checkpoint_id)
-        found = lines.steps.changes(checkpoint_id)
-        if parent is None or found is None or lines.attribution.note(checkpoint_id).source == "input":
+        changes = lines.steps.changes(checkpoint_id)
+        if parent is None or changes is None or lines.attribution.note(checkpoint_id).source == "input":
             continue
         try:
             yield (
                 lines.reader.state(Ref(lines.thread_id, lines.ns, parent)),
                 lines.reader.state(Ref(lines.thread_id, lines.ns, checkpoint_id)),
-                found,
+                changes,
             )
         except PayloadCorrupt:
             continue
@@ -61,23 +61,23 @@ def opened(database: Callable[[str], Path]) -> Iterator[Callable[[str], Reader]]
 
 
 @pytest.mark.parametrize("name", DATABASES)
-def test_told_channels_are_those_that_moved(name: str, opened: Callable[[str], Reader]) -> None:
-    """None is said to have changed whose version stayed; lists and sums grew by what is told, and what is there, is."""
+def test_changed_channels_are_those_with_new_versions(name: str, opened: Callable[[str], Reader]) -> None:
+    """A channel with the same version has no change; lists, sums and values are as the changes say."""
     reader = opened(name)
     wrong = []
 
     def look() -> None:
         for lines in described(reader):
-            for parent, state, told in steps(lines):
-                wrong.extend(_wrong(parent, state, told))
+            for parent, state, changes in steps(lines):
+                wrong.extend(_wrong(parent, state, changes))
 
     reader.moment(look)
     assert wrong == []
 
 
-def _wrong(parent: State, state: State, told: list[Change]) -> Iterator[tuple[Ref, str, str]]:
+def _wrong(parent: State, state: State, changes: list[Change]) -> Iterator[tuple[Ref, str, str]]:
     mine = set(channels.user_channels(state))
-    for change in told:
+    for change in changes:
         channel = change.channel
         if channel in mine and state.versions.get(channel) == parent.versions.get(channel):
             yield state.ref, channel, "did not move"
@@ -89,16 +89,16 @@ def _wrong(parent: State, state: State, told: list[Change]) -> Iterator[tuple[Re
         yield from ((state.ref, channel, problem) for problem in _untrue(parent, state, change))
 
 
-_STANDS = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.SAME)
+_HELD_AFTER = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.SAME)
 
 
 def _untrue(parent: State, state: State, change: Change) -> Iterator[str]:
-    """What is told of a value and isn't so; old releases kept octets in a state and in a write in two forms."""
+    """What a change says about a value and isn't true; old releases kept octets in states and writes in two forms."""
     if change.channel not in state.values:
         return
     value = channels.unwrapped(state.values[change.channel])
     octets = isinstance(change.after, bytes) or (isinstance(change.after, Node) and change.after.name == "bytearray")
-    if change.kind in _STANDS and not octets and not same(value, channels.unwrapped(change.after)):
+    if change.kind in _HELD_AFTER and not octets and not same(value, channels.unwrapped(change.after)):
         yield f"is {value!r}, not {change.after!r}"
     if change.kind is ChangeKind.SUMMED and value != parent.values.get(change.channel, 0) + change.after:
         yield f"is {value!r}, which isn't {change.after!r} more"

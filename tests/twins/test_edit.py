@@ -17,7 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, StateSnapshot
 
 from ckpt_cli.app import run
-from ckpt_cli.history.state.editing import Act, Edit, edited
+from ckpt_cli.history.state.editing import Act, Edit, apply_edits
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import Plan
 from ckpt_cli.plans import edit
@@ -258,7 +258,7 @@ def apply(reader: Reader, thread_id: str, was: StateSnapshot) -> str:
 
     def planned() -> Plan:
         row = reader.resolve(thread_id, was.config["configurable"]["checkpoint_id"])
-        after = edited(Inspection(reader, row.ref).values(), _edits(was.values))
+        after = apply_edits(Inspection(reader, row.ref).values(), _edits(was.values))
         return edit.plan(reader, row, after, Mint(), rerun=True)
 
     plan = reader.moment(planned)

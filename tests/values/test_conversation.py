@@ -1,4 +1,4 @@
-"""Whether a value is a conversation is told without reading its messages, and told the same."""
+"""`is_conversation` gives the same answer as `messages`, without reading the messages."""
 
 from typing import Any
 
@@ -27,5 +27,5 @@ SAID = objects.human("Hello", "m1")
     ids=repr,
 )
 def test_a_conversation_is_what_messages_are_found_in(value: Any) -> None:
-    """The quick answer is the long one's."""
+    """The quick answer is the same as that of `messages`."""
     assert is_conversation(value) == (messages(value) is not None)

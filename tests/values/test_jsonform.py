@@ -1,4 +1,4 @@
-"""Typed JSON: every value goes out as JSON and comes back the same."""
+"""Typed JSON: every value is written as JSON and read back the same."""
 
 import json
 from typing import Any
@@ -82,7 +82,7 @@ def test_every_value_comes_back_the_same(value: Any) -> None:
 
 @given(ANY)
 def test_its_json_is_json_that_means_itself(value: Any) -> None:
-    """Nothing in it needs Python's liberties: no NaN, no keys but text."""
+    """It is strict JSON: no NaN, only text keys."""
     json.dumps(to_json(value), allow_nan=False)
 
     def check(data: Any) -> None:
@@ -99,7 +99,7 @@ def test_its_json_is_json_that_means_itself(value: Any) -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | TEXT, lambda v: st.lists(v) | st.dictionaries(TEXT, v)))
 def test_plain_data_is_itself_but_for_keys_with_a_dollar(value: Any) -> None:
-    """Plain JSON data without such keys goes out as it is."""
+    """Plain JSON data without such keys is written as it is."""
     if "$" not in json.dumps(value):
         assert to_json(value) == value
 
@@ -117,10 +117,10 @@ def test_plain_data_is_itself_but_for_keys_with_a_dollar(value: Any) -> None:
     ],
 )
 def test_the_documented_forms(name: str, form: dict[str, Any]) -> None:
-    """What users and scripts see of each kind."""
-    found = to_json(Codec().decode(payload(VALUES[name])))
+    """The JSON of each kind, as users and scripts see it."""
+    written = to_json(Codec().decode(payload(VALUES[name])))
     for key, item in form.items():
-        assert found[key] == item if key != "$map" else found[key][:3] == item
+        assert written[key] == item if key != "$map" else written[key][:3] == item
 
 
 def test_keys_that_begin_with_a_dollar_are_escaped() -> None:
@@ -156,13 +156,13 @@ def test_secrets_are_masked_unless_revealed() -> None:
     ],
 )
 def test_forms_that_fit_nothing_are_refused(data: Any) -> None:
-    """A typing error in an edited document is told, not guessed at."""
+    """A typing error in an edited document is an error; nothing is guessed."""
     with pytest.raises(UsageError):
         from_json([data])
 
 
 def test_depth_is_free() -> None:
-    """Values nested beyond Python's recursion limit go out and come back."""
+    """Values nested beyond Python's recursion limit are written and read back."""
     value: Any = "core"
     for _ in range(20_000):
         value = [value]

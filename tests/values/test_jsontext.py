@@ -1,4 +1,4 @@
-"""JSON as people type it: read strictly, and what is wrong is shown where it stands."""
+"""JSON that people type is read strictly, and an error shows its place."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ckpt_cli.values.jsontext import parse
 
 
 def test_json_is_read() -> None:
-    """As it is."""
+    """Valid JSON is parsed as usual."""
     assert parse('{"a": [1, 2.5, null, true, "é"]}') == {"a": [1, 2.5, None, True, "é"]}
 
 
@@ -25,7 +25,7 @@ def test_json_is_read() -> None:
     ],
 )
 def test_what_is_wrong_is_shown(text: str, word: str, shown: list[str]) -> None:
-    """With a caret under it where there is a place."""
+    """The error has a caret under its place, if it has one."""
     with pytest.raises(UsageError) as caught:
         parse(text, "the value")
     assert word in caught.value.message and "the value" in caught.value.message

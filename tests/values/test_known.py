@@ -1,4 +1,4 @@
-"""Messages, interrupts, Sends and well-known types of every era read alike."""
+"""Messages, interrupts, Sends and well-known types of every era are read alike."""
 
 import datetime as dt
 from typing import Any
@@ -69,10 +69,10 @@ def test_messages_of_pydantic_v1() -> None:
 
 
 def test_tool_calls_of_openai_are_tool_calls() -> None:
-    """Old messages carry them among the additional arguments."""
+    """Old messages have them among the additional arguments."""
     call = {"id": "c1", "function": {"name": "look", "arguments": "{}"}, "type": "function"}
-    found = message({"role": "assistant", "content": None, "additional_kwargs": {"tool_calls": [call]}})
-    assert found and found.tool_calls == [{"name": "look", "args": "{}", "id": "c1"}]
+    parsed = message({"role": "assistant", "content": None, "additional_kwargs": {"tool_calls": [call]}})
+    assert parsed and parsed.tool_calls == [{"name": "look", "args": "{}", "id": "c1"}]
 
 
 def test_a_subclass_of_a_message_is_a_message() -> None:
@@ -100,14 +100,14 @@ def test_a_subclass_of_a_message_is_a_message() -> None:
     ],
 )
 def test_what_is_no_message(value: Any) -> None:
-    """Other data is never taken for one, nor a list that holds it."""
+    """Other data is never taken for a message, nor a list that holds it for a conversation."""
     assert message(value) is None
     assert messages([{"role": "user", "content": "x"}, value]) is None
     assert messages([]) is None
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "interrupt"),
     [
         (decoded(VALUES["interrupt"]), Interrupt("0" * 32, {"q": 1})),
         ({"id": "i", "value": 1}, Interrupt("i", 1)),
@@ -131,14 +131,14 @@ def test_what_is_no_message(value: Any) -> None:
         ),
     ],
 )
-def test_interrupts_of_every_era(value: Any, found: Interrupt) -> None:
+def test_interrupts_of_every_era(value: Any, interrupt: Interrupt) -> None:
     """One or a list, with and without an id, as objects and as JavaScript's dicts."""
-    assert interrupts(value) == [found]
+    assert interrupts(value) == [interrupt]
 
 
 @pytest.mark.parametrize("value", [None, [], "x", {"value": 1, "mine": 2}, {"id": "x"}, decoded(VALUES["dataclass"])])
 def test_what_is_no_interrupt(value: Any) -> None:
-    """A user's dict with more in it is none."""
+    """A user's dict with other keys is no interrupt."""
     assert interrupts(value) == []
 
 
@@ -152,13 +152,13 @@ def test_what_is_no_interrupt(value: Any) -> None:
     ],
 )
 def test_sends_of_every_era(value: Any) -> None:
-    """Positional in msgpack, named in JSON and pickle."""
-    found = send(value)
-    assert found and found.node == "work" and found.arg["i"] == 1
+    """Its arguments are positional in msgpack and named in JSON and pickle."""
+    parsed = send(value)
+    assert parsed and parsed.node == "work" and parsed.arg["i"] == 1
 
 
 def test_javascripts_sends_are_known_by_their_place() -> None:
-    """The dict carries no mark: only the caller knows that it stands where Sends stand."""
+    """The dict has no mark: only the caller knows that it is in a list of Sends."""
     assert send({"node": "work", "args": 1}) is None
     assert js_send({"node": "work", "args": 1}) == Send("work", 1)
     assert js_send(decoded(VALUES["send"])) == send(decoded(VALUES["send"]))
@@ -166,7 +166,7 @@ def test_javascripts_sends_are_known_by_their_place() -> None:
 
 
 def test_overwrites() -> None:
-    """The object, and the dict that LangGraph takes for one."""
+    """An `Overwrite` is an object, or a dict that LangGraph takes for one."""
     assert overwrite(decoded(VALUES["overwrite"])) == Overwrite(["fresh"])
     assert overwrite({"__overwrite__": None}) == Overwrite(None)
     assert overwrite({"__overwrite__": 1, "more": 2}) is None
@@ -197,12 +197,12 @@ def test_overwrites() -> None:
     ],
 )
 def test_natural_texts(value: Any, natural: str | None) -> None:
-    """What people write for a value, equal to what Python's own classes say."""
+    """The natural text is what Python's own classes print."""
     assert text(decoded(value)) == natural
 
 
 def test_secrets_are_shown_only_when_asked_for() -> None:
-    """The clear text is in the payload and comes out with reveal alone."""
+    """The clear text is in the payload and is shown only with `reveal`."""
     assert text(decoded(VALUES["secrets"][0]), reveal=True) == "p@ss"
 
 
@@ -223,14 +223,14 @@ def test_secrets_are_shown_only_when_asked_for() -> None:
     ],
 )
 def test_arguments_that_make_no_sense_have_no_text(kind: str, form: Form, state: Any) -> None:
-    """Damaged arguments of a well-known type leave it an object like any other."""
+    """A well-known type with damaged arguments is an object like any other."""
     module, _, name = kind.rpartition(".")
     assert text(Node(Opened(module, name, form, state))) is None
 
 
 @pytest.mark.parametrize("value", [[1, 2], {1, 2}, frozenset({1, 2})])
 def test_collections_have_items(value: Any) -> None:
-    """Lists, sets and deques give their elements, whatever they are recorded as."""
+    """Lists, sets and deques give their elements, in whatever form they are recorded."""
     assert items(decoded(value)) == [1, 2]
 
 
@@ -253,6 +253,6 @@ def test_collections_of_json_have_items() -> None:
     ],
 )
 def test_what_counts_as_a_secret(kind: str, hidden: bool) -> None:
-    """Pydantic's secrets of every version; a user's class with such a name is none."""
+    """Pydantic's secrets of every version are; a user's class with such a name is not."""
     module, _, name = kind.rpartition(".")
     assert (text(Node(Opened(module, name, Form.VALUE, "p@ss"))) == "p@ss") is not hidden

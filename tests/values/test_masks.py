@@ -1,4 +1,4 @@
-"""Secrets in an edited document: masked with numbers, and each back in its place."""
+"""Secrets in an edited document are masked with numbers, and each is put back in its place."""
 
 from typing import Any
 
@@ -20,34 +20,34 @@ STATE: dict[str, Any] = {"keys": [secret("abc"), {"deep": secret("xyz")}], "n": 
 
 
 def shown() -> tuple[Any, masks.Hidden]:
-    """The masked document, and what it hides."""
+    """The masked document, and its secrets."""
     document = to_json(STATE)
     return document, masks.number(document, to_json(STATE, reveal=True))
 
 
 def test_masks_stand_for_their_secrets() -> None:
-    """Nothing secret is shown; unedited, the document is the state."""
+    """No secret is shown; the unedited document is read back as the state."""
     document, hidden = shown()
     assert "abc" not in str(document) and "xyz" not in str(document)
-    assert same(from_json(masks.filled(document, hidden)), STATE)
+    assert same(from_json(masks.fill(document, hidden)), STATE)
 
 
 def test_a_mask_may_be_moved_and_copied() -> None:
-    """It stands for the same secret wherever it is put; a user's own key of that name is none."""
+    """A mask is for the same secret wherever it is moved; a user's own key of that name is no mask."""
     document, hidden = shown()
     document["keys"].reverse()
     document["more"] = document["keys"][1]
-    back = from_json(masks.filled(document, hidden))
+    back = from_json(masks.fill(document, hidden))
     assert [back["keys"][0]["deep"].state, back["keys"][1].state, back["more"].state] == ["xyz", "abc", "abc"]
     assert back["$masked"] == 7
 
 
 def test_a_secret_can_be_given_anew() -> None:
-    """Without the mark; with it nobody could tell that it was meant."""
+    """The mark must be removed, so that it is clear that the new secret is meant."""
     document, hidden = shown()
     first = document["keys"][0]
     first["$value"] = "new"
     with pytest.raises(UsageError, match="masked"):
-        masks.filled(document, hidden)
+        masks.fill(document, hidden)
     del first["$masked"]
-    assert from_json(masks.filled(document, hidden))["keys"][0].state == "new"
+    assert from_json(masks.fill(document, hidden))["keys"][0].state == "new"

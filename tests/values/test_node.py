@@ -1,4 +1,4 @@
-"""A node tells what was recorded, and looks at its bytes no earlier than it must."""
+"""A node gives what was recorded, and decodes its bytes no earlier than needed."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 
 
 def test_a_node_is_opened_once() -> None:
-    """The loader runs at the first look, and never again."""
+    """The loader runs at the first use, and never again."""
     calls = []
 
     def load(raw: bytes) -> Opened:
@@ -34,18 +34,18 @@ def test_a_node_is_opened_once() -> None:
     ],
 )
 def test_fields_are_the_named_ones(opened: Opened, fields: dict[str, int] | None) -> None:
-    """Only the forms that name their fields have any."""
+    """Only forms that name their fields have any."""
     assert Node(opened).fields == fields
 
 
 def test_a_node_needs_something_to_be_made_of() -> None:
-    """Neither opened nor bytes is a mistake of the caller."""
+    """A node with neither content nor bytes is an error of the caller."""
     with pytest.raises(TypeError):
         _ = Node().form
 
 
 def test_broken_and_opaque_keep_their_bytes() -> None:
-    """What can't be decoded, or is not known, is carried on."""
+    """Bytes that can't be decoded, or are unknown, are kept."""
     assert (broken("gone", b"x").raw, broken("gone", b"x").problem) == (b"x", "gone")
     assert (opaque("tag", b"x").raw, opaque("tag", b"x").name) == (b"x", "tag")
 

@@ -22,7 +22,7 @@ from tests.serde.samples import VALUES, payload
     ],
 )
 def test_the_same(a: Any, b: Any) -> None:
-    """What holds the same is the same."""
+    """Equal types and contents are the same."""
     assert same(a, b) and same(b, a)
 
 
@@ -46,7 +46,7 @@ def test_the_same(a: Any, b: Any) -> None:
     ],
 )
 def test_not_the_same(a: Any, b: Any) -> None:
-    """What Python calls equal may differ."""
+    """Values that Python calls equal may differ."""
     assert not same(a, b) and not same(b, a)
 
 
@@ -55,7 +55,7 @@ def uuid(digits: str) -> Node:
 
 
 def test_objects_are_the_same_by_what_they_hold() -> None:
-    """Class, form and state count; where the bytes are equal nothing is decoded."""
+    """Class, form and state count; if the bytes are equal, nothing is decoded."""
     assert same(uuid("a"), uuid("a")) and not same(uuid("a"), uuid("b"))
     assert not same(uuid("a"), Node(Opened("uuid", "UUID", Form.ARGS, "a")))
 
@@ -85,7 +85,7 @@ def test_decoding_twice_gives_the_same(name: str) -> None:
 
 
 def test_depth_is_free() -> None:
-    """Values nested far beyond Python's recursion limit compare."""
+    """Values nested far beyond Python's recursion limit can be compared."""
     a: Any = 1
     b: Any = 1
     for _ in range(100_000):
@@ -98,7 +98,7 @@ def test_depth_is_free() -> None:
 
 
 def test_nodes_compare_and_print_at_any_depth() -> None:
-    """``==`` and ``repr`` of objects nested beyond Python's recursion limit end."""
+    """``==`` and ``repr`` work for objects nested beyond Python's recursion limit."""
     a = b = Node(Opened("m", "C", Form.VALUE, 1))
     for _ in range(5_000):
         a, b = (Node(Opened("m", "C", Form.VALUE, inner)) for inner in (a, b))

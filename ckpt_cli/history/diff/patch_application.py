@@ -18,7 +18,7 @@ Put = Callable[[Any, str], Any]
 """Gives a new container with one member changed."""
 
 
-def patched(document: Any, operations: Any) -> Any:
+def apply_patch(document: Any, operations: Any) -> Any:
     """The document after all operations.
 
     Raises:

@@ -31,7 +31,7 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """The verdict about a step.
 
     Attributes:
@@ -102,9 +102,9 @@ class Reducers:
         return texts
 
 
-def judged(
+def judge(
     before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], reducers: Reducers
-) -> Judged:
+) -> Judgement:
     """Compare what writes make of a state with the state that was recorded after them."""
     reasons: dict[str, str] = {}
     for channel in dict.fromkeys([*before, *after, *written]):
@@ -117,11 +117,11 @@ def judged(
         elif not any(explains(reducer, ChannelStep(old, writes, new)) for reducer in known):
             reasons[channel] = f"not what {known[0].name} makes of the writes"
     if not reasons:
-        return Judged(Verdict.AGREES)
+        return Judgement(Verdict.AGREES)
     why = "; ".join(f"{channel}: {words}" for channel, words in reasons.items())
     unread = any(_unreadable(state.get(channel)) for channel in reasons for state in (before, after, written))
     unproven = any(not reducers.of(channel) for channel in reasons if channel in written)
-    return Judged(Verdict.UNKNOWN if unread or unproven else Verdict.DIFFERS, why, list(reasons))
+    return Judgement(Verdict.UNKNOWN if unread or unproven else Verdict.DIFFERS, why, list(reasons))
 
 
 def in_another_order(
@@ -138,7 +138,7 @@ def in_another_order(
         written: dict[str, list[Any]] = {}
         for channel, values in (pair for task in order for pair in task.items()):
             written.setdefault(channel, []).extend(values)
-        if judged(before, after, written, reducers).verdict is Verdict.AGREES:
+        if judge(before, after, written, reducers).verdict is Verdict.AGREES:
             return True
     return False
 

@@ -27,7 +27,7 @@ class Habit(StrEnum):
     """The channel holds messages; a text or a pair of role and text that is written to it becomes a message."""
 
 
-def lasting(habit: Habit | None) -> bool:
+def keeps_last_write(habit: Habit | None) -> bool:
     """Whether the channel simply holds its last write, without a reducer."""
     return habit is Habit.REPLACES
 
@@ -39,7 +39,7 @@ def numeric(values: Iterable[Any]) -> bool:
     )
 
 
-def habits(
+def prove_habits(
     values: Mapping[str, Any], written: Mapping[str, list[list[Any]]], whole: Collection[str] = ()
 ) -> dict[str, Habit]:
     """The habit of each channel that a state and the writes on its line prove.
@@ -85,7 +85,7 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
     return Habit.REPLACES if len(last) == 1 and same(value, last[0]) else Habit.REDUCES
 
 
-def agreed(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
+def combine_habits(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
     """What two states of one graph prove together; the nearer one counts.
 
     But a write that equals the value may do so by chance, while one that doesn't disproves REPLACES.

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.history.diff.patch_application import patched
-from ckpt_cli.history.state.grafting import elements, grafted, place, put, taken
+from ckpt_cli.history.diff.patch_application import apply_patch
+from ckpt_cli.history.state.grafting import element_keys, graft, part_keys, with_part, without_part
 from ckpt_cli.history.state.paths import find, lost, spell
 from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.values.jsonform import to_json
@@ -41,7 +41,7 @@ class Edit:
     value: Any = None
 
 
-def edited(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
+def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     """The state after all edits, one after the other.
 
     Raises:
@@ -67,7 +67,7 @@ def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
         value = found[1]
     value = _appended(value, edit) if edit.act is Act.APPEND else _at_end(value, edit)
     for container, step in reversed(spine):
-        value = put(container, _place(container, step, edit), value)
+        value = with_part(container, _place(container, step, edit), value)
     return dict(value)
 
 
@@ -76,14 +76,14 @@ def _at_end(value: Any, edit: Edit) -> Any:
     found = find(value, step)
     if found is None:
         if edit.act is Act.SET and _takes(value, step):
-            return put(value, _place(value, step, edit), edit.value)
+            return with_part(value, _place(value, step, edit), edit.value)
         raise lost(edit.steps[:-1], step, value)
     keys = _place(value, found[0], edit)
     if edit.act is Act.SET:
-        return put(value, keys, edit.value)
+        return with_part(value, keys, edit.value)
     if not keys:
         raise UsageError(f"{spell(edit.steps)} can't be taken away: there would be nothing to build the object of")
-    return taken(value, keys)
+    return without_part(value, keys)
 
 
 def _takes(value: Any, step: Any) -> bool:
@@ -95,14 +95,14 @@ def _takes(value: Any, step: Any) -> bool:
 
 
 def _place(container: Any, step: Any, edit: Edit) -> tuple[Any, ...]:
-    keys = place(container, step)
+    keys = part_keys(container, step)
     if keys is None:
         raise UsageError(f"{spell(edit.steps)} is inside of what can't be written anew: a {container.type}")
     return keys
 
 
 def _appended(value: Any, edit: Edit) -> Any:
-    keys = elements(value)
+    keys = element_keys(value)
     if keys is None:
         raise UsageError(f"nothing can be appended to {spell(edit.steps)}: it is no list", hint="--set replaces it")
     held = value
@@ -110,23 +110,23 @@ def _appended(value: Any, edit: Edit) -> Any:
         held = held.state
     for key in keys:
         held = held[key]
-    return put(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
+    return with_part(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
 
 
-def patched_state(state: ChannelValues, operations: Any) -> dict[str, Any]:
+def apply_patch_to_state(state: ChannelValues, operations: Any) -> dict[str, Any]:
     """The state after an RFC 6902 patch of its JSON form, as ``diff --json`` gives.
 
     Raises:
         UsageError, PathNotFound, Refused: as `patched`; a value of the patch can't be read.
     """
     document = {channel: to_json(value, reveal=True) for channel, value in state.items()}
-    after = patched(document, operations)
+    after = apply_patch(document, operations)
     if not isinstance(after, dict):
         raise UsageError("the patch leaves no state: a mapping of channels is needed")
-    return merged(state, document, after)
+    return merge_document(state, document, after)
 
 
-def merged(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def merge_document(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The state of an edited JSON document; `document` is the JSON form of `state`, secrets included.
 
     `after` is the edited document; parts that are the same object in both keep their value.
@@ -140,7 +140,7 @@ def merged(state: ChannelValues, document: Mapping[str, Any], after: Mapping[str
             new[channel] = state[channel]
         else:
             value = _read(data, channel)
-            new[channel] = grafted(state[channel], value) if channel in state else value
+            new[channel] = graft(state[channel], value) if channel in state else value
     return new
 
 

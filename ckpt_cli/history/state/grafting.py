@@ -17,12 +17,12 @@ _LEVELS = 100  # deeper parts that differ are taken as they were written
 Keys = tuple[Any, ...]
 
 
-def remade(node: Node, state: Any) -> Node:
+def with_state(node: Node, state: Any) -> Node:
     """An object of the same class and form with another state."""
     return Node(Opened(node.module, node.name, node.form, state, node.method))
 
 
-def place(value: Any, step: Any) -> Keys | None:
+def part_keys(value: Any, step: Any) -> Keys | None:
     """The keys that lead to a part: into a dict or list, or into the state of an object.
 
     `step` is a position or key that the value has, as `values.parts` gives them. () means that the part is the whole
@@ -32,11 +32,11 @@ def place(value: Any, step: Any) -> Keys | None:
         return (step,)
     state = value.state
     if value.form is Form.SNAPSHOT:
-        return place(state, step)
+        return part_keys(state, step)
     if value.form in _FIELDS:
         return (step,) if isinstance(state, dict) else ()
-    if (element_keys := elements(value)) is not None:
-        return (*element_keys, step)
+    if (keys := element_keys(value)) is not None:
+        return (*keys, step)
     if value.form is Form.LC2:
         return ("kwargs", step) if isinstance(step, str) else ("args", step)
     if value.form is Form.ARGS:
@@ -44,14 +44,14 @@ def place(value: Any, step: Any) -> Keys | None:
     return () if value.form in (Form.VALUE, Form.METHOD) else None
 
 
-def elements(value: Any) -> Keys | None:
+def element_keys(value: Any) -> Keys | None:
     """The keys that lead to the elements of a list, tuple, set or deque; None for other values."""
     if isinstance(value, list | tuple):
         return ()
     if not isinstance(value, Node):
         return None
     if value.form is Form.SNAPSHOT:
-        return elements(value.state)
+        return element_keys(value.state)
     if items(value) is None or value.form is Form.PICKLE:
         return None
     if value.form is Form.VALUE:
@@ -59,16 +59,16 @@ def elements(value: Any) -> Keys | None:
     return ("args", 0) if value.form is Form.LC2 else (0,)
 
 
-def put(value: Any, keys: Keys, part: Any) -> Any:
+def with_part(value: Any, keys: Keys, part: Any) -> Any:
     """The value with another part at these keys."""
-    return remade(value, _put(value.state, keys, part)) if isinstance(value, Node) else _put(value, keys, part)
+    return with_state(value, _put(value.state, keys, part)) if isinstance(value, Node) else _put(value, keys, part)
 
 
 def _put(value: Any, keys: Keys, part: Any) -> Any:
     if not keys:
         return part
     if isinstance(value, Node):
-        return remade(value, _put(value.state, keys, part))
+        return with_state(value, _put(value.state, keys, part))
     key, rest = keys[0], keys[1:]
     if isinstance(value, dict):
         return {**value, key: _put(value.get(key), rest, part)}
@@ -77,32 +77,32 @@ def _put(value: Any, keys: Keys, part: Any) -> Any:
     return tuple(new) if isinstance(value, tuple) else new
 
 
-def taken(value: Any, keys: Keys) -> Any:
+def without_part(value: Any, keys: Keys) -> Any:
     """The value without the part at these keys."""
     if isinstance(value, Node):
-        return remade(value, taken(value.state, keys))
+        return with_state(value, without_part(value.state, keys))
     if len(keys) > 1:
-        return put(value, keys[:1], taken(value[keys[0]], keys[1:]))
+        return with_part(value, keys[:1], without_part(value[keys[0]], keys[1:]))
     if isinstance(value, dict):
         return {key: item for key, item in value.items() if key != keys[0]}
     new = [item for at, item in enumerate(value) if at != keys[0]]
     return tuple(new) if isinstance(value, tuple) else new
 
 
-def grafted(old: Any, new: Any, levels: int = _LEVELS) -> Any:
+def graft(old: Any, new: Any, levels: int = _LEVELS) -> Any:
     """A new value with all its unchanged parts replaced by the same objects of the old value."""
     if same(old, new):
         return old
     if not levels:
         return new
     if isinstance(old, dict) and isinstance(new, dict):
-        return {key: grafted(old[key], item, levels - 1) if key in old else item for key, item in new.items()}
+        return {key: graft(old[key], item, levels - 1) if key in old else item for key, item in new.items()}
     if isinstance(old, list) and isinstance(new, list):
         alignment = align(old, new)
         old_place = {j: i for i, j in (*alignment.pairs, *alignment.moved)}
-        return [grafted(old[old_place[j]], item, levels - 1) if j in old_place else item for j, item in enumerate(new)]
+        return [graft(old[old_place[j]], item, levels - 1) if j in old_place else item for j, item in enumerate(new)]
     if isinstance(old, Node) and isinstance(new, Node) and _alike(old, new):
-        return remade(new, grafted(old.state, new.state, levels - 1))
+        return with_state(new, graft(old.state, new.state, levels - 1))
     return new
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, INTERRUPT, RESUME
 from ckpt_cli.history.tasks.nesting import inside
-from ckpt_cli.history.tasks.task_ids import caller, identified, interrupt_id, pulled
+from ckpt_cli.history.tasks.task_ids import caller, interrupt_id, pulled, with_id
 from ckpt_cli.model import Payload
 from ckpt_cli.values.known import interrupts
 from ckpt_cli.values.state import TaskWrite
@@ -90,7 +90,7 @@ def _bearers(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
 
 
 def _ids(write: TaskWrite) -> set[str | None]:
-    return {identified(one).id for one in interrupts(write.value)} if write.read else set()
+    return {with_id(one).id for one in interrupts(write.value)} if write.read else set()
 
 
 def is_answered(question: AskedQuestion, asked_id: str) -> bool:

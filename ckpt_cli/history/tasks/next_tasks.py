@@ -121,12 +121,12 @@ class _StepPairs:
             yield trace, child
 
 
-def settled(state: State, wiring: Wiring) -> bool:
+def is_settled(state: State, wiring: Wiring) -> bool:
     """Whether it is known of every channel that is set which nodes it triggers, or that it triggers none."""
     return all(wiring.listeners(c) is not None for c in state.values if _edge_like(c, state))
 
 
-def start_settled(state: State, wiring: Wiring) -> bool:
+def is_start_settled(state: State, wiring: Wiring) -> bool:
     """Whether the node that takes the input is known, if there is an input."""
     return START not in state.values or wiring.listeners(START) is not None
 
@@ -146,7 +146,7 @@ def _bare(state: State) -> bool:
     return not any(target(channel) for channel in state.versions)
 
 
-def due(state: State, wiring: Wiring) -> list[Due]:
+def due_tasks(state: State, wiring: Wiring) -> list[Due]:
     """The tasks of the next step: Sends in their order, then nodes by name, as the library does."""
     fired: dict[str, set[str]] = {}
     for channel in state.values:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ckpt_cli.history.state.channels import CONTROL_WRITES, ERROR, INTERRUPT
 from ckpt_cli.history.tasks.answers import Below, failed_with_answer, find_question, is_answered
-from ckpt_cli.history.tasks.next_tasks import History, Wiring, due, settled, start_settled
+from ckpt_cli.history.tasks.next_tasks import History, Wiring, due_tasks, is_settled, is_start_settled
 from ckpt_cli.history.tasks.node_names import Names
-from ckpt_cli.history.tasks.task_ids import identified
+from ckpt_cli.history.tasks.task_ids import with_id
 from ckpt_cli.model import NULL_TASK
 from ckpt_cli.values.known import Interrupt, interrupts
 from ckpt_cli.values.state import State, TaskWrite
@@ -135,15 +135,15 @@ def snapshot(
         below: the writes on the newest checkpoint of a subgraph, which holds the answers to its own questions.
     """
     wiring = Wiring(state, history)
-    complete = wiring.learn_until(lambda: settled(state, wiring) and start_settled(state, wiring))
-    complete = (complete or settled(state, wiring)) and not state.damage
+    complete = wiring.learn_until(lambda: is_settled(state, wiring) and is_start_settled(state, wiring))
+    complete = (complete or is_settled(state, wiring)) and not state.damage
     names = Names(state, writes, wiring, namespaces)
-    if names.unmatched(due(state, wiring)):
+    if names.unmatched(due_tasks(state, wiring)):
         wiring.learn_until(lambda: False)
         names = Names(state, writes, wiring, namespaces)
     recorded = _by_task(writes)
     tasks: list[Task] = []
-    for due_task in due(state, wiring):
+    for due_task in due_tasks(state, wiring):
         task_id = names.task_of(due_task)
         tasks.append(_task(task_id, due_task.node or names.node(task_id), recorded.pop(task_id or "", [])))
     if not complete:
@@ -188,7 +188,7 @@ def _task(task_id: str | None, node: str | None, writes: list[TaskWrite]) -> Tas
     questions = [i for write in writes if write.channel == INTERRUPT and write.read for i in interrupts(write.value)]
     error = next((write.value for write in writes if write.channel == ERROR and write.read), None)
     path = next((write.row.task_path for write in writes if write.row.task_path), "")
-    return Task(task_id, node, status_of(writes), path, error, [identified(i) for i in questions], writes)
+    return Task(task_id, node, status_of(writes), path, error, [with_id(i) for i in questions], writes)
 
 
 def status_of(writes: Sequence[TaskWrite]) -> Status:

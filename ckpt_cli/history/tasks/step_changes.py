@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ckpt_cli.history.reducers.write_semantics import Habit, lasting, numeric
+from ckpt_cli.history.reducers.write_semantics import Habit, keeps_last_write, numeric
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import CONTROL_WRITES, NO_WRITES, PREVIOUS, RETURN, START, TASKS
 from ckpt_cli.values.known import js_send, message, overwrite, spelled_out
@@ -91,7 +91,7 @@ def is_output(write: TaskWrite) -> bool:
     return channels.target(channel) is None
 
 
-def changes(
+def step_changes(
     writes: Sequence[TaskWrite],
     habits: Mapping[str, Habit],
     before: Before = lambda _: NOTHING,
@@ -113,11 +113,11 @@ def changes(
         elif channel == TASKS:
             result.append(_sent([write.value for write in own], size))
         else:
-            result += changed(channel, [write.value for write in own], habits.get(channel), before, size)
+            result += channel_changes(channel, [write.value for write in own], habits.get(channel), before, size)
     return result
 
 
-def changed(
+def channel_changes(
     channel: str,
     values: list[Any],
     habit: Habit | None,
@@ -138,7 +138,7 @@ def changed(
         return [Change(channel, ChangeKind.SUMMED, sum(values), size=size)]
     if len(values) > 1:
         return [Change(channel, ChangeKind.SEVERAL, values, added=len(values), size=size)]
-    if not lasting(habit):
+    if not keeps_last_write(habit):
         return [Change(channel, ChangeKind.SET if habit is Habit.FIRST else ChangeKind.WROTE, values[0], size=size)]
     previous = before(channel)
     if previous is NOTHING or previous is UNKNOWN:
@@ -182,7 +182,7 @@ def is_broken(value: Any) -> bool:
     return isinstance(value, Node) and value.form is Form.BROKEN
 
 
-def between(channel: str, before: Any, after: Any) -> Change:
+def compare_values(channel: str, before: Any, after: Any) -> Change:
     """What a step changed in a channel, from the values before and after it."""
     if isinstance(before, list) and isinstance(after, list) and (edited := _edited(channel, before, after)):
         return edited

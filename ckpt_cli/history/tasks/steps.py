@@ -6,7 +6,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from ckpt_cli.history.reducers.write_semantics import Habit, agreed, habits, lasting
+from ckpt_cli.history.reducers.write_semantics import Habit, combine_habits, keeps_last_write, prove_habits
 from ckpt_cli.history.state import channels
 from ckpt_cli.history.state.channels import START, TASKS, deltas
 from ckpt_cli.history.tasks.step_changes import (
@@ -14,10 +14,10 @@ from ckpt_cli.history.tasks.step_changes import (
     UNKNOWN,
     Change,
     ChangeKind,
-    between,
-    changed,
-    changes,
+    channel_changes,
+    compare_values,
     is_broken,
+    step_changes,
 )
 from ckpt_cli.history.tasks.step_writes import StepWrites, Written
 from ckpt_cli.history.tasks.write_attribution import WriteAttribution
@@ -57,7 +57,7 @@ class Steps:
         """What channels do with writes, as the tip of the checkpoint's branch proved it, else as the head did."""
         tip, head = self._lineage.carrier(checkpoint_id), self._lineage.head
         of_head = self._habits.get(head or "", _NO_HABITS)
-        return of_head if tip == head else agreed(self._habits.get(tip, _NO_HABITS), of_head)
+        return of_head if tip == head else combine_habits(self._habits.get(tip, _NO_HABITS), of_head)
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
         """What a step changed; None if nothing that was read says it, and for a fork, which is a copy."""
@@ -68,17 +68,17 @@ class Steps:
         credited, before = self._attribution.credited(checkpoint_id), partial(self._previous, checkpoint_id)
         habits, outputs = self.habits(checkpoint_id), self._writes.outputs(credited or ())
         if self._writes.is_recorded(checkpoint_id) and not self._writes.holds_all_recorded(checkpoint_id, outputs):
-            sends = changes([write for write in outputs if write.channel == TASKS], {})
+            sends = step_changes([write for write in outputs if write.channel == TASKS], {})
             recorded = self._writes.recorded(checkpoint_id).items()
-            return sends + [one for c, values in recorded for one in changed(c, values, habits.get(c), before)]
+            return sends + [one for c, values in recorded for one in channel_changes(c, values, habits.get(c), before)]
         if credited is not None:
-            return changes(outputs, habits, before)
+            return step_changes(outputs, habits, before)
         parent = self._lineage.parent(checkpoint_id)
         return self.changes(parent) if parent is not None and self._attribution.takes_input(checkpoint_id) else None
 
     def pending_changes(self, writes: Sequence[TaskWrite]) -> list[Change]:
         """What a finished task will change when the others of its step are done, as far as its writes say it."""
-        return changes(self._writes.outputs(writes), self.habits(writes[0].row.checkpoint_id)) if writes else []
+        return step_changes(self._writes.outputs(writes), self.habits(writes[0].row.checkpoint_id)) if writes else []
 
     def add_input(self, state: State) -> None:
         """Add a decoded input of the functional API, whose writes don't hold the input."""
@@ -88,7 +88,7 @@ class Steps:
         """Add two decoded states, where no writes say what the step between them changed."""
         moved = [c for c in channels.user_channels(state) if state.versions.get(c) != parent.versions.get(c)]
         self._compared[state.ref.checkpoint_id] = [
-            between(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
+            compare_values(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
             for channel in moved
             if channel in state.values and not same(parent.values.get(channel, UNKNOWN), state.values[channel])
         ]
@@ -125,8 +125,8 @@ class Steps:
                     written.setdefault(channel, []).append(values)
         whole = written.keys() - closed if self._reach_first_input(state.ref.checkpoint_id, len(steps)) else ()
         gathering = dict.fromkeys(deltas(state), Habit.APPENDS)
-        learned = {**gathering, **habits(state.values, written, whole)}
-        self._habits[tip] = agreed(self._habits.get(tip, _NO_HABITS), learned)
+        learned = {**gathering, **prove_habits(state.values, written, whole)}
+        self._habits[tip] = combine_habits(self._habits.get(tip, _NO_HABITS), learned)
 
     def _reach_first_input(self, checkpoint_id: str, steps: int) -> bool:
         """Whether a line has exactly so many steps, from its first input on."""
@@ -138,7 +138,7 @@ class Steps:
     def stop_above(self, checkpoint_id: str) -> str | None:
         """The nearest ancestor whose making must be read to know the values that this step replaced; None if none."""
         habits, found = self.habits(checkpoint_id), self.changes(checkpoint_id) or ()
-        left = {c.channel for c in found if c.kind is ChangeKind.SET and lasting(habits.get(c.channel))}
+        left = {c.channel for c in found if c.kind is ChangeKind.SET and keeps_last_write(habits.get(c.channel))}
         parent = self._lineage.parent(checkpoint_id)
         for at in islice(self._lineage.line(parent), BACK) if parent is not None and left else ():
             written = self._left(at)

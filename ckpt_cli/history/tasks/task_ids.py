@@ -150,7 +150,7 @@ def interrupt_id(task_ns: str) -> str:
     return digits
 
 
-def identified(interrupt: Interrupt) -> Interrupt:
+def with_id(interrupt: Interrupt) -> Interrupt:
     """An interrupt with its id: it is stored since 0.6; before, it is computed from namespaces (0.4 ``types.py``)."""
     if interrupt.id is not None or not interrupt.ns:
         return interrupt

@@ -10,7 +10,7 @@ from ckpt_cli.serde.codec import Codec
 from tests.databases import DATA, truth
 from tests.servers.postgres import PostgresServer
 from tests.test_truth import (
-    Told,
+    KnownDatabase,
     test_checkpoints,
     test_next,
     test_tasks,
@@ -41,14 +41,14 @@ TWICE = "1f1e585c-ca79-6aa1-8001-dbf90e76aa8d"
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def told(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[Told]:
+def known_database(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[KnownDatabase]:
     """Each generation's database with its truth."""
     reader = Reader(open_url(postgres.url(postgres.loaded(request.param))), Codec())
     threads = truth(request.param)["threads"]
     for one in (one for spaces in threads.values() for known in spaces.values() for one in known["checkpoints"]):
         if one["checkpoint_id"] == TWICE:
             del one["state"]
-    yield Told(request.param, reader, threads)
+    yield KnownDatabase(request.param, reader, threads)
     reader.saver.close()
 
 

@@ -1,8 +1,8 @@
-"""Task ids and paths of every era, against ids that the real libraries made."""
+"""Task ids and paths of every era, compared with ids that the real libraries made."""
 
 import pytest
 
-from ckpt_cli.history.tasks.task_ids import Place, caller, identified, pulled, sent, trigger_sets
+from ckpt_cli.history.tasks.task_ids import Place, caller, pulled, sent, trigger_sets, with_id
 from ckpt_cli.values.known import Interrupt
 
 
@@ -18,7 +18,7 @@ from ckpt_cli.values.known import Interrupt
     ],
 )
 def test_pulled(path: str, node: str | None) -> None:
-    """A path names the node that an edge started, with any comma in it."""
+    """A path names the node that an edge started; the name may contain commas."""
     assert pulled(path) == node
 
 
@@ -53,7 +53,7 @@ def test_ids_that_libraries_made(library: str) -> None:
 
 
 def test_id_of_a_send() -> None:
-    """The task of a Send is made of its place in the list."""
+    """The task id of a Send contains its index in the list."""
     place = Place("1f1e585a-4ba9-6a5d-8001-8381ed3f7055", "", 2, 4)
     made = {next(place.push("work", index)) for index in range(3)}
     assert "7864ddad-6156-a903-abd8-30f6840b79cc" in made
@@ -82,7 +82,7 @@ def test_trigger_sets_begin_with_the_likely() -> None:
 
 def test_identified() -> None:
     """An interrupt of 0.4 and 0.5 gets the id that the library computes from its namespaces."""
-    asked = Interrupt(None, "ok?", ["ask:0b1f2486-95e3-11ff-97d5-379108a0be87"])
-    assert identified(asked).id == "8d4ea41ebc92cb9fd5086577b58b7d75"
-    assert identified(Interrupt("own", 1, ["x"])).id == "own"
-    assert identified(Interrupt(None, 1)).id is None
+    interrupt = Interrupt(None, "ok?", ["ask:0b1f2486-95e3-11ff-97d5-379108a0be87"])
+    assert with_id(interrupt).id == "8d4ea41ebc92cb9fd5086577b58b7d75"
+    assert with_id(Interrupt("own", 1, ["x"])).id == "own"
+    assert with_id(Interrupt(None, 1)).id is None

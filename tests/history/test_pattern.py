@@ -1,4 +1,4 @@
-"""The word that lets payloads be passed over must be in every payload that holds a match."""
+"""The word by which payloads are skipped must be in every payload that holds a match."""
 
 import json
 import re
@@ -38,7 +38,7 @@ from tests.history.nested import VALUES
     ],
 )
 def test_the_word_is_one_that_every_match_contains(pattern: str, word: str) -> None:
-    """Alternatives, options and what numbers and dates could read like are left out."""
+    """Alternatives, optional parts, and words that a number or a date may contain, are left out."""
     assert Needle(pattern).word == word
 
 
@@ -49,7 +49,7 @@ def test_letters_that_others_equal_when_case_is_ignored_are_left_out(pattern: st
 
 
 def test_the_kelvin_sign_is_found() -> None:
-    """A payload that holds it and no k is not passed over."""
+    """A payload that holds it and no k is not skipped."""
     payload = Payload("msgpack", ormsgpack.packb({"t": "300 \u212a"}))
     needle = Needle("300 k", ignore_case=True)
     assert needle.may_hold(payload)
@@ -61,8 +61,8 @@ TEXTS = st.text(st.sampled_from('refundok é\\"/12退\n'), max_size=12)
 
 @given(VALUES, TEXTS, st.booleans(), st.booleans())
 @settings(max_examples=400)
-def test_no_payload_with_a_match_is_passed_over(value: object, text: str, fixed: bool, folded: bool) -> None:
-    """Whatever the value, whichever encoding."""
+def test_no_payload_with_a_match_is_skipped(value: object, text: str, fixed: bool, folded: bool) -> None:
+    """Every value in every encoding is searched if it has a match."""
     assume(text)
     try:
         needle = Needle(text, fixed=fixed, ignore_case=folded)
@@ -74,15 +74,15 @@ def test_no_payload_with_a_match_is_passed_over(value: object, text: str, fixed:
         Payload("json", json.dumps(plain).encode()),
         Payload("json", json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass")),
     ):
-        found = list(Search(needle).find(Codec().decode(payload)))
-        assert needle.may_hold(payload) or not found
-        assert found or not fixed
+        matches = list(Search(needle).find(Codec().decode(payload)))
+        assert needle.may_hold(payload) or not matches
+        assert matches or not fixed
 
 
 @given(st.text(st.sampled_from("ab(|)?*+[]{}\\d.^$"), max_size=8), st.text(st.sampled_from("abd"), max_size=8))
 @settings(max_examples=500)
 def test_a_match_is_what_the_regular_expression_finds(pattern: str, text: str) -> None:
-    """The quick look for a plain word never hides one."""
+    """The quick search for a plain word never hides one."""
     try:
         needle = Needle(pattern)
     except UsageError:
@@ -91,22 +91,22 @@ def test_a_match_is_what_the_regular_expression_finds(pattern: str, text: str) -
         warnings.simplefilter("ignore")
         regex = re.compile(pattern)
     expected = next((m[0] for m in regex.finditer(text) if m[0]), None)
-    found = needle.match(text)
-    assert (found.text if found else None) == expected
+    match = needle.match(text)
+    assert (match.text if match else None) == expected
 
 
 def test_a_bad_pattern_is_shown_with_a_caret() -> None:
-    """Where it goes wrong."""
+    """The caret is where it goes wrong."""
     with pytest.raises(UsageError) as caught:
         Needle("a[b")
     assert caught.value.candidates == ("a[b", " ^")
 
 
-def test_a_match_stands_in_its_line() -> None:
-    """What is around it, cut, and how many more there are."""
-    found = Needle("fox").match("first line\nthe quick brown fox jumps\nand a fox")
-    assert found is not None
-    assert (found.before, found.text, found.after, found.more) == ("the quick brown ", "fox", " jumps", 1)
+def test_a_match_is_shown_in_its_line() -> None:
+    """With the text around it, cut, and the number of further matches."""
+    match = Needle("fox").match("first line\nthe quick brown fox jumps\nand a fox")
+    assert match is not None
+    assert (match.before, match.text, match.after, match.more) == ("the quick brown ", "fox", " jumps", 1)
     long = Needle("fox").match("x" * 100 + "fox" + "y" * 200)
     assert long is not None
     assert (long.before, long.after) == ("…" + "x" * 40, "y" * 80 + "…")

@@ -1,4 +1,4 @@
-"""Moments as people type them."""
+"""Times as people type them."""
 
 from datetime import UTC, datetime
 
@@ -26,12 +26,12 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()
     ],
 )
 def test_moments_are_spans_before_now_or_dates(text: str, expected: str) -> None:
-    """Spans count back from now; times without an offset are local."""
+    """A span counts back from now; a time without an offset is local."""
     assert moment(text, NOW) == datetime.fromisoformat(expected).replace(tzinfo=UTC).timestamp()
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2", "h", "2y", "-2h", "2026-13-01", "9" * 400 + "h"])
 def test_what_is_no_moment_is_a_usage_error(text: str) -> None:
-    """The hint shows how moments are written."""
+    """The hint shows how times are written."""
     with pytest.raises(UsageError, match="no moment"):
         moment(text, NOW)

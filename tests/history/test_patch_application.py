@@ -1,4 +1,4 @@
-"""Patches applied: our own and anybody's, all of one or nothing of it."""
+"""Patches of ckpt and of others are applied, all of a patch or nothing."""
 
 import copy
 from typing import Any
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.errors import CkptError, PathNotFound, Refused, UsageError
 from ckpt_cli.history.diff.patch import patch
-from ckpt_cli.history.diff.patch_application import patched
+from ckpt_cli.history.diff.patch_application import apply_patch
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
 from tests.history.nested import STATES
@@ -21,11 +21,11 @@ DOCUMENT = {"a": [1, 2, {"b": "c"}], "x/y": {"~": None}, "n": 1}
 @given(STATES, STATES)
 @settings(max_examples=300)
 def test_what_differs_applied_is_the_other(before: dict[str, object], after: dict[str, object]) -> None:
-    """patch(a, diff(a, b)) is b, to the last type, and a is as it was."""
+    """patch(a, diff(a, b)) is b, with the same types, and a is unchanged."""
     old, new = to_json(before), to_json(after)
-    kept = copy.deepcopy(old)
-    assert same(patched(old, list(patch(old, new))), new)
-    assert same(old, kept)
+    copied = copy.deepcopy(old)
+    assert same(apply_patch(old, list(patch(old, new))), new)
+    assert same(old, copied)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_differs_applied_is_the_other(before: dict[str, object], after: dic
 )
 def test_as_another_library_applies_it(operations: list[Any]) -> None:
     """Every operation of RFC 6902, with pointers of every kind."""
-    assert patched(DOCUMENT, operations) == jsonpatch.apply_patch(copy.deepcopy(DOCUMENT), operations)
+    assert apply_patch(DOCUMENT, operations) == jsonpatch.apply_patch(copy.deepcopy(DOCUMENT), operations)
 
 
 @pytest.mark.parametrize(
@@ -70,23 +70,23 @@ def test_as_another_library_applies_it(operations: list[Any]) -> None:
         ("remove", UsageError, "no op"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_operation(operation: Any, error: type[CkptError], word: str) -> None:
-    """Which operation, and why; nothing of the patch is done."""
+def test_an_error_names_its_operation(operation: Any, error: type[CkptError], word: str) -> None:
+    """The error says which operation failed and why; nothing of the patch is applied."""
     with pytest.raises(error) as caught:
-        patched(DOCUMENT, [{"op": "add", "path": "/fine", "value": 1}, operation])
+        apply_patch(DOCUMENT, [{"op": "add", "path": "/fine", "value": 1}, operation])
     assert word in caught.value.message and "operation 2" in caught.value.message
     assert "fine" not in DOCUMENT
 
 
 def test_a_patch_is_a_list() -> None:
-    """One operation alone is none."""
+    """A single operation is no patch."""
     with pytest.raises(UsageError):
-        patched(DOCUMENT, {"op": "remove", "path": "/a"})
+        apply_patch(DOCUMENT, {"op": "remove", "path": "/a"})
 
 
 @given(st.lists(st.integers(0, 9), max_size=5))
 def test_untouched_parts_are_shared(items: list[int]) -> None:
-    """What a patch doesn't reach is the very same object."""
+    """Parts that a patch doesn't touch are the same objects."""
     document = {"a": items, "b": {"c": items}}
-    new = patched(document, [{"op": "add", "path": "/b/d", "value": 1}])
+    new = apply_patch(document, [{"op": "add", "path": "/b/d", "value": 1}])
     assert new["a"] is items and new["b"]["c"] is items and "d" not in document["b"]

@@ -1,4 +1,4 @@
-"""Words inside long texts."""
+"""Differences between long texts, word by word."""
 
 import random
 
@@ -12,14 +12,14 @@ TEXTS = st.text(st.sampled_from("ab .\n线"), max_size=60)
 
 @given(TEXTS, TEXTS)
 def test_the_pieces_make_both_texts(before: str, after: str) -> None:
-    """Kept and removed pieces are the older text, kept and added ones the newer."""
+    """Kept and removed pieces make the older text, kept and added ones the newer."""
     pieces = words(before, after)
     assert "".join(piece.text for piece in pieces if piece.kind != ADDED) == before
     assert "".join(piece.text for piece in pieces if piece.kind != REMOVED) == after
 
 
 def test_changed_words_stand_alone() -> None:
-    """Words are never cut in the middle, and neighbours that changed are told as one."""
+    """Words are never cut in the middle, and neighbouring changes are one piece."""
     assert words("I will refund order 1043", "I will escalate order 1044") == [
         (SAME, "I will "),
         (REMOVED, "refund"),
@@ -45,14 +45,14 @@ def test_texts_with_little_in_common_are_replaced() -> None:
 
 
 def test_a_change_in_a_long_text_is_found() -> None:
-    """What is equal at both ends costs next to nothing."""
+    """Equal ends cost almost nothing."""
     long = "word " * 200_000
     pieces = words(f"{long}old {long}", f"{long}new {long}")
     assert [(piece.kind, piece.text) for piece in pieces[1:-1]] == [(REMOVED, "old"), (ADDED, "new")]
 
 
 def test_texts_too_long_to_match_are_compared_by_the_line() -> None:
-    """And where even lines are too many, the whole stretch is one change."""
+    """If even lines are too many, the whole text is one change."""
     dice = random.Random(1)
     lines = [" ".join(dice.choice("abcdef") for _ in range(40)) for _ in range(100)]
     changed = [*lines[:20], "x", *lines[21:60], "y", *lines[61:]]

@@ -1,32 +1,32 @@
-"""What is due at a checkpoint, by the channels it holds and what each node has seen."""
+"""The tasks due at a checkpoint, from its channels and the versions that each node has seen."""
 
 from typing import Any
 
 import pytest
 
-from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due, ready, settled
+from ckpt_cli.history.tasks.next_tasks import Due, Wiring, due_tasks, is_settled, ready
 from ckpt_cli.values.state import State
 from tests.history.recorded import sent, state
 
 
-def nodes(found: State, *others: State) -> list[str | None]:
-    """The nodes due, with what other checkpoints teach."""
-    known = Wiring(found, lambda: others)
-    known.learn_until(lambda: settled(found, known))
-    return [one.node for one in due(found, known)]
+def nodes(at: State, *others: State) -> list[str | None]:
+    """The due nodes, with what is learned from other checkpoints."""
+    wiring = Wiring(at, lambda: others)
+    wiring.learn_until(lambda: is_settled(at, wiring))
+    return [one.node for one in due_tasks(at, wiring)]
 
 
-def is_settled(found: State, *others: State) -> bool:
-    """Whether those others tell all that triggers."""
-    known = Wiring(found, lambda: others)
-    return known.learn_until(lambda: settled(found, known))
+def settles(at: State, *others: State) -> bool:
+    """Whether the other checkpoints show what every channel triggers."""
+    wiring = Wiring(at, lambda: others)
+    return wiring.learn_until(lambda: is_settled(at, wiring))
 
 
 def test_a_set_channel_that_the_node_has_not_seen() -> None:
-    """``branch:to:X`` makes X due while its version is above what X saw."""
-    held = {"branch:to:a": None, "branch:to:b": None, "branch:to:c": None}
+    """``branch:to:X`` makes X due while its version is above the one that X saw."""
+    values = {"branch:to:a": None, "branch:to:b": None, "branch:to:c": None}
     seen = {"a": {"branch:to:a": 1}, "b": {"branch:to:b": 2}}
-    assert nodes(state(values=held, seen=seen)) == ["a", "c"]
+    assert nodes(state(values=values, seen=seen)) == ["a", "c"]
 
 
 def test_a_version_without_a_value_triggers_nothing() -> None:
@@ -53,7 +53,7 @@ def test_ready(channel: str, value: Any, want: bool) -> None:
 
 
 def test_sends_come_first_and_in_their_order() -> None:
-    """One task a Send, before the nodes; those of v < 4 stand apart."""
+    """There is one task a Send, before the nodes; Sends of v < 4 are stored apart."""
     now = state(values={"__pregel_tasks": [sent("w"), sent("v")], "branch:to:a": None})
     assert nodes(now) == ["w", "v", "a"]
     old = state(values={"branch:to:a": None}, v=3, sends=[sent("w"), {"node": "js", "args": 1}])
@@ -67,46 +67,46 @@ def test_sends_of_javascript() -> None:
 
 
 def test_plain_edges_are_learned() -> None:
-    """Before v 3 an edge is named after its source; who listens stands in what nodes have seen."""
+    """Before v 3 an edge is named after its source; ``versions_seen`` shows its listeners."""
     now = state(values={"a": "a"}, versions={"a": 5}, seen={"a": {"start:a": 4}, "b": {"a": 3}}, v=1)
     assert nodes(now) == ["b"]
-    assert settled(now, Wiring(now))
+    assert is_settled(now, Wiring(now))
 
 
 def test_plain_edges_that_nobody_took_are_open() -> None:
     """A node that never ran can't be known, and is not guessed."""
     now = state(values={"a": "a"}, seen={"a": {"start:a": 1}}, v=1)
-    assert not is_settled(now, now)
+    assert not settles(now, now)
     assert nodes(now, now) == []
 
 
 def test_a_finished_step_proves_an_end() -> None:
-    """Where the next input found nothing listening, the node before it was the last."""
+    """If no node had listened when the next input came, the node before it was the last."""
     seen = {"a": {"start:a": 1}}
     end = state(1, values={"a": "a"}, seen=seen, v=1)
     after = state(2, values={"__start__": {}}, seen=seen, v=1, source="input", parent=1)
     edited = state(2, values={}, seen=seen, v=1, source="update", parent=1)
     again = state(7, values={"a": "a"}, seen=seen, v=1)
-    assert is_settled(again, end, after)
-    assert is_settled(again, after, end)
-    assert not is_settled(again, end, edited)
+    assert settles(again, end, after)
+    assert settles(again, after, end)
+    assert not settles(again, end, edited)
     assert nodes(again, end, after) == nodes(again, end, edited) == []
 
 
 def test_history_is_asked_only_while_something_is_open() -> None:
-    """A checkpoint of today answers for itself."""
+    """For a checkpoint of today no other is read."""
 
     def never() -> Any:
-        raise AssertionError("asked")
+        raise AssertionError("other checkpoints were read")
 
     now = state(values={"branch:to:a": None})
-    assert Wiring(now, never).learn_until(lambda: settled(now, Wiring(now)))
+    assert Wiring(now, never).learn_until(lambda: is_settled(now, Wiring(now)))
 
 
 def test_input_waits_for_a_node_that_the_name_does_not_tell() -> None:
-    """``__start__`` is a StateGraph's node or an entrypoint's; who took it before takes it again."""
+    """``__start__`` is for a StateGraph's node or an entrypoint; the one that took it before takes it again."""
     fresh = state(-1, values={"__start__": 1}, source="input")
-    assert due(fresh, Wiring(fresh)) == [Due(None, ("__start__",), frozenset({"__start__"}))]
+    assert due_tasks(fresh, Wiring(fresh)) == [Due(None, ("__start__",), frozenset({"__start__"}))]
     assert nodes(state(3, values={"__start__": 1}, seen={"flow": {"__start__": 1}})) == ["flow"]
 
 
