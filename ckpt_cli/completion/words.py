@@ -24,38 +24,38 @@ class Offer(NamedTuple):
     """A word and its description."""
 
     word: str
-    said: str = ""
+    description: str = ""
 
 
-def answer(command: Any, asked: Mapping[str, str] = os.environ) -> str:
+def answer(command: Any, environ: Mapping[str, str] = os.environ) -> str:
     """The lines for the shell that asks; empty if nothing fits or anything fails.
 
     Args:
         command: Typer's command of the whole program.
-        asked: the environment, in which the shell's script passes what is typed.
+        environ: the environment, in which the shell's script passes what is typed.
     """
     from ckpt_cli.completion.scripts import script
 
-    instruction, _, shell = asked[ASKED].partition("_")
+    instruction, _, shell = environ[ASKED].partition("_")
     try:
         if instruction == "source":
             return script(shell)
         if instruction == "offer":
-            return _ANSWERS[shell](command, asked)
+            return _ANSWERS[shell](command, environ)
         return _old_answer(command, shell)
     except Exception:  # at a prompt half typed, nothing is better than an error
         return ""
 
 
-def _for_bash(command: Any, asked: Mapping[str, str]) -> str:
+def _for_bash(command: Any, environ: Mapping[str, str]) -> str:
     """The words that replace `_CKPT_PIECE`, which is the end of the line after bash's last word break or quote."""
-    typed, piece = TypedLine(asked["_CKPT_LINE"]), asked["_CKPT_PIECE"]
+    typed, piece = TypedLine(environ["_CKPT_LINE"]), environ["_CKPT_PIECE"]
     start = len(typed.text) - len(piece)
     within = start == typed.opened if typed.quote else start >= typed.begin
     if not (typed.plain and within and typed.text.endswith(piece)):
         return ""
     before = typed.meaning(start)
-    words = [offer.word for offer in _offers(command, typed, asked, never="`\\")]
+    words = [offer.word for offer in _offers(command, typed, environ, never="`\\")]
     quoted = [_quoted(word.removeprefix(before), typed.quote) for word in words if word.startswith(before)]
     return "\n".join(word for word in quoted if word)
 
@@ -74,24 +74,24 @@ def _quoted(word: str, quote: str) -> str:
     return _SPECIAL_IN_BASH.sub(r"\\\1", word)
 
 
-def _for_zsh(command: Any, asked: Mapping[str, str]) -> str:
-    return _described(_offers(command, TypedLine(asked["_CKPT_LINE"]), asked, never="`\\"))
+def _for_zsh(command: Any, environ: Mapping[str, str]) -> str:
+    return _described(_offers(command, TypedLine(environ["_CKPT_LINE"]), environ, never="`\\"))
 
 
-def _for_fish(command: Any, asked: Mapping[str, str]) -> str:
+def _for_fish(command: Any, environ: Mapping[str, str]) -> str:
     """The words for fish, which quotes everything that it inserts except a ``~`` at the beginning (fish 3.6)."""
-    offers = _offers(command, TypedLine(asked["_CKPT_LINE"], fish=True), asked)
+    offers = _offers(command, TypedLine(environ["_CKPT_LINE"], fish=True), environ)
     return _described([offer for offer in offers if not offer.word.startswith("~")])
 
 
 def _described(offers: list[Offer]) -> str:
-    return "\n".join(f"{offer.word}\t{offer.said}" if offer.said else offer.word for offer in offers)
+    return "\n".join(f"{offer.word}\t{offer.description}" if offer.description else offer.word for offer in offers)
 
 
 _ANSWERS = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
 
 
-def _offers(command: Any, typed: TypedLine, asked: Mapping[str, str], *, never: str = "") -> list[Offer]:
+def _offers(command: Any, typed: TypedLine, environ: Mapping[str, str], *, never: str = "") -> list[Offer]:
     """The whole words that fit a line; words with a character of `never` are left out."""
     from typer._completion_classes import FishComplete
 
@@ -100,19 +100,19 @@ def _offers(command: Any, typed: TypedLine, asked: Mapping[str, str], *, never: 
     option = typed.word.startswith("-") and "--" not in args
     before = name + equals if option and equals else ""
     items = FishComplete(command, {}, "ckpt", ASKED).get_completions(list(args), typed.word)
-    words = [(before + item.value, item.help or "") for item in items if _is_text(item.value, asked)]
+    words = [(before + item.value, item.help or "") for item in items if _is_text(item.value, environ)]
     return [
-        Offer(word, said if said.isprintable() else "")
-        for word, said in words
+        Offer(word, description if description.isprintable() else "")
+        for word, description in words
         if not set(never) & set(word) and (option or "--" in args or not word.startswith("-"))
     ]
 
 
-def _is_text(word: object, asked: Mapping[str, str]) -> bool:
+def _is_text(word: object, environ: Mapping[str, str]) -> bool:
     """Whether a word can be seen and typed; in another encoding a shell may take a part of a character for a quote."""
     if not isinstance(word, str) or not word or not word.isprintable():
         return False
-    locale = asked.get("LC_ALL") or asked.get("LC_CTYPE") or asked.get("LANG") or "C"
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
     return word.isascii() or locale in ("C", "POSIX") or "UTF" in locale.upper()
 
 

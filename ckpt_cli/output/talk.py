@@ -140,8 +140,8 @@ def _usage(error: Exception) -> ErrorReport:
     """The report of one of Typer's errors, with the help of its command as the hint."""
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "ckpt"
-    said = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-    message, _, meant = said.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
+    text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    message, _, meant = text.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
     message = message.rstrip(" .").replace("Value error, ", "")
     hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
     if path == "ckpt" and hasattr(error, "option_name"):
