@@ -7,7 +7,7 @@ from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Line, Page
 
 
-def pasted(config: Mapping[str, Any], page: Page, style: str, encode: Callable[[Any], str]) -> Iterator[Line]:
+def config_lines(config: Mapping[str, Any], page: Page, style: str, encode: Callable[[Any], str]) -> Iterator[Line]:
     """The lines of ``{"configurable": {…}}``; they are broken here because a terminal would break them inside an id."""
     head, tail = '{"configurable": {', "}}"
     line = head

@@ -7,9 +7,9 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.text.brief import brief, size_of
-from ckpt_cli.output.text.diffrows import rows, stat_rows
+from ckpt_cli.output.text.diff_rows import rows, stat_rows
 from ckpt_cli.output.text.values import block, inline, short_id
-from ckpt_cli.output.text.wording import worded
+from ckpt_cli.output.text.word_diff import word_diff_lines
 from ckpt_cli.output.theme import DIFFERENCES, LEADS_TO, MORE, ROLES
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.values.known import message
@@ -27,7 +27,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
     if page.width is None:
         yield from stat_rows(view) if view.stat else rows(view, page)
         return
-    yield from sides(view.before, view.after, page.width)
+    yield from side_lines(view.before, view.after, page.width)
     if view.equal:
         yield [("muted", "no difference")]
     elif view.stat:
@@ -40,7 +40,7 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
             yield from screen.differences(view.meta, 2)
 
 
-def sides(before: End, after: End, width: int) -> Iterator[Line]:
+def side_lines(before: End, after: End, width: int) -> Iterator[Line]:
     """The two checkpoints, in one line or, if their names are long, one line each."""
     left, right = _side(before), _side(after)
     if (before.thread_id, before.ns) != (after.thread_id, after.ns):
@@ -67,7 +67,7 @@ def _side(end: End) -> Line:
     return [("id", end.short), ("muted", f" step {end.step}" if end.step is not None else "")]
 
 
-def changed(differences: Sequence[Difference], page: Page, indent: int = 0) -> Iterator[Line]:
+def difference_lines(differences: Sequence[Difference], page: Page, indent: int = 0) -> Iterator[Line]:
     """Differences on a terminal, indented by so many cells."""
     return _Screen(page, False).differences(differences, indent)
 
@@ -130,7 +130,7 @@ class _Screen:
             yield [*head, ("removed", counters[0]), ("muted", f" {LEADS_TO} "), ("added", counters[1])]
             return
         if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _LONG:
-            lines = list(worded(before, after, self._room(indent + 4), full=self._full))
+            lines = list(word_diff_lines(before, after, self._room(indent + 4), full=self._full))
             if len(lines) == 1 and line_len(head) + line_len(lines[0]) <= self._room(0):
                 yield [*head, *lines[0]]
                 return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, plain
-from ckpt_cli.output.text.steps import who
+from ckpt_cli.output.text.steps import made_by
 from ckpt_cli.output.theme import BETWEEN, BOXES, MORE, PLAIN_BOX, TIMES
 from ckpt_cli.views.tree import TreeRow, TreeView
 
@@ -55,7 +55,7 @@ def _label(row: TreeRow) -> list[str]:
         marks = [
             mark for mark, given in (("@", step.head), (step.status or "", step.status not in (None, "done"))) if given
         ]
-        return [" ".join([where, *marks]), plain(who(step))]
+        return [" ".join([where, *marks]), plain(made_by(step))]
     if row.fold is not None:
         return [f"{row.fold.checkpoints} steps", ", ".join(list(row.fold.nodes)[:4])]
     if row.aside is not None:

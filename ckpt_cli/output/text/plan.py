@@ -20,13 +20,13 @@ _WIDTH = 100
 def render(view: PlanView, page: Page) -> Iterator[Line]:
     """The plan, unless the person has just confirmed it, and its result."""
     if not view.confirmed:
-        yield from planned(view, page)
+        yield from plan_lines(view, page)
     if view.applied:
         yield from _placed([("good", f"done, operation {view.operation}."), *_way_back(view)], page)
         if view.config is not None:
-            from ckpt_cli.output.text.config import pasted
+            from ckpt_cli.output.text.config import config_lines
 
-            yield from pasted(view.config, page, "exact", json.dumps)
+            yield from config_lines(view.config, page, "exact", json.dumps)
     elif view.rows:
         yield [("muted", "Nothing written (--dry-run).")]
 
@@ -40,15 +40,15 @@ def _way_back(view: PlanView) -> Iterator[Span]:
         yield "muted", f" ckpt operations {view.operation} --prune forgets it."
 
 
-def planned(view: PlanView, page: Page) -> Iterator[Line]:
+def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
     """The lines that say what the plan does."""
     first, *more = _wrapped(f"{view.command} {view.summary}", page, 0)
     yield [("title", view.command), ("", first[len(view.command) :])]
     yield from ([("", part)] for part in more)
     if view.changes:
-        from ckpt_cli.output.text.diff import changed
+        from ckpt_cli.output.text.diff import difference_lines
 
-        yield from changed(view.changes, page._replace(width=page.width or _WIDTH), 2)
+        yield from difference_lines(view.changes, page._replace(width=page.width or _WIDTH), 2)
     for note in view.notes:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     for text in _side_effects(view):

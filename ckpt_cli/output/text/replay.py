@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.diff import changed
+from ckpt_cli.output.text.diff import difference_lines
 from ckpt_cli.output.theme import TASK_STATUS
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
@@ -13,9 +13,9 @@ from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
     """Tasks and the state on a terminal, or the steps one by one; in a pipe, one row for each task or write."""
     if isinstance(view, PlayedView):
-        from ckpt_cli.output.text.played import played
+        from ckpt_cli.output.text.replayed_steps import replayed_lines
 
-        yield from played(view, page)
+        yield from replayed_lines(view, page)
         return
     if page.width is None:
         for task in view.tasks:
@@ -61,7 +61,7 @@ def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
 def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.changes or view.unknown:
         yield [("muted", "the state would be")]
-        yield from changed(view.changes, page, 2)
+        yield from difference_lines(view.changes, page, 2)
     for channel, why in view.unknown.items():
         lines = wrap(f"{channel}  unknown: {why}", max((page.width or 0) - 4, 20))
         yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(lines))

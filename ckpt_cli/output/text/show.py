@@ -10,7 +10,7 @@ from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
-from ckpt_cli.output.text.config import pasted
+from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import behind, block, brief, inline
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
@@ -35,7 +35,7 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     yield []
     yield from _next(view, page)
     yield []
-    yield from pasted(view.config, page, "muted", partial(text, indent=None))
+    yield from config_lines(view.config, page, "muted", partial(text, indent=None))
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:

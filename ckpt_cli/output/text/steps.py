@@ -15,7 +15,7 @@ _TASKS = 6  # tasks of one node that get a line each
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
-def who(step: StepView) -> Line:
+def made_by(step: StepView) -> Line:
     """What made a checkpoint: the nodes of a step, or the words input, update or fork."""
     if step.source == "update":
         return [("changed", "update"), *([("muted", " as "), *nodes(step.nodes)] if step.nodes else [])]
@@ -64,7 +64,7 @@ def change_summary(step: StepView, cells: int | None) -> Line:
     return words(step.changes, cells, start=step.source == "loop" and set(step.nodes) == {"__start__"})
 
 
-def stripped(line: Line) -> Line:
+def strip_line(line: Line) -> Line:
     """A line without blanks at its end."""
     while line and not line[-1][1].strip():
         line = line[:-1]
@@ -72,10 +72,10 @@ def stripped(line: Line) -> Line:
 
 
 def _spaced(spans: Iterable[Span]) -> Line:
-    return joined([[span] for span in spans])
+    return join_lines([[span] for span in spans])
 
 
-def joined(parts: Iterable[Line], between: str = " ") -> Line:
+def join_lines(parts: Iterable[Line], between: str = " ") -> Line:
     """The parts that are not empty, one after the other."""
     line: Line = []
     for part in parts:
@@ -88,13 +88,13 @@ def number(step: StepView) -> str:
     return "" if step.step is None else str(step.step)
 
 
-def padded(line: Line, cells: int) -> Line:
+def pad_line(line: Line, cells: int) -> Line:
     """A styled line in exactly so many cells."""
     line = fit(line, cells)
     return [*line, ("", " " * (cells - line_len(line)))]
 
 
-def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
+def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
     """The lines about the tasks at a tip; many finished or due tasks of one node are one line with their number."""
     kinds = Counter((task.status, task.node) for task in tasks)
     counted = set()
@@ -102,7 +102,7 @@ def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
         kind = (task.status, task.node)
         count = kinds[kind]
         if task.status in ("waiting", "answered", "failed") or count <= (1 if task.status == "due" else _TASKS):
-            yield from hanging(task, cells)
+            yield from tip_task_lines(task, cells)
         elif kind not in counted:
             counted.add(kind)
             sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
@@ -113,7 +113,7 @@ def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
             ]
 
 
-def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:
+def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
     """The lines about one task at a tip: its questions, its error, or what it wrote or will do."""
     name: Line = [("node", task.node or "?")]
     room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)

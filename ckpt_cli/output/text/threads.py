@@ -9,7 +9,7 @@ from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, size
 from ckpt_cli.output.shell import visible
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.steps import error, joined, padded, question, split
+from ckpt_cli.output.text.steps import error, join_lines, pad_line, question, split
 from ckpt_cli.output.theme import (
     BETWEEN,
     CLOSE_QUOTE,
@@ -118,7 +118,7 @@ class _Table:
         line: Line = []
         for name, cell, room in zip(names, cells, sizes, strict=True):
             blank = ("", " " * max(room - line_len(cell), 0))
-            line += [blank, *cell] if name in numbers else padded(cell, room)
+            line += [blank, *cell] if name in numbers else pad_line(cell, room)
             line.append(("", _GAP))
         return [(thread_style(status), f"{_sign(status)} "), *line, *title]
 
@@ -194,7 +194,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
         head.append([("muted", _ago(one.updated, page))])
         title = one.title if one.title.startswith(("{", "[")) else quoted(one.title)
         head.append([("muted", title)] if one.title else [])
-        yield fit(joined(head, "   "), width)
+        yield fit(join_lines(head, "   "), width)
         column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
         for interrupt in one.interrupts:
             yield from _labelled(interrupt.node, column, _question(interrupt, width - column - 6))

@@ -8,14 +8,14 @@ from ckpt_cli.output.text.steps import (
     Clock,
     change_summary,
     halts,
-    joined,
+    join_lines,
+    made_by,
     marks,
     nodes,
     number,
-    padded,
-    pending,
-    stripped,
-    who,
+    pad_line,
+    strip_line,
+    tip_lines,
 )
 from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE, RAIL, SUBGRAPH, UNKNOWN, thread_style
 from ckpt_cli.views.steps import StepView
@@ -35,7 +35,7 @@ def render(view: TreeView, page: Page) -> Iterator[Line]:
 
         yield from graphs.source(view)
         return
-    yield from (fit(stripped(line), page.width) for line in _Tree(view, page).lines())
+    yield from (fit(strip_line(line), page.width) for line in _Tree(view, page).lines())
 
 
 def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
@@ -56,7 +56,7 @@ class _Tree:
         self._left = max((_left(row) for row in view.rows if row.step is not None), default=0)
         self._step = max((len(number(step)) for step in steps), default=0)
         most = _WHO[page.width is None or page.width >= _NARROW]
-        self._who = min(max((line_len(who(step)) for step in steps), default=0), most)
+        self._who = min(max((line_len(made_by(step)) for step in steps), default=0), most)
 
         room = None if page.width is None else page.width - self._left - self._step - self._who - 5
         self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
@@ -80,10 +80,12 @@ class _Tree:
             facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
         if self._clock.day:
             facts.append([("muted", self._clock.day)])
-        between = f" {BETWEEN} "
-        while self._width is not None and len(facts) > 1 and line_len([*line, *joined(facts, between)]) > self._width:
+        dot = f" {BETWEEN} "
+        while (
+            self._width is not None and len(facts) > 1 and line_len([*line, *join_lines(facts, dot)]) > self._width
+        ):
             del facts[-1 if len(facts) > _NEEDED else 0]
-        return [*line, *joined(facts, between)]
+        return [*line, *join_lines(facts, dot)]
 
     def _ns(self, ns: str) -> str:
         """A namespace; its task ids are shortened if there is no room for them."""
@@ -114,7 +116,7 @@ class _Tree:
             if row.step is not None:
                 yield self._checkpoint(row.step, rails)
                 room = None if self._width is None else self._width - line_len(below)
-                yield from ([*below, *line] for line in pending(row.step.tasks, room))
+                yield from ([*below, *line] for line in tip_lines(row.step.tasks, room))
             elif row.fold is not None:
                 yield [*rails, ("muted", f"{FOLDED} "), *_folded(row.fold, row.aside)]
             elif row.aside is not None:
@@ -126,11 +128,11 @@ class _Tree:
         glyph: Span = ("head", f"{HEAD} ") if step.head and step.ns == self._view.ns else ("muted", f"{CHECKPOINT} ")
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
-        line += [("muted", f" {number(step):>{self._step}}  "), *padded(who(step), self._who), ("", "  ")]
+        line += [("muted", f" {number(step):>{self._step}}  "), *pad_line(made_by(step), self._who), ("", "  ")]
         if self._timed:
             line += [("muted", self._clock(step.time)), ("", "  ")]
         beside, changes = self._marked(step), self._changes(step)
-        return [*line, *(padded(changes, self._told) if beside else changes), ("", "  "), *beside]
+        return [*line, *(pad_line(changes, self._told) if beside else changes), ("", "  "), *beside]
 
     def _changes(self, step: StepView) -> Line:
         """What a step changed, cut where the marks of its row or of another row begin."""
@@ -141,9 +143,9 @@ class _Tree:
         """The marks of a checkpoint, which are never cut."""
         beside = marks(step, len(self._view.branches)) if step.ns == self._view.ns else []
         if step.children:
-            beside = joined([halts(step), beside])
+            beside = join_lines([halts(step), beside])
         if step.missing:
-            beside = joined([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
+            beside = join_lines([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
         return beside
 
     def _subgraph(self, subgraph: SubgraphView, below: Line) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.diff import changed, sides
+from ckpt_cli.output.text.diff import difference_lines, side_lines
 from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
@@ -13,13 +13,13 @@ _BY = {"input": "input", "update": "update"}
 _LEAST = 12  # cells for a value beside its reducer
 
 
-def played(view: PlayedView, page: Page) -> Iterator[Line]:
+def replayed_lines(view: PlayedView, page: Page) -> Iterator[Line]:
     """The steps one after the other on a terminal; in a pipe, one row for each write."""
     if page.width is None:
         for step in view.steps:
             yield from _rows(step, page)
         return
-    yield from sides(view.before, view.after, page.width)
+    yield from side_lines(view.before, view.after, page.width)
     for step in view.steps:
         yield []
         yield from _step(step, page)
@@ -40,7 +40,7 @@ def _step(step: PlayedStep, page: Page) -> Iterator[Line]:
     column = max((cell_len(_node(task)) for task in step.tasks), default=0)
     for task in step.tasks:
         yield from _task(task, column, page)
-    yield from changed(step.changes, page, 2)
+    yield from difference_lines(step.changes, page, 2)
 
 
 def _who(step: PlayedStep) -> str:

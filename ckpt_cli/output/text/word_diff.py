@@ -13,12 +13,12 @@ _CHANGED = 160
 _CHANGES = 12
 
 
-def worded(before: str, after: str, room: int | None, *, full: bool) -> Iterator[Line]:
+def word_diff_lines(before: str, after: str, room: int | None, *, full: bool) -> Iterator[Line]:
     """Both texts merged into one, wrapped into so many cells; unless `full`, only the parts around changes."""
     pieces = words(before, after)
     spans = [_span(piece) for piece in (pieces if full else _excerpt(pieces))]
     spans = [("value", OPEN_QUOTE), *spans, ("value", CLOSE_QUOTE)]
-    yield from [spans] if room is None else wrapped(spans, room)
+    yield from [spans] if room is None else wrap_spans(spans, room)
 
 
 def _span(piece: Piece) -> Span:
@@ -53,7 +53,7 @@ def _shortened(piece: Piece, *, first: bool, last: bool) -> Piece:
     return Piece(SAME, excerpt.lstrip() if first else excerpt.rstrip() if last else excerpt)
 
 
-def wrapped(spans: Line, room: int) -> Iterator[Line]:
+def wrap_spans(spans: Line, room: int) -> Iterator[Line]:
     """Styled text in lines of at most so many cells, broken at spaces if possible."""
     line: Line = []
     used = 0
