@@ -81,9 +81,7 @@ class _Tree:
         if self._clock.day:
             facts.append([("muted", self._clock.day)])
         dot = f" {BETWEEN} "
-        while (
-            self._width is not None and len(facts) > 1 and line_len([*line, *join_lines(facts, dot)]) > self._width
-        ):
+        while self._width is not None and len(facts) > 1 and line_len([*line, *join_lines(facts, dot)]) > self._width:
             del facts[-1 if len(facts) > _NEEDED else 0]
         return [*line, *join_lines(facts, dot)]
 
