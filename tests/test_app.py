@@ -160,7 +160,7 @@ def test_a_closed_pipe_is_no_error(words: str, database: Database) -> None:
     assert done.stderr == ""
 
 
-def test_a_full_disk_is_said(database: Database) -> None:
+def test_a_full_disk_is_an_error(database: Database) -> None:
     """Output that can't be written is an error with its reason, not a half answer with exit 0."""
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "ckpt_cli", "info", "-d", str(database("js"))]

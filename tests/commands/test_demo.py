@@ -75,7 +75,7 @@ def test_every_row_is_what_langgraph_writes(agent: ModuleType, demo: Path, tmp_p
     assert told(demo).splitlines() == told(tmp_path / "real.sqlite").splitlines()
 
 
-def test_langgraph_sees_where_each_thread_stands(agent: ModuleType, demo: Path) -> None:
+def test_langgraph_sees_the_same_status_of_each_thread(agent: ModuleType, demo: Path) -> None:
     """The next nodes, the question and the error are those of the real get_state."""
     with Real(agent, demo) as graph:
         states = {n: graph.get_state(config(f"support-{n}")) for n in (39, 40, 41, 42)}

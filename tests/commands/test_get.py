@@ -37,7 +37,7 @@ def told(path: Path, *words: str, width: int | None = None, **options: str) -> s
         ("messages[0].response_metadata", "{}"),
     ],
 )
-def test_text_is_told_as_it_is_and_structures_as_json(path: str, text: str, database: Database) -> None:
+def test_text_is_printed_as_it_is_and_structures_as_json(path: str, text: str, database: Database) -> None:
     """So that a shell can use either."""
     assert told(database("real"), "chat-linear", path) == text
 
@@ -83,7 +83,7 @@ def test_a_delta_channel_has_a_value_where_none_is_stored(database: Database) ->
         ("messages[", UsageError, 2),
     ],
 )
-def test_what_is_not_there_is_said(path: str, error: type[PathNotFound], code: int, database: Database) -> None:
+def test_an_unknown_name_is_an_error(path: str, error: type[PathNotFound], code: int, database: Database) -> None:
     """Nothing is printed for it."""
     with pytest.raises(error) as caught:
         at(database("real"), get, "chat-linear", path)

@@ -58,7 +58,7 @@ def asked(path: Path, *words: Any, **options: Any) -> tuple[GrepView, list[str]]
     return look(path, taken)
 
 
-def test_a_text_is_told_once_from_where_it_appeared(database: Database) -> None:
+def test_a_text_is_reported_once_with_its_first_checkpoint(database: Database) -> None:
     """With the last checkpoint that holds it and how many do; input and writes that became state are not repeated."""
     (hit,) = hits(database("real"), "how is Kyoto", ["chat-linear"])
     assert (hit.place, hit.path, hit.first.step, hit.last.step, hit.present) == (
@@ -137,7 +137,7 @@ def test_an_encrypted_database_is_searched_with_the_key(database: Database, monk
     assert hits(path, "how is Kyoto", ["chat-linear"])
 
 
-def test_what_cannot_be_searched_is_told_beside_the_hits(tmp_path: Path) -> None:
+def test_what_cannot_be_searched_is_named_on_stderr(tmp_path: Path) -> None:
     """One bad channel hides nothing of the others."""
     view, said = asked(broken_channel(tmp_path), "fine|shape")
     assert [hit.match for hit in view.hits] == ["fine"]
@@ -155,7 +155,7 @@ def test_what_cannot_be_searched_is_told_beside_the_hits(tmp_path: Path) -> None
         (lambda body: b"", "truncated"),
     ],
 )
-def test_damage_is_told_also_where_the_pattern_can_not_be(
+def test_damage_is_named_also_if_the_pattern_can_not_match(
     harm: Callable[[bytes], bytes], problem: str, tmp_path: Path
 ) -> None:
     """A payload without the pattern's word isn't decoded, yet that it can be read to its end is seen to."""
@@ -167,7 +167,7 @@ def test_damage_is_told_also_where_the_pattern_can_not_be(
     assert (view.undecoded, view.exit_code, len(said)) == (3, 5, 1)  # two metadata and one checkpoint
 
 
-def test_damage_in_a_message_is_told_with_its_place(tmp_path: Path) -> None:
+def test_damage_in_a_message_is_named_with_its_path(tmp_path: Path) -> None:
     """An object that holds the pattern and can't be read is no silent miss."""
     bad = ormsgpack.Ext(5, ormsgpack.packb(["m", "Message", "Kyoto"])[:-2] + b"to")
     path = stored(tmp_path / "d.sqlite", messages=["hello", ormsgpack.Ext(5, ormsgpack.packb("Kyoto"))], other=[bad])
@@ -186,7 +186,7 @@ def test_a_damaged_page_costs_no_other_hit(tmp_path: Path) -> None:
     assert "damaged" in said[0]
 
 
-def test_nothing_found_is_success_unless_asked_for(database: Database) -> None:
+def test_no_hit_is_success_without_exit_code(database: Database) -> None:
     """As in `ckpt diff`, ``--exit-code`` makes it 1."""
     path = database("real")
     assert at(path, grep, "nobody said this", ["chat-linear"]).exit_code == 0
@@ -212,7 +212,7 @@ def test_a_bad_pattern_is_a_usage_error(pattern: str, database: Database) -> Non
     assert caught.value.exit_code == 2
 
 
-def test_an_unknown_thread_is_said(database: Database) -> None:
+def test_an_unknown_thread_is_an_error(database: Database) -> None:
     """Before anything is searched."""
     with pytest.raises(ThreadNotFound):
         at(database("real"), grep, "x", ["chat-linear", "nobody"])

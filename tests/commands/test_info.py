@@ -48,7 +48,7 @@ ERAS = {
 
 
 @pytest.mark.parametrize("name", sorted(set(ERAS) & set(DATABASES)))
-def test_the_release_is_told(name: str, database: Database) -> None:
+def test_the_release_is_named(name: str, database: Database) -> None:
     """Most checkpoints of a database are attributed to the releases that wrote it."""
     assert next(iter(look(database(name)).eras)) == ERAS[name]
 

@@ -92,7 +92,7 @@ def test_filters_choose_steps(forks: Callable[..., list[str]]) -> None:
         forks(source=["tool"])
 
 
-def test_what_is_left_out_is_told(database: Database) -> None:
+def test_left_out_checkpoints_are_counted(database: Database) -> None:
     """On a terminal the last line counts what the limit cut and the branches that were not followed."""
     view, _ = look(database("real"), lambda session: log(session, "forks", "branch:1", limit=3))
     assert (view.omitted, view.other_branches) == (13, 5)
@@ -151,7 +151,7 @@ def test_what_is_written_anew_and_stays_the_same_is_no_change(database: Database
     assert len(view.steps) == len(kinds) - 16
 
 
-def test_only_the_channels_that_are_asked_for_are_told_of(database: Database) -> None:
+def test_only_the_chosen_channels_are_shown(database: Database) -> None:
     """Other changes of the same step are left out; several channels may be asked for."""
     every: LogView = look(database("real"), lambda session: log(session, "commands"))[0]
     for names in (["k"], ["seen"], ["k", "seen"]):

@@ -51,7 +51,7 @@ def test_looks(name: str, database: Database) -> None:
     golden.check(f"show/{name}", at(database(source), show, thread, **options))
 
 
-def test_control_channels_are_shown_when_asked_for(database: Database) -> None:
+def test_control_channels_are_shown_with_full_or_by_name(database: Database) -> None:
     """They are hidden and counted, unless ``--full`` or ``--channel`` shows them."""
     path = database("real")
     plainly, fully = at(path, show, "chat-linear"), at(path, show, "chat-linear", full=True)
@@ -89,7 +89,7 @@ def test_a_fork_point_names_its_children_and_a_root_has_no_parent(database: Data
     assert at(path, show, "chat-linear", "step:-1").parent is None
 
 
-def test_all_branches_through_a_checkpoint_are_told(database: Database) -> None:
+def test_all_branches_through_a_checkpoint_are_named(database: Database) -> None:
     """A checkpoint on several branches names each of them; if there are many, only their number."""
     path = database("real")
     assert at(path, show, "forks", "175f4e").marks == ["fork point", "branch:4", "branch:5"]

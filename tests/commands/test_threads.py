@@ -68,9 +68,7 @@ def test_filters_choose_threads(found: Callable[..., list[str]]) -> None:
     assert found(where='thread_id == "forks" and values.turn == 0 and metadata.step == 1') == ["forks"]
 
 
-def test_every_status_that_threads_have_can_be_asked_for(
-    database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_status_of_a_thread_is_an_option(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """One that an old thread has as well, of those listed and of those deleted."""
     where = ["-d", str(database("legacy/py-0.2.60"))]
     assert run(["threads", *where, "--json"]) == 0
@@ -100,7 +98,7 @@ def test_only_as_many_as_there_are(database: Database) -> None:
     assert not look(path, lambda session: threads(session, match="forks", limit=1))[0].more
 
 
-def test_a_slip_in_a_filter_is_told(database: Database) -> None:
+def test_a_mistake_in_a_filter_is_named(database: Database) -> None:
     """An expression that can't be parsed or fails on every thread is a usage error; an unknown name gets a remark."""
     path = database("real")
     view, said = look(path, lambda session: threads(session, where="stpe > 1"))
@@ -202,7 +200,7 @@ def test_a_cut_list_counts_what_it_lists(database: Database) -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"]])
-def test_a_cut_list_is_told_where_nobody_sees_its_end(
+def test_a_cut_list_is_announced_in_pipes_and_json(
     form: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Piped or as JSON, stderr says that there are more threads; a whole list is silent."""

@@ -56,6 +56,6 @@ def test_exactly_these_are_hostile() -> None:
 
 
 @given(st.text(st.sampled_from("a é~\u00a0\u2014\n\x1b\u202e")))
-def test_what_stands_beside_a_control_is_left_alone(text: str) -> None:
+def test_text_beside_a_control_character_is_unchanged(text: str) -> None:
     """A control changes itself alone: blanks and letters around it are printed as they are."""
     assert clean(text) == "".join(clean(char) for char in text)

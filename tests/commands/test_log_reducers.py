@@ -72,7 +72,7 @@ def listed(path: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("edits", [["n=9"], ["cost=0", "n=1"], ["notes=[]", "best=1", 'trace="gone"']])
 @pytest.mark.parametrize("on", [False, True])
-def test_an_edit_leaves_what_is_told_of_the_steps_before_it(edits: list[str], on: bool, path: Path) -> None:
+def test_an_edit_leaves_the_texts_of_earlier_steps(edits: list[str], on: bool, path: Path) -> None:
     """The effect of their writes is still shown after an edit, also if the thread continued from it."""
     before = listed(path)
     for edit in edits:
@@ -84,7 +84,7 @@ def test_an_edit_leaves_what_is_told_of_the_steps_before_it(edits: list[str], on
     assert {i: after[i] for i in before} == before
 
 
-def test_what_reducers_are_given_is_not_told_as_what_stands_there(path: Path) -> None:
+def test_a_written_value_is_not_shown_as_the_value_of_the_channel(path: Path) -> None:
     """Sums and lists are shown as growing if that is proved; for another reducer, only that something was written."""
     newest, older, *_ = listed(path).values()
     assert newest == ["cost +5", "best wrote 3", "n 4→5", "notes +1 “x”", "trace wrote “done”"]
