@@ -1,4 +1,4 @@
-"""The way of a plan to the database: shown, confirmed, applied. Every change takes it, and so does every undo."""
+"""Shows a plan, asks for confirmation and applies it. Every change and every undo goes through here."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -30,7 +30,7 @@ def change(session: Session, plan: Plan, changes: Sequence[Difference], forget: 
     if plan.verb == "delete":
         view.log, view.forgets = (None, True) if forget else (str(log.path), False)
     threads = forget.threads if forget else ()
-    return _confirmed(
+    return _confirm_and_apply(
         session,
         view,
         log,
@@ -50,7 +50,7 @@ def undo(session: Session, number: int | None) -> PlanView:
     notes = saver.moment(lambda: undoing.undo_notes(saver, log, operation))
     if operation.forgotten:
         notes.append(f"{operation.forgotten} of its {operation.rows} rows were forgotten and don't come back")
-    return _confirmed(
+    return _confirm_and_apply(
         session,
         PlanView("undo", undoing.describe(operation), reason, notes),
         log,
@@ -65,10 +65,10 @@ def settle(session: Session, log: OperationLog) -> None:
         session.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
     for operation in settling.planned_operations(log):
         what = f"operation {operation.number} ({operation.verb}) was interrupted"
-        session.say(f"{what}, and no row of the database says how it ended; it stays planned")
+        session.say(f"{what}, and no row of the database shows how it ended; it stays planned")
 
 
-def _confirmed(
+def _confirm_and_apply(
     session: Session,
     view: PlanView,
     log: OperationLog,
@@ -82,41 +82,41 @@ def _confirmed(
     view.rows = [*saver.moment(lambda: list(row_lines(saver, expand()))), *wiped]
     if not view.rows:
         return view
-    found = _side_effects(session, view, log)
+    triggered = _find_side_effects(session, view, log)
     if options.dry_run:
         return view
-    accepted = found if options.with_triggers else side_effects.load_accepted(log)
-    side_effects.must_be_accepted(found, accepted, side_effects.load_accepted_times(log))
+    accepted = triggered if options.with_triggers else side_effects.load_accepted(log)
+    side_effects.must_be_accepted(triggered, accepted, side_effects.load_accepted_times(log))
     if not options.yes and not (session.ask(view) and (not view.forgets or session.ask_again(_FOR_EVER))):
         raise Refused("not confirmed; nothing was written")
     view.operation = act(accepted)
     view.applied = True
     if not view.forgets:
-        view.undo = _way_back(session, view, log)
+        view.undo = _undo_command(session, view, log)
     if options.remember:
-        side_effects.remember(log, found, session.clock())
+        side_effects.remember(log, triggered, session.clock())
     return view
 
 
-def _way_back(session: Session, view: PlanView, log: OperationLog) -> str:
-    """The command that takes an applied plan back, with what it needs where no row is left to prove the log."""
+def _undo_command(session: Session, view: PlanView, log: OperationLog) -> str:
+    """The command that undoes an applied plan, with ``--same-database`` if no row is left that proves the log."""
     saver = session.reader.saver
     vouching = "" if saver.moment(lambda: is_provable(saver, log)) else " --same-database"
     return f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}{vouching}"
 
 
-def _side_effects(session: Session, view: PlanView, log: OperationLog) -> list[SideEffect]:
-    """What else the rows of a plan set off; the view gets it too."""
+def _find_side_effects(session: Session, view: PlanView, log: OperationLog) -> list[SideEffect]:
+    """The side effects that the rows of a plan set off; they are added to the view too."""
     saver = session.reader.saver
-    every, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
-    found = side_effects.select_triggered(every, {(row.table, row.change) for row in view.rows})
-    accepted = found if session.options.with_triggers else side_effects.load_accepted(log)
-    view.side_effects = side_effects.make_lines(found, accepted)
+    existing, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
+    triggered = side_effects.select_triggered(existing, {(row.table, row.change) for row in view.rows})
+    accepted = triggered if session.options.with_triggers else side_effects.load_accepted(log)
+    view.side_effects = side_effects.make_lines(triggered, accepted)
     view.notes += caveats
-    return found
+    return triggered
 
 
 def _configurable(ref: Ref) -> dict[str, str]:
-    """What names a checkpoint in a config of LangGraph's."""
-    named = {"checkpoint_id": ref.checkpoint_id} if ref.checkpoint_id else {}
-    return {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, **named}
+    """The keys that name a checkpoint in a config of LangGraph."""
+    checkpoint = {"checkpoint_id": ref.checkpoint_id} if ref.checkpoint_id else {}
+    return {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, **checkpoint}

@@ -1,10 +1,10 @@
-"""What can go wrong, each with its exit code and a hint: one place (app.main) turns them into a line and a code."""
+"""The errors of ckpt, each with an exit code and a hint; only `app.run` turns them into a line and a code."""
 
 from collections.abc import Sequence
 
 
 class CkptError(Exception):
-    """Something a person can understand and act on; anything else that escapes is a bug in ckpt (exit 70)."""
+    """An error that a person can understand and act on; any other exception is a bug in ckpt (exit 70)."""
 
     exit_code = 8
 
@@ -16,7 +16,7 @@ class CkptError(Exception):
 
 
 class UsageError(CkptError):
-    """The words of the command do not fit together."""
+    """The arguments and options of the command don't fit together."""
 
     exit_code = 2
 
@@ -36,7 +36,7 @@ class DatabaseUnreachable(CkptError):
 
 
 class DatabaseDamaged(DatabaseUnreachable):
-    """A part of the database can't be read, whatever it held; other parts may be fine."""
+    """A part of the database can't be read; other parts may be fine."""
 
 
 class NotFound(CkptError):
@@ -78,12 +78,12 @@ class NotSupported(CkptError):
 
 
 class Refused(CkptError):
-    """Not confirmed, read-only, or changed underneath; nothing was written."""
+    """Not confirmed, read-only, or changed by somebody else meanwhile; nothing was written."""
 
     exit_code = 7
 
 
 class Failed(CkptError):
-    """It failed for another reason; what was and was not done is said."""
+    """It failed for another reason; the message says what was done and what wasn't."""
 
     exit_code = 8

@@ -1,6 +1,6 @@
-"""What may be a secret leaves no text that others worded: drivers, servers, imported code, tracebacks.
+"""Masks secrets in texts that others wrote: drivers, servers, imported code, tracebacks.
 
-ckpt's own messages are made of parts that hold none; this is for texts that may quote what they were given.
+ckpt's own messages are made of parts without secrets. Texts of others may quote the values that they were given.
 """
 
 import os
@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 MASK = "***"
 
-_PIECE = 4  # characters in a row that are already too many
+_PIECE = 4  # characters of a secret in a row that must not be shown
 _VARIABLES = (
     "PGPASSWORD",
     "MYSQL_PWD",
@@ -35,19 +35,19 @@ def is_secret_name(name: str) -> bool:
 
 
 def keep_secret(*texts: str) -> None:
-    """Remember texts that `hide` then takes out, in each form in which they may be quoted."""
+    """Remember secrets that `hide` masks, in each form in which they may be quoted."""
     _known.update(text for text in texts if text)
 
 
 def hide_urls(text: str) -> str:
-    """The text with users and passwords of URLs in it masked: rather too much, up to the last ``@``."""
+    """The text with users and passwords of its URLs masked, up to the last ``@``: rather too much than too little."""
     return _IN_URL.sub(rf"\1{MASK}@", text)
 
 
 def hide(text: str) -> str:
-    """The text without anything that may be a secret: what was remembered, and what looks like one.
+    """The text with everything masked that may be a secret: remembered ones, and what looks like one.
 
-    No four characters in a row of a remembered secret are left, as it is or percent-encoded or decoded.
+    No four characters in a row of a remembered secret are left, neither plain nor percent-encoded nor decoded.
     """
     text = _LOGIN.sub(rf"\1{MASK}@", hide_urls(text))
     text = _NAMED.sub(rf"\1{MASK}", text)

@@ -1,4 +1,4 @@
-"""What a command is handed: the database, opened at first use, and the clock; it knows neither terminal nor engine."""
+"""`Session` is given to every command: the database, opened at first use, and the clock; no terminal, no engine."""
 
 import os
 import time
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEY_ENV = "LANGGRAPH_AES_KEY"
-"""Where LangGraph itself looks for the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
+"""The variable that LangGraph itself reads the key from (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
-    """What a person said about changing the database, on the command line of a command that does."""
+    """The options that all commands share which change the database."""
 
     dry_run: bool = False
     yes: bool = False
@@ -42,17 +42,17 @@ def _nobody(_: "PlanView") -> bool:
 
 @dataclass
 class Session:
-    """One invocation: where the database is and how to see into it.
+    """One invocation of ckpt: the database, its logs, and how to talk to the person.
 
     Attributes:
-        database: what ``--db`` or ``$CKPT_DB`` said; None looks for the one database in the current folder.
-        key_env: name of the environment variable that holds the AES key; one that a person named must have it.
-        say: tells the person something on stderr.
-        will: what the person said about changing the database.
-        changing: the command is one that may; a write that a crash cut off is then taken back before it is read.
-        ask: shows a plan and gives whether the person says yes.
-        same_database: the person says that a log which can't be proved is of this database.
-        ask_again: asks a question of its own about the plan that was shown last.
+        database: the value of ``--db`` or ``$CKPT_DB``; None means the one database in the current folder.
+        key_env: the environment variable with the AES key; if a person named it, it must be set.
+        say: prints a line for the person on stderr.
+        options: the person's options for a change.
+        may_change: the command may change the database; a write that a crash cut off is rolled back before reading.
+        ask: shows a plan, and gives whether the person confirms it.
+        same_database: the person says that a log belongs to this database, though nothing proves it.
+        ask_again: asks a second question about the plan that was shown last.
     """
 
     database: str | None
@@ -84,7 +84,7 @@ class Session:
                 saver = open_saver(self.database, self.say)
             self._reader = Reader(saver, Codec(self._key()), self.clock, self._tags)
             if Ability.ATOMIC not in saver.abilities:
-                self._tell_of_halves()
+                self._warn_of_half_plans()
         return self._reader
 
     @property
@@ -98,21 +98,25 @@ class Session:
 
     @property
     def log(self) -> "OperationLog":
-        """The operation log of the database, to look at; that makes no file."""
+        """The operation log of the database, to read; this makes no file."""
         return self.logs.for_listing()
 
     def read(self, run: Callable[[Reader], T]) -> T:
-        """Run something that only reads, in one moment of the database."""
+        """Call `run`, which only reads, in one read transaction."""
         reader = self.reader
         return reader.moment(lambda: run(reader))
 
     def make_plan(self, make: Callable[[Reader], T]) -> T:
-        """Compute a plan, in one moment of the database; who may not write there is told so before."""
+        """Compute a plan in one read transaction, after checking that this user may write.
+
+        Raises:
+            Refused: the database, or this user's rights, allow no change.
+        """
         self.must_be_writable()
         return self.read(make)
 
     def why_unwritable(self) -> str:
-        """Why a change would be refused, as far as reading tells; empty where nothing is known against it."""
+        """The reason why a change would be refused, as far as reading shows; empty if none is known."""
         try:
             self.reader.saver.must_be_writable(trying=False)
         except (Refused, NotSupported) as error:
@@ -124,36 +128,36 @@ class Session:
         from ckpt_cli.operations.side_effects import load_accepted, make_lines
 
         saver = self.reader.saver
-        found = saver.moment(saver.side_effects)
-        log = self.logs.for_tags() if found and self._has_logs() else None
-        return make_lines(found, () if log is None else load_accepted(log))
+        side_effects = saver.moment(saver.side_effects)
+        log = self.logs.for_tags() if side_effects and self._has_logs() else None
+        return make_lines(side_effects, () if log is None else load_accepted(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
-        """Show a plan, ask, apply it; `changes` are what it does to a state.
+        """Show a plan, ask, and apply it; `changes` is what it changes in a state.
 
-        With `forget` the log is wiped of the threads that the plan deletes, which is asked apart.
+        With `forget` the deleted threads are also wiped from the log, after a second question.
 
         Raises:
-            Refused: not confirmed, or what it was computed from has changed; nothing was written.
+            Refused: not confirmed, or the rows it was computed from have changed; nothing was written.
         """
         from ckpt_cli.confirmation import change
 
         return change(self, plan, changes, forget)
 
     def undo(self, number: int | None) -> "PlanView":
-        """Show what takes an operation back, the newest unless named, ask, and do it."""
+        """Show the undo of an operation, by default the newest, ask, and apply it."""
         from ckpt_cli.confirmation import undo
 
         return undo(self, number)
 
     def settle(self, log: "OperationLog") -> None:
-        """Find out how operations ended that a crash interrupted, and say so."""
+        """Find out how operations ended that a crash interrupted, and tell the person."""
         from ckpt_cli.confirmation import settle
 
         settle(self, log)
 
     def must_be_writable(self) -> None:
-        """Refuse a change that this user may not make; for a dry run it is only said.
+        """Refuse a change that this user may not make; a dry run only says so.
 
         Raises:
             Refused: the database, or this user's rights, allow no change.
@@ -163,12 +167,12 @@ class Session:
         elif why := self.why_unwritable():
             self.say(f"without --dry-run this would be refused: {why}")
 
-    def _tell_of_halves(self) -> None:
-        """Say that what is read may be half of a plan, where the database has no transaction to hold it together."""
+    def _warn_of_half_plans(self) -> None:
+        """Warn that the data may be half of a plan, for databases without transactions."""
         if not self._has_logs():
             return
         for operation in self.logs.interrupted_operations():
-            what = f"operation {operation.number} ({operation.verb}) was interrupted, or goes on now"
+            what = f"operation {operation.number} ({operation.verb}) was interrupted, or is running now"
             self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
@@ -180,7 +184,7 @@ class Session:
         return {tag.name: tag.ref.checkpoint_id for tag in read_tags(log, thread_id) if tag.ref.ns == ns}
 
     def _has_logs(self) -> bool:
-        """Whether there are logs at all, of whatever database: a look without any imports nothing of them."""
+        """Whether there is a log of any database; if not, a command that reads needs no import of the log's code."""
         from ckpt_cli.operations.place import state_folder
 
         try:
@@ -189,7 +193,7 @@ class Session:
             return False
 
     def close(self) -> None:
-        """Let go of the database and of the log."""
+        """Close the database and the log."""
         if self._logs is not None:
             self._logs.close()
             self._logs = None

@@ -1,4 +1,4 @@
-"""Words as a shell takes them, so that a command we suggest can be pasted, whatever characters an id holds."""
+"""Quotes words for a shell, so that a suggested command can be pasted, whatever characters an id has."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ _UNTYPABLE = re.compile("[\x00\ud800-\udc7f\udd00-\udfff]")
 
 
 def argument(text: str) -> str:
-    """One word as bash and zsh read it back: quoted where it must be, control characters as ``$'…'`` spells them.
+    """The text as one word for bash and zsh: quoted if needed, control characters escaped as in ``$'…'``.
 
-    What no command line can carry, a NUL or a half of a character, gives ``…``, which is the name of nothing.
+    Text that no command line can carry (a NUL, half a surrogate pair) gives ``…``, which names nothing.
     """
     if _UNTYPABLE.search(text):
         return "…"
@@ -19,30 +19,30 @@ def argument(text: str) -> str:
         return text
     if text.isprintable():
         return "'{}'".format(text.replace("'", "'\\''"))
-    return "$'{}'".format("".join(map(_spelled, text)))
+    return "$'{}'".format("".join(map(_escape, text)))
 
 
 def command(verb: str, *words: str, options: Sequence[str] = ()) -> str:
-    """A command line; what begins with a dash stands behind ``--``, and then the options before it.
+    """A command line; if an argument begins with a dash, options come first, then ``--`` and the arguments.
 
     Args:
-        verb: the beginning, as it is.
+        verb: the beginning, used unchanged.
         words: its arguments.
         options: option names and their values.
     """
-    shown, more = [argument(word) for word in words], [argument(word) for word in options]
+    arguments, quoted_options = [argument(word) for word in words], [argument(word) for word in options]
     if any(word.startswith("-") for word in words):
-        return " ".join([verb, *more, "--", *shown])
-    return " ".join([verb, *shown, *more])
+        return " ".join([verb, *quoted_options, "--", *arguments])
+    return " ".join([verb, *arguments, *quoted_options])
 
 
-def _spelled(char: str) -> str:
+def _escape(char: str) -> str:
     if char in _SHORT:
         return _SHORT[char]
     if char.isprintable():
         return char
     code = ord(char)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python carries it
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that isn't UTF-8, as Python represents it
         return f"\\x{code - 0xDC00:02x}"
     if code < 0x80:
         return f"\\x{code:02x}"

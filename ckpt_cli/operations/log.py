@@ -1,4 +1,4 @@
-"""The operation log of one database: every row's before-image and after-image, durable before the first row is touched.
+"""The operation log of one database: before-image and after-image of each row, on disk before the first row is touched.
 
 It is a SQLite file (mode 600, ``synchronous=EXTRA``), so that a crash leaves whole operations or none, and so that an
 operation of any size is written and read back row by row.
@@ -13,7 +13,7 @@ from ckpt_cli.model import Ref, Row, RowChange
 from ckpt_cli.operations.file import LogFile
 from ckpt_cli.operations.images import digest, from_sqlite, key_text, pack, parse_key, to_sqlite, unpack
 from ckpt_cli.operations.index import Index
-from ckpt_cli.operations.proofs import FOUND, LEFT, WITNESSES, Witnessing, add_place, keep_witnesses
+from ckpt_cli.operations.proofs import FOUND, LEFT, WITNESSES, Witnessing, add_place, store_witnesses
 from ckpt_cli.savers.about import Place
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ class Phase(StrEnum):
     """The state of an operation."""
 
     PLANNED = "planned"
-    """Logged; whether its rows were touched is not known yet."""
+    """Logged; it is not known yet whether its rows were touched."""
     DONE = "done"
     """Applied."""
     ABANDONED = "abandoned"
-    """Found planned at a later opening, with none of its rows touched."""
+    """Interrupted before any of its rows was touched."""
     UNDONE = "undone"
-    """Applied, and taken back by a later operation."""
+    """Applied, and undone by a later operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Operation:
 
     Attributes:
         rows: how many rows it touched.
-        size: what its images take in the log, in bytes.
-        forgotten: how many of its rows were wiped from the log; None where nothing was.
+        size: the size of its images in the log, in bytes.
+        forgotten: how many of its rows were wiped from the log; None if none were.
     """
 
     number: int
@@ -58,17 +58,17 @@ class Operation:
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether nothing is left that it could be taken back with."""
+        """Whether all its rows were wiped, so that it can't be undone."""
         return self.forgotten is not None and self.forgotten >= self.rows
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What is said of an operation.
+    """The description of an operation.
 
     Attributes:
         at: seconds since 1970.
-        undoes: the operation that it takes back.
+        undoes: the operation that it undoes.
         forget: threads to wipe from the log once it is complete.
     """
 
@@ -81,7 +81,7 @@ class Heading:
 
 
 class Evidence(NamedTuple):
-    """A row that an operation wrote last, and the state of that operation."""
+    """The last logged change of a row, and the state of its operation."""
 
     change: RowChange
     phase: Phase
@@ -91,7 +91,7 @@ class OperationLog(LogFile):
     """The log of one database, made at the first operation; `path` is where it is or would be.
 
     Attributes:
-        is_vouched_for: a person says that it is of the database at hand.
+        is_trusted: a person says that it belongs to this database, though no row proves it.
     """
 
     is_trusted = False
@@ -107,18 +107,18 @@ class OperationLog(LogFile):
         """Write an operation with all its images and give its number; it is on disk when this returns.
 
         Args:
-            heading: what is said of it.
-            changes: its rows, as they are read.
+            heading: its description.
+            changes: its row changes; they are read one by one.
             witnessing: chooses its witnesses once all rows are known.
             place: where the database is.
         """
         with self.transaction() as connection:
-            words = to_sqlite(heading.reason), to_sqlite(heading.summary)
-            said = (heading.at, heading.verb, *words, Phase.PLANNED, heading.undoes)
+            texts = to_sqlite(heading.reason), to_sqlite(heading.summary)
+            values = (heading.at, heading.verb, *texts, Phase.PLANNED, heading.undoes)
             number = connection.execute(
                 "INSERT INTO operations (at, verb, reason, summary, state, undoes, rows, bytes)"
                 " VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
-                said,
+                values,
             ).lastrowid
             names = [(number, to_sqlite(thread_id)) for thread_id in heading.forget]
             connection.executemany("INSERT INTO forgetting VALUES (?, ?)", names)
@@ -127,13 +127,13 @@ class OperationLog(LogFile):
                 size += _add(connection, number or 0, rows, change)
             connection.execute("UPDATE operations SET rows = ?, bytes = ? WHERE number = ?", (rows, size, number))
             if witnessing is not None:
-                keep_witnesses(connection, number or 0, witnessing)
+                store_witnesses(connection, number or 0, witnessing)
             if place is not None:
                 add_place(connection, place, heading.at)
         return number or 0
 
     def add_to_index(self, place: Place) -> None:
-        """Note in the index that the database at a place uses this log.
+        """Add to the index that the database at this place uses this log.
 
         Raises:
             Failed: the index can't be written.
@@ -147,23 +147,23 @@ class OperationLog(LogFile):
             connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
 
     def finish(self, number: int) -> None:
-        """An operation is applied; what it took back is undone, and what that had taken back is done again."""
+        """Mark an operation as done, the one that it undid as undone, the one that this undid as done, and so on."""
         with self.transaction() as connection:
             phase = Phase.DONE
             at: int | None = number
             while at is not None:
                 connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, at))
-                found = connection.execute("SELECT undoes FROM operations WHERE number = ?", (at,)).fetchone()
-                phase, at = (Phase.UNDONE if phase is Phase.DONE else Phase.DONE), found[0] if found else None
+                row = connection.execute("SELECT undoes FROM operations WHERE number = ?", (at,)).fetchone()
+                phase, at = (Phase.UNDONE if phase is Phase.DONE else Phase.DONE), row[0] if row else None
 
     def operations(self) -> list[Operation]:
-        """All of them, newest first."""
+        """All operations, newest first."""
         found = self.rows(f"SELECT {_COLUMNS} FROM operations ORDER BY number DESC")  # noqa: S608 - a constant
         wiped = dict(self.rows("SELECT operation, rows FROM forgotten", since=2))
         operations = []
         for number, at, verb, reason, summary, phase, undoes, rows, size in found:
-            words = from_sqlite(reason), from_sqlite(summary)
-            operations.append(Operation(number, at, verb, *words, Phase(phase), undoes, rows, size, wiped.get(number)))
+            texts = from_sqlite(reason), from_sqlite(summary)
+            operations.append(Operation(number, at, verb, *texts, Phase(phase), undoes, rows, size, wiped.get(number)))
         return operations
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
@@ -172,7 +172,7 @@ class OperationLog(LogFile):
             yield RowChange(relation, parse_key(key), unpack(before), unpack(after))
 
     def change(self, number: int, relation: str, key: Row) -> RowChange:
-        """The first change that an operation made of a row."""
+        """The first change of a row in an operation."""
         where = "operation = ? AND relation = ? AND key = ? ORDER BY position LIMIT 1"
         statement = f"SELECT before, after FROM changes WHERE {where}"  # noqa: S608 - constants
         ((before, after),) = self.rows(statement, (number, relation, key_text(key)))
@@ -184,30 +184,30 @@ class OperationLog(LogFile):
             yield relation, parse_key(key), before, after
 
     def _walk(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
-        """Row by row, each a statement of its own, so that none is left open where the walk is given up."""
+        """Read row by row, each with its own statement, so that no statement stays open if the walk is given up."""
         ((last,),) = self.rows("SELECT rows FROM operations WHERE number = ?", (number,))
         nearest = "position < ? ORDER BY position DESC" if backwards else "position > ? ORDER BY position"
         statement = f"SELECT position, relation, key, {columns} FROM changes WHERE operation = ? AND {nearest} LIMIT 1"  # noqa: S608
         position = last + 1 if backwards else 0
-        while found := self.rows(statement, (number, position)):
-            ((position, *columns_of_row),) = found
+        while rows := self.rows(statement, (number, position)):
+            ((position, *columns_of_row),) = rows
             yield tuple(columns_of_row)
 
     def witnesses(self, page: int) -> Iterator[dict[Ref, bytes]]:
-        """Checkpoints that prove this log, with their digests, the newest first, so many at a time."""
-        found = self.rows(f"{WITNESSES} ORDER BY operation DESC, thread_id, ns, checkpoint_id", since=2)
-        for at in range(0, len(found), page):
-            yield {Ref(*map(from_sqlite, name)): digest for *name, digest in found[at : at + page]}
+        """The witnesses of this log with their digests, newest first, `page` at a time."""
+        rows = self.rows(f"{WITNESSES} ORDER BY operation DESC, thread_id, ns, checkpoint_id", since=2)
+        for at in range(0, len(rows), page):
+            yield {Ref(*map(from_sqlite, name)): digest for *name, digest in rows[at : at + page]}
 
     def evidence(self) -> Iterator[Evidence]:
-        """Rows that operations wrote last and that should be there, the newest first."""
+        """The last logged change of each row that should be in the database, newest first."""
         for statement in (LEFT, FOUND):
             for number, relation, key, phase in self.rows(statement):
                 yield Evidence(self.change(number, relation, parse_key(key)), Phase(phase))
 
     @property
     def last_unwitnessed(self) -> int:
-        """The last operation that was logged by a ckpt which kept no witnesses; 0 if none was."""
+        """The last operation that was logged by a version of ckpt without witnesses; 0 if there is none."""
         if not self.exists:
             return 0
         self.connect()
@@ -217,13 +217,13 @@ class OperationLog(LogFile):
 
     @property
     def needs_no_witnesses(self) -> bool:
-        """Whether it has no witnesses because there was nothing to prove: all operations are older, or abandoned."""
+        """Whether it rightly has no witnesses: all operations are abandoned or from a version without witnesses."""
         newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
         return not newest or (newest[0][0] or 0) <= self.last_unwitnessed
 
     @property
     def has_tags(self) -> bool:
-        """Whether any checkpoint has a name in it."""
+        """Whether the log has any tags."""
         return bool(self.rows("SELECT 1 FROM tags LIMIT 1"))
 
     def adds_rows(self, number: int) -> bool:
@@ -232,12 +232,12 @@ class OperationLog(LogFile):
         return bool(self.rows(statement, (number,)))
 
     def places(self) -> list[Place]:
-        """Where its database was when it was changed, the last first."""
-        found = self.rows("SELECT address, engine, instance FROM places ORDER BY at DESC", since=2)
-        return [Place(from_sqlite(address), *marks) for address, *marks in found]
+        """The places where its database was at each change, the last first."""
+        rows = self.rows("SELECT address, engine, instance FROM places ORDER BY at DESC", since=2)
+        return [Place(from_sqlite(address), *marks) for address, *marks in rows]
 
     def later_operations(self, number: int) -> list[int]:
-        """Operations after this one that touched a row of it and still stand, newest first."""
+        """Later operations that changed a row of this one and are not undone, newest first."""
         rows = self.rows(
             "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key)"
             " JOIN operations o ON o.number = l.operation LEFT JOIN operations u ON u.number = o.undoes"
@@ -248,12 +248,12 @@ class OperationLog(LogFile):
         return [row[0] for row in rows]
 
     def undone_by(self, number: int) -> int | None:
-        """The operation that took this one back, unless it was taken back itself."""
-        found = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
-        return found[-1][0] if found else None
+        """The operation that undid this one, unless that was undone itself."""
+        rows = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
+        return rows[-1][0] if rows else None
 
     def prune(self, numbers: Iterable[int]) -> None:
-        """Forget operations with their images, leave no byte of them in the file, and give the room on disk back."""
+        """Delete operations with their images, leave no byte of them in the file, and free the space on disk."""
         with self.transaction() as connection:
             connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
             connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")

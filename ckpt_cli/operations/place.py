@@ -1,4 +1,4 @@
-"""Where operation logs are: found out without knowing what is in one, which every command would pay for."""
+"""Where operation logs are; a module of its own, since every command needs it and few need the log's code."""
 
 import os
 from hashlib import blake2b
@@ -11,10 +11,10 @@ LOG = "log.sqlite"
 
 
 def state_folder() -> Path:
-    """Where the logs of all databases are: ``$XDG_STATE_HOME/ckpt``.
+    """The folder of the logs of all databases: ``$XDG_STATE_HOME/ckpt``.
 
     Raises:
-        Refused: neither that variable nor a home directory says where.
+        Refused: there is neither this variable nor a home directory.
     """
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111 - never fails
     if state.startswith("~"):
@@ -23,10 +23,10 @@ def state_folder() -> Path:
 
 
 def folder_name(address: str) -> str:
-    """The name of the folder that the first log of an address has; up to ckpt 0.1 each address had this one alone."""
+    """The folder name of the first log of an address; up to ckpt 0.1 it was the only one of the address."""
     return blake2b(address.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
 def default_path(address: str) -> Path:
-    """Where the first log of an address is, or would be."""
+    """The path where the first log of an address is or would be."""
     return state_folder() / folder_name(address) / LOG

@@ -1,4 +1,4 @@
-"""Folders and files that only their owner can read, and that are never reached through a symbolic link."""
+"""Makes folders and files that only their owner can read, and never follows a symbolic link to them."""
 
 import os
 import stat
@@ -6,11 +6,11 @@ from pathlib import Path
 
 _FOLDER, _FILE = 0o700, 0o600
 _HOME = "ckpt"
-"""The folder from which on everything is ckpt's own."""
+"""The name of the folder in which everything is ckpt's own."""
 
 
 def make_private(path: Path) -> None:
-    """Make a file and its folders as far as they are missing, and close them to other users where they are open.
+    """Make a file and its folders if they are missing, and take rights of other users away.
 
     Raises:
         OSError: the file can't be made, or it is a symbolic link.
@@ -24,7 +24,7 @@ def make_private(path: Path) -> None:
 
 
 def open_private(path: str | os.PathLike[str], flags: int = os.O_RDWR) -> int:
-    """A descriptor of a file that is made if it is missing; an existing one is closed to other users.
+    """A descriptor of a file; a missing file is made, and an existing one is closed to other users.
 
     Raises:
         OSError: it is a symbolic link, or can't be opened.
@@ -40,7 +40,7 @@ def _close_folder(folder: Path) -> None:
         folder.chmod(_FOLDER)
 
 
-def _is_open_to_others(found: os.stat_result) -> bool:
-    """Whether others have any right to what is ours; without user ids (Windows) modes say nothing."""
+def _is_open_to_others(status: os.stat_result) -> bool:
+    """Whether other users have any right to our file; without user ids (Windows) modes say nothing."""
     owner = getattr(os, "geteuid", lambda: None)()
-    return found.st_uid == owner and bool(found.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    return status.st_uid == owner and bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))

@@ -1,4 +1,4 @@
-"""The rows of a log that say which database it belongs to: witnesses, images that should be there, and places."""
+"""The rows of a log that prove which database it belongs to: witnesses, images of present rows, and places."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -24,31 +24,31 @@ ORDER BY c.operation DESC, c.position DESC LIMIT 100
 """
 LEFT = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
 FOUND = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
-"""LEFT finds rows as operations left them, FOUND rows as they were before operations that may not have happened."""
+"""LEFT selects rows as operations left them, FOUND rows as they were before operations that may not have happened."""
 
 
 Names = Callable[[], Iterator[tuple[str, Row]]]
-"""The relations and keys of all rows of an operation, each time from the first."""
+"""Gives relation and key of all rows of an operation; each call starts at the first."""
 
 
 class Witnessing(Protocol):
     """Chooses the checkpoints that will prove a log; see `operations.witnesses`."""
 
     def choose(self, names: Names, known: Collection[Ref]) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
-        """Those of the known witnesses that the operation touches, and new ones with their digests."""
+        """The known witnesses that the operation changes, and new witnesses with their digests."""
 
 
-def keep_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Witnessing) -> None:
-    """Forget the witnesses that an operation touches, and keep those that it has."""
+def store_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Witnessing) -> None:
+    """Delete the witnesses that an operation changes, and store its own."""
 
     def names() -> Iterator[tuple[str, Row]]:
         found = connection.execute("SELECT relation, key FROM changes WHERE operation = ?", (number,))
         return ((relation, parse_key(key)) for relation, key in found)
 
     known = {Ref(*map(from_sqlite, name)) for *name, _ in connection.execute(WITNESSES)}
-    gone, new = witnessing.choose(names, known)
+    changed, new = witnessing.choose(names, known)
     forget = "DELETE FROM witnesses WHERE thread_id = ? AND ns = ? AND checkpoint_id = ?"
-    connection.executemany(forget, [[*map(to_sqlite, ref)] for ref in gone])
+    connection.executemany(forget, [[*map(to_sqlite, ref)] for ref in changed])
     for ref, witness in new.items():
         add_witness(connection, ref, witness, number)
     connection.execute(
@@ -59,7 +59,7 @@ def keep_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Wi
 
 
 def add_witness(connection: "sqlite3.Connection", ref: Ref, digest: bytes, number: int) -> None:
-    """Keep a witness of an operation, or of a tag, whose number is 0."""
+    """Store a witness of an operation, or of a tag, which has number 0."""
     connection.execute(
         "INSERT INTO witnesses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest,"
         " operation = CASE WHEN witnesses.operation = 0 THEN 0 ELSE excluded.operation END",
@@ -68,6 +68,6 @@ def add_witness(connection: "sqlite3.Connection", ref: Ref, digest: bytes, numbe
 
 
 def add_place(connection: "sqlite3.Connection", place: Place, at: float) -> None:
-    """Remember where the database is; `at` is seconds since 1970."""
+    """Store where the database is; `at` is seconds since 1970."""
     words = to_sqlite(place.address), place.engine, place.instance, at
     connection.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", words)

@@ -1,4 +1,4 @@
-"""Says of threads that were written to moments ago that their application may be running."""
+"""Warns about threads that were written to moments ago: their application may be running."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,11 +8,11 @@ from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.savers.contract import Saver
 
 _NAMED = 5  # threads that are named one by one
-_ROWS = 1000  # of an operation, which are searched for the checkpoint
+_ROWS = 1000  # at most, of an operation that is searched for the checkpoint
 
 
 def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) -> Iterator[str]:
-    """One line about each thread whose newest checkpoint, named here, was made moments ago and not by ckpt itself."""
+    """One line about each thread whose newest checkpoint, given in `newest`, was not made by ckpt itself."""
     live = [ref for ref in newest if not _is_ours(saver, log, ref)]
     for ref in live[:_NAMED]:
         seconds = max(0, round(now - (ids.unix_time(ref.checkpoint_id) or now)))
@@ -23,7 +23,7 @@ def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) ->
 
 
 def _is_ours(saver: Saver, log: OperationLog, ref: Ref) -> bool:
-    """Whether an operation made this checkpoint, which it did after the time in its id."""
+    """Whether an operation of ckpt made this checkpoint; such an operation is newer than the time in the id."""
     made = ids.unix_time(ref.checkpoint_id) or 0.0
     for operation in log.operations():
         if operation.at < made:

@@ -1,4 +1,4 @@
-"""What an undo brings back, beside what its threads hold by now: a thread made anew under the same id, or gone on."""
+"""Checks that the records an undo restores fit into their threads, which may have continued or been made again."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ _OLD = (
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Why what comes back doesn't fit into a thread.
+    """A thread into which the restored records don't fit.
 
     Attributes:
-        added: the checkpoints there that the operation didn't know.
-        at: the checkpoint from which the thread went on since; None where the thread was made anew.
+        added: its checkpoints that were made since the operation.
+        at: the checkpoint from which the thread has continued since; None if the thread was made again.
     """
 
     thread_id: str
@@ -30,12 +30,12 @@ class Clash:
 
 @dataclass(slots=True)
 class Restored:
-    """What an undo brings back.
+    """The checkpoints that an undo restores, changes and removes.
 
     Attributes:
-        newest: the highest id of the checkpoints of each thread.
-        changed: checkpoints that the operation changed and left where they were.
-        added: checkpoints that the operation made, which go.
+        newest: thread id to the highest id of its restored checkpoints.
+        changed: checkpoints that the operation changed and didn't delete.
+        added: checkpoints that the operation added; the undo removes them.
     """
 
     newest: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Restored:
     added: set[Ref] = field(default_factory=set)
 
     def add_row(self, name: Ref | WriteKey | None, *, was_there: bool, is_left: bool) -> None:
-        """Take in one row of the operation: what it holds, and whether that existed before and after."""
+        """Add one row of the operation: its record, and whether the row existed before and after."""
         if not isinstance(name, Ref):
             return
         if not was_there:
@@ -55,44 +55,44 @@ class Restored:
 
 
 def find_restored(saver: Saver, log: OperationLog, number: int) -> Restored:
-    """What the undo of an operation brings back, from the names of its rows alone."""
-    found = Restored()
+    """Find what the undo of an operation restores, from the names of its rows alone."""
+    restored = Restored()
     for relation, key, before, after in log.hashes(number):
         name = saver.record_of(relation, key)
-        found.add_row(name, was_there=before is not None, is_left=after is not None)
-    return found
+        restored.add_row(name, was_there=before is not None, is_left=after is not None)
+    return restored
 
 
 def find_clash(
-    saver: Saver, log: OperationLog, operation: Operation, back: Restored, *, beside_none: bool = False
+    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, *, beside_none: bool = False
 ) -> Clash | None:
-    """The first thread that what comes back doesn't fit into.
+    """The first thread into which the restored records don't fit; None if they fit everywhere.
 
-    Every checkpoint in it was made since the operation; or one whose writes come back has got a child since, which
-    those writes would be read as the origin of. With `beside_none` any checkpoint made since is too many: Redis and
-    Valkey keep a list or a pointer beside a thread's checkpoints, which can't be taken back in part.
+    They don't fit if all checkpoints of the thread were made since the operation, or if a checkpoint whose writes are
+    restored has a new child, which would seem to come from these writes. With `beside_none` one new checkpoint is
+    enough: Redis and Valkey keep a list or a pointer beside a thread's checkpoints, which can't be undone in part.
     """
-    for page in pages(sorted(back.newest), saver.page):
+    for page in pages(sorted(restored.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
         for row in saver.rows_of(page):
-            if row.ref not in back.added:
+            if row.ref not in restored.added:
                 present.setdefault(row.thread_id, []).append(row)
         for thread_id, rows in present.items():
             later = set(_added_later(saver, log, operation, thread_id))
-            new = [row for row in rows if row.ref in later or not _existed(row, operation, back)]
+            new = [row for row in rows if row.ref in later or not _existed(row, operation, restored)]
             if len(new) == len(rows):
                 return Clash(thread_id, tuple(row.checkpoint_id for row in new))
-            if found := (_first(new) if beside_none else _gone_on(saver, log, operation, new)):
+            if found := (_first_clash(new) if beside_none else _find_continued(saver, log, operation, new)):
                 return found
     return None
 
 
-def _existed(row: CheckpointRow, operation: Operation, back: Restored) -> bool:
-    """Whether a checkpoint was there when the operation was made; ids of one thread ascend with time.
+def _existed(row: CheckpointRow, operation: Operation, restored: Restored) -> bool:
+    """Whether a checkpoint existed when the operation was made; ids of one thread ascend with time.
 
-    Of one whose id tells no time nothing says that it was made since.
+    If the id has no time in it, nothing shows that the checkpoint is newer.
     """
-    if row.ref in back.changed or row.checkpoint_id <= back.newest[row.thread_id]:
+    if row.ref in restored.changed or row.checkpoint_id <= restored.newest[row.thread_id]:
         return True
     made = ids.unix_time(row.checkpoint_id)
     return made is None or made < operation.at - _OLD
@@ -109,7 +109,7 @@ def _added_later(saver: Saver, log: OperationLog, operation: Operation, thread_i
                 yield name
 
 
-def _gone_on(saver: Saver, log: OperationLog, operation: Operation, new: list[CheckpointRow]) -> Clash | None:
+def _find_continued(saver: Saver, log: OperationLog, operation: Operation, new: list[CheckpointRow]) -> Clash | None:
     parents = {Ref(row.thread_id, row.ns, row.parent_id or ""): row.checkpoint_id for row in new}
     for relation, key, before, after in log.hashes(operation.number) if parents else ():
         name = saver.record_of(relation, key)
@@ -118,17 +118,17 @@ def _gone_on(saver: Saver, log: OperationLog, operation: Operation, new: list[Ch
     return None
 
 
-def _first(new: list[CheckpointRow]) -> Clash | None:
+def _first_clash(new: list[CheckpointRow]) -> Clash | None:
     row = min(new, key=lambda row: row.checkpoint_id, default=None)
     if row is None or row.parent_id is None:
         return None
     return Clash(row.thread_id, (row.checkpoint_id,), row.ref._replace(checkpoint_id=row.parent_id))
 
 
-def head_beside(saver: Saver, back: Restored) -> Ref | None:
-    """The head that stays where all that comes back is older, in an operation on a part of one thread."""
-    if len(back.newest) != 1:
+def head_beside(saver: Saver, restored: Restored) -> Ref | None:
+    """The head that stays the head, since all restored checkpoints of the one thread are older; else None."""
+    if len(restored.newest) != 1:
         return None
-    [(thread_id, newest)] = back.newest.items()
+    [(thread_id, newest)] = restored.newest.items()
     head = next(iter(saver.newest(thread_id, "", 1)), None)
     return head.ref if head is not None and head.checkpoint_id > newest else None

@@ -1,4 +1,4 @@
-"""What a change will do, row by row, before it is made: for people to read and for ``--dry-run --json``."""
+"""Describes a change row by row before it is made: for people to read and for ``--dry-run --json``."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ from ckpt_cli.views.plan import RowLine
 
 
 def row_lines(saver: Saver, changes: Iterable[RowChange]) -> Iterator[RowLine]:
-    """One line a row."""
+    """One line for each row change."""
     for change in changes:
         name = saver.record_of(change.relation, change.key)
         ref = name.ref if isinstance(name, WriteKey) else name

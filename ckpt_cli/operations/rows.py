@@ -1,13 +1,13 @@
-"""Compares rows with the images in the log, and computes what brings an image back."""
+"""Compares rows with images of the log, and computes the change that restores an image."""
 
 from ckpt_cli.model import Row, RowChange, Scalar
 from ckpt_cli.savers.contract import Saver
 
 
 def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) -> bool:
-    """Whether a row is as an image says, in every column that ckpt writes and both have.
+    """Whether a row equals an image in every column that ckpt writes and that both have.
 
-    A column whose type was changed since holds the same value if it reads the same.
+    If the type of a column was changed since, values with the same text are equal.
     """
     if row is None or image is None:
         return row is image
@@ -19,16 +19,16 @@ def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) ->
 
 
 def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
-    """What takes a change back where `now` is the row that exists.
+    """The change that undoes a change; `now` is the row as it is.
 
-    A column that isn't ckpt's own comes back too where nobody changed it since: when a key expires, for example.
+    Columns that ckpt doesn't write are restored too if nobody changed them since: when a key expires, for example.
     """
     image, left = change.before, change.after
     after = None if image is None else saver.restored(change.relation, image, now)
     if image is not None and after is not None and now is not None and left is not None:
         written = saver.written_columns(change.relation) or ()
-        same = [name for name in image.keys() & after.keys() & now.keys() & left.keys() if now[name] == left[name]]
-        after = {**after, **{name: image[name] for name in same if name not in written}}
+        unchanged = [name for name in image.keys() & after.keys() & now.keys() & left.keys() if now[name] == left[name]]
+        after = {**after, **{name: image[name] for name in unchanged if name not in written}}
     return RowChange(change.relation, change.key, now, after)
 
 

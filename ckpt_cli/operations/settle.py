@@ -1,6 +1,6 @@
-"""Finds out how an operation ended that a crash interrupted: the rows themselves tell.
+"""Finds out from the rows how an operation ended that a crash interrupted.
 
-Where the engine has transactions all rows were written or none. Elsewhere some may have been, and they are taken back.
+If the engine has transactions, all rows were written or none. Otherwise some may have been written, and are undone.
 """
 
 from ckpt_cli.operations import forget
@@ -12,24 +12,24 @@ from ckpt_cli.savers.contract import Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    """Decide of every operation found planned whether it happened; gives those of which the rows tell.
+    """Decide for every planned operation whether it happened, and give the operations for which the rows show it.
 
-    Where nothing proves that the log is of this database, all stay planned. Else what a person wants forgotten is wiped
-    then, where an operation was interrupted before that.
+    If nothing proves that the log belongs to this database, all stay planned. Otherwise an interrupted wipe of
+    forgotten threads is finished too.
 
-    Nobody else is between its log and its end while this transaction has the right to write, and opening it lets the
-    engine take back what it had half done.
+    While this transaction may write, no other ckpt is in the middle of an operation, and beginning it lets the engine
+    roll back what was half written.
     """
-    found: list[Operation] = []
+    settled: list[Operation] = []
     if planned_operations(log):
         with log.exclusive(needed=Ability.ATOMIC not in saver.abilities):
-            found = saver.transaction(lambda: _settle(saver, log))
+            settled = saver.transaction(lambda: _settle(saver, log))
     forget.finish(saver, log)
-    return found
+    return settled
 
 
 def planned_operations(log: OperationLog) -> list[Operation]:
-    """Operations of which the log can't say how they ended, or which another ckpt is at, newest first."""
+    """Operations whose end the log doesn't know, or that another ckpt is applying now, newest first."""
     return [operation for operation in log.operations() if operation.phase is Phase.PLANNED]
 
 
@@ -53,14 +53,14 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
 
 
 def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
-    """Whether an operation happened; None where no row tells.
+    """Whether an operation happened; None if no row shows it.
 
-    All rows of an operation were written or none, so one row that is as before or as after is enough. A row that isn't
-    there tells less than one that is, as somebody else may have removed it since; least tells one that is there and is
-    neither, unless the operation added it.
+    All rows of an operation were written or none, so one row that equals an image from before or after is enough. A
+    missing row is weaker evidence, since somebody else may have removed it. A row that equals neither image is no
+    evidence, unless the operation added it.
     """
     likely: bool | None = None
-    is_told = True
+    is_unchanged = True
     for relation, key, before, after in log.hashes(number):
         now = saver.current(relation, key)
         if now is None:
@@ -71,14 +71,14 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
         undone, done = (is_image(saver, relation, now, image) for image in (change.before, change.after))
         if undone is not done:
             return done
-        is_told = is_told and before == after
+        is_unchanged = is_unchanged and before == after
         if change.before is None:
             likely = True
-    return False if likely is None and is_told else likely
+    return False if likely is None and is_unchanged else likely
 
 
 def _completed(saver: Saver, log: OperationLog, number: int) -> bool:
-    """Whether the last row was written, as rows are written in order; what was written of the others is taken back."""
+    """Whether the last row was written, as rows are written in order; if not, the written ones are undone."""
     last = True
     for change in log.changes(number, backwards=True):
         if is_image(saver, change.relation, change.before, change.after):

@@ -1,4 +1,4 @@
-"""Triggers, rules and foreign keys that a change would set off: refused until a person accepts each as it is."""
+"""Triggers, rules and foreign keys that a change would set off: refused until a person accepts each of them."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,19 +15,19 @@ from ckpt_cli.views.side_effects import SideEffectLine
 _SETTING = "accepted side effects"
 
 Names = tuple[str, str, str, str]
-"""Kind, name, table and relation: what a side effect is known by, whatever it does."""
+"""Kind, name, table and relation: they identify a side effect, whatever it does."""
 _NEVER: Mapping[Names, float] = MappingProxyType({})
 
 
 def kind_of(change: RowChange) -> str:
-    """What is done to a row: ``add``, ``change`` or ``remove``."""
+    """The kind of a row change: ``add``, ``change`` or ``remove``."""
     if change.before is None:
         return "add"
     return "remove" if change.after is None else "change"
 
 
 def select_triggered(side_effects: Iterable[SideEffect], done: Collection[tuple[str, str]]) -> list[SideEffect]:
-    """Those that fire for what is done, in pairs of table and kind."""
+    """The side effects that fire for these changes, given as pairs of table and kind."""
     return [one for one in side_effects if any((one.relation, kind) in done for kind in one.on)]
 
 
@@ -37,12 +37,12 @@ def must_be_accepted(
     """Refuse side effects that nobody accepted.
 
     Args:
-        found: what would happen.
-        accepted: what a person accepted.
-        since: when something of these names was accepted for good, in seconds since 1970.
+        found: the side effects that would happen.
+        accepted: the side effects that a person accepted.
+        since: when a side effect with these names was accepted for good, in seconds since 1970.
 
     Raises:
-        Refused: naming each, and those that were accepted in an earlier form as altered.
+        Refused: the message names each, and says which were accepted in an earlier form.
     """
     refused = [one for one in found if one not in accepted]
     if refused:
@@ -56,7 +56,7 @@ def must_be_accepted(
 
 
 def is_altered(one: SideEffect, accepted: Collection[SideEffect]) -> bool:
-    """Whether an earlier form of a side effect was accepted, and this one was not."""
+    """Whether an earlier form of a side effect was accepted, but not this one."""
     return one not in accepted and any(other[:4] == one[:4] for other in accepted)
 
 
@@ -67,12 +67,12 @@ def _altered(names: Names, since: Mapping[Names, float]) -> str:
 
 
 def describe(side_effects: Iterable[SideEffect]) -> str:
-    """Side effects in words."""
+    """Side effects as text."""
     return ", ".join(dict.fromkeys(f"{one.kind} {one.name} on {one.table}" for one in side_effects))
 
 
 def make_lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffect]) -> list[SideEffectLine]:
-    """Side effects for a view, with whether each is accepted."""
+    """Lines of a view for side effects, with whether each is accepted."""
     return [
         SideEffectLine(*one[:4], sorted(one.on), one in accepted, is_altered(one, accepted)) for one in side_effects
     ]
@@ -81,29 +81,29 @@ def make_lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffe
 def check_side_effects(
     saver: Saver, changes: Iterable[RowChange], accepted: Collection[SideEffect]
 ) -> Iterator[RowChange]:
-    """Changes as they are, as long as they set off nothing but what is accepted; inside the transaction.
+    """Pass the changes on, inside the transaction, while they set off only accepted side effects.
 
     Raises:
-        Refused: something else would happen too, which was made since the plan was shown.
+        Refused: another side effect would happen, which was made after the plan was shown.
     """
     found: list[SideEffect] | None = None
-    done: set[tuple[str, str]] = set()
+    checked: set[tuple[str, str]] = set()
     for change in changes:
         pair = change.relation, kind_of(change)
-        if pair not in done:
-            done.add(pair)
+        if pair not in checked:
+            checked.add(pair)
             found = list(saver.side_effects()) if found is None else found
             must_be_accepted(select_triggered(found, {pair}), accepted)
         yield change
 
 
 def load_accepted(log: LogFile) -> list[SideEffect]:
-    """What a person has accepted for this database for good."""
+    """The side effects that a person has accepted for this database for good."""
     return [one for one, _ in _stored(log)]
 
 
 def load_accepted_times(log: LogFile) -> dict[Names, float]:
-    """When each of these was accepted, in seconds since 1970, as far as that was kept."""
+    """When each of these was accepted, in seconds since 1970, if that was stored."""
     return {one[:4]: at for one, at in _stored(log) if at is not None}
 
 
@@ -113,17 +113,17 @@ def _stored(log: LogFile) -> Iterator[tuple[SideEffect, float | None]]:
 
 
 def remember(log: LogFile, side_effects: Iterable[SideEffect], at: float) -> None:
-    """Accept some for good, beside those accepted before; an older form of one of them is forgotten."""
+    """Accept side effects for good, in addition to earlier ones; a new form replaces an older one."""
     new = list(side_effects)
     named = {one[:4] for one in new}
     kept = [(one, when) for one, when in _stored(log) if one[:4] not in named]
-    plain = [[*one[:4], sorted(one.on), one.definition, when] for one, when in [*kept, *((one, at) for one in new)]]
-    log.set_setting(_SETTING, json.dumps(plain))
+    stored = [[*one[:4], sorted(one.on), one.definition, when] for one, when in [*kept, *((one, at) for one in new)]]
+    log.set_setting(_SETTING, json.dumps(stored))
 
 
 def forget(log: LogFile) -> list[SideEffect]:
-    """Accept none any more, and return those that were."""
-    found = load_accepted(log)
-    if found:
+    """Withdraw all acceptances, and give the side effects that were accepted."""
+    accepted = load_accepted(log)
+    if accepted:
         log.set_setting(_SETTING, None)
-    return found
+    return accepted

@@ -1,4 +1,4 @@
-"""What the log keeps of some threads: counted and shown before it is wiped."""
+"""Finds the rows that the log has of some threads, which are counted and shown before they are wiped."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.plan import RowLine
 
 LOG, TAGS = "the operation log", "the tags"
-"""What the places are called where a plan names the table of a row."""
+"""The names of the log and of the tags where a plan names the table of a row."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What a deletion that is to be forgotten wipes beside the database.
+    """Everything that `--forget` wipes outside the database.
 
     Attributes:
-        threads: the threads that go.
+        threads: the threads that are forgotten.
         rows: each row of the log, and each tag.
         operations: the operations that lose rows, in order.
-        standing: those of them that could still be undone.
-        planned: operations that were interrupted or go on now; their rows are needed to find out how they ended.
+        undoable: those of them that could still be undone.
+        planned: operations that were interrupted or are running now; their rows are needed to find out how they ended.
         others: whether the log has operations with rows of other threads, or with a reason.
     """
 
@@ -36,18 +36,18 @@ class Survey:
 
 
 def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Survey:
-    """Find everything that the log has of some threads, without their images."""
-    found = [*traces_of_threads(saver, log, thread_ids)]
-    rows = [_line(trace) for trace in found if trace.size]
+    """Find all rows and tags that the log has of some threads, without the images."""
+    traces = [*traces_of_threads(saver, log, thread_ids)]
+    rows = [_line(trace) for trace in traces if trace.size]
     rows += [
         RowLine("remove", TAGS, tag.ref.thread_id, tag.ref.ns, tag.ref.checkpoint_id, None, None, len(tag.name), 0)
         for tag in read_tags(log)
         if tag.ref.thread_id in thread_ids
     ]
-    numbers = {trace.operation for trace in found}
-    every = log.operations()
-    others = any(one.reason for one in every) or bool({*known_threads(saver, log)}.difference(thread_ids))
-    phases = {one.number: one.phase for one in every if one.number in numbers}
+    numbers = {trace.operation for trace in traces}
+    operations = log.operations()
+    others = any(one.reason for one in operations) or bool({*known_threads(saver, log)}.difference(thread_ids))
+    phases = {one.number: one.phase for one in operations if one.number in numbers}
     standing, planned = (
         sorted(number for number, phase in phases.items() if phase is wanted) for wanted in (Phase.DONE, Phase.PLANNED)
     )
@@ -55,7 +55,7 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:
-    """The threads that the log has something of, each once."""
+    """The threads that the log has rows or tags of, each once."""
     named = {row.thread_id for rows in read_traces(saver, log) for row in rows if row.name is not None}
     named.update(tag.ref.thread_id for tag in read_tags(log))
     yield from sorted(thread_id for thread_id in named if thread_id is not None)

@@ -1,4 +1,4 @@
-"""Tags: names that people give to checkpoints, kept beside the operation log and never in the database."""
+"""Tags: names that people give to checkpoints, stored with the operation log and never in the database."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _ODD = "-_./+"
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """One name; `at` is when it was given, in seconds since 1970."""
+    """The name of one checkpoint; `at` is when it was given, in seconds since 1970."""
 
     name: str
     ref: Ref
@@ -24,36 +24,36 @@ class Tag:
 
 def read_tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
     """All tags, or those of a thread, by thread, namespace and name."""
-    condition, words = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (to_sqlite(thread_id),))
-    found = log.rows(
+    condition, parameters = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (to_sqlite(thread_id),))
+    rows = log.rows(
         f"SELECT name, thread_id, ns, checkpoint_id, at FROM tags{condition} ORDER BY thread_id, ns, name",  # noqa: S608
-        words,
+        parameters,
     )
-    return [Tag(name, Ref(*map(from_sqlite, where)), at) for name, *where, at in found]
+    return [Tag(name, Ref(*map(from_sqlite, where)), at) for name, *where, at in rows]
 
 
 def add(
     log: OperationLog, tag: Tag, *, move: bool = False, witness: bytes | None = None, place: Place | None = None
 ) -> None:
-    """Give a name.
+    """Tag a checkpoint.
 
     Args:
-        log: where tags of this database are kept.
-        tag: the name, and what it is given to.
-        move: take it from the checkpoint that has it.
-        witness: the checkpoint's digest, which proves later that the tag is of this database.
+        log: the log of this database.
+        tag: the name and its checkpoint.
+        move: take the name from the checkpoint that has it.
+        witness: the checkpoint's digest, which later proves that the tag belongs to this database.
         place: where the database is.
 
     Raises:
-        UsageError: it can't be written as a revision.
-        Refused: another checkpoint of the namespace has it.
+        UsageError: the name can't be written in a revision.
+        Refused: another checkpoint of the namespace has the name.
     """
     if not tag.name or not all(char.isalnum() or char in _ODD for char in tag.name):
         raise UsageError(f"{tag.name!r} can't be a tag", hint=f"letters, digits and {' '.join(_ODD)}")
     ref = tag.ref
-    [*had] = [t for t in read_tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
-    if had and not move:
-        raise Refused(f"tag {tag.name!r} is on {had[0].ref.checkpoint_id} already", hint="--force moves it")
+    [*others] = [t for t in read_tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
+    if others and not move:
+        raise Refused(f"tag {tag.name!r} is on {others[0].ref.checkpoint_id} already", hint="--force moves it")
     with log.transaction() as connection:
         connection.execute(
             "INSERT OR REPLACE INTO tags (thread_id, ns, name, checkpoint_id, at) VALUES (?, ?, ?, ?, ?)",
@@ -68,15 +68,15 @@ def add(
 
 
 def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:
-    """Take a name away, and give what it was on.
+    """Remove a tag, and give it.
 
     Raises:
         NotFound: there is no such tag.
     """
-    found = [tag for tag in read_tags(log, thread_id) if (tag.ref.ns, tag.name) == (ns, name)]
-    if not found:
+    matching = [tag for tag in read_tags(log, thread_id) if (tag.ref.ns, tag.name) == (ns, name)]
+    if not matching:
         raise NotFound(f"no tag {name!r} in thread {thread_id!r}", hint="`ckpt tag --list` shows them")
     with log.transaction() as connection:
         place = to_sqlite(thread_id), to_sqlite(ns), name
         connection.execute("DELETE FROM tags WHERE thread_id = ? AND ns = ? AND name = ?", place)
-    return found[0]
+    return matching[0]

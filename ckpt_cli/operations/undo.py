@@ -1,4 +1,4 @@
-"""Takes operations back: the rows as they were before, as an operation of its own that can be taken back too."""
+"""Undoes operations: restores their rows, as a new operation that can be undone too."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -22,19 +22,19 @@ from ckpt_cli.shell_words import command
 
 
 def find_operation(log: OperationLog, number: int | None) -> Operation:
-    """The operation of that number, or the newest that is done and is no undo itself.
+    """The operation with that number; without a number the newest that is done and is not an undo.
 
     Raises:
         NotFound: there is none.
-        Refused: it doesn't stand, or its rows were forgotten.
+        Refused: it isn't done, or its rows were forgotten.
     """
     for operation in log.operations():
         if operation.number == number:
-            _must_stand(log, operation)
-            _must_be_kept(log, operation)
+            _must_be_done(log, operation)
+            _must_have_rows(log, operation)
             return operation
         if number is None and operation.phase is Phase.DONE and operation.undoes is None:
-            _must_be_kept(log, operation)
+            _must_have_rows(log, operation)
             return operation
     what = "nothing to undo" if number is None else f"no operation {number}"
     raise NotFound(what, hint="`ckpt operations` lists what was done to this database")
@@ -49,7 +49,7 @@ def undo(
     reason: str,
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Bring back every row as it was before an operation, and give the number of the undo.
+    """Restore every row as it was before an operation, and give the number of the undo.
 
     Raises:
         Refused: its rows were changed since, by a later operation or by somebody else; nothing was written.
@@ -60,82 +60,82 @@ def undo(
 
 
 def _must_be_proved(log: OperationLog, operation: Operation) -> None:
-    """An operation without a witness that left no rows could be of whatever database was at this address then."""
+    """Refuse an operation without witness and rows: it may have been done to another database at this address."""
     if operation.number > log.last_unwitnessed or log.is_trusted or log.adds_rows(operation.number):
         return
-    why = "the ckpt that logged it kept nothing to know it by"
+    why = "the version of ckpt that logged it stored nothing that could prove it"
     what = f"nothing proves that operation {operation.number} was done to this database"
     raise Refused(f"{what}: {why}; nothing was written", hint="if you know that it was: --same-database")
 
 
 def describe(operation: Operation) -> str:
-    """What is undone, in words; what the operation said of its outcome is left out, for that is what goes."""
-    what = operation.summary.partition(": ")[0].partition("; ")[0]
-    return f"of operation {operation.number} ({operation.verb} {what})"
+    """The summary of an undo: the operation and its summary, without the outcome, which is undone."""
+    summary = operation.summary.partition(": ")[0].partition("; ")[0]
+    return f"of operation {operation.number} ({operation.verb} {summary})"
 
 
 def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[RowChange]:
-    """The row changes that take an operation back.
+    """The row changes that undo an operation.
 
     Raises:
-        Refused: a row is not as the operation left it, something was added since to what would go, an answer that
-            would go was used, or a thread that something would come back to was made anew.
+        Refused: a row is not as the operation left it, a record that would be removed has a new child or write, an
+            answer that would be removed was used, or a thread into which records would be restored was made again.
     """
-    gone: set[Ref | WriteKey] = set()
+    removed: set[Ref | WriteKey] = set()
     answered: set[Ref] = set()
-    back = Restored()
-    left = log.changes(operation.number, backwards=True)
-    while page := list(islice(left, saver.page)):
+    restored = Restored()
+    changes = log.changes(operation.number, backwards=True)
+    while page := list(islice(changes, saver.page)):
         found = saver.currents([(change.relation, change.key) for change in page])
         for change, now in zip(page, found, strict=True):
             if not rows.is_image(saver, change.relation, now, change.after):
                 name = saver.record_of(change.relation, change.key)
-                planned = find_restored(saver, log, operation.number)
-                _must_fit(saver, log, operation, planned, beside_none=name is None)
-                if name is None:  # a pointer or a list, which changes with what comes after
-                    _must_have_no_child(saver, log, planned.added, operation)
+                expected = find_restored(saver, log, operation.number)
+                _must_fit(saver, log, operation, expected, beside_none=name is None)
+                if name is None:  # a pointer or a list, which changes with later checkpoints
+                    _must_have_no_child(saver, log, expected.added, operation)
                 raise _changed_since(log, operation, name)
             if operation.verb == "resume":
-                answered.update(_bearing(saver, change))
-            gone.update(saver.added(change))
+                answered.update(_write_owners(saver, change))
+            removed.update(saver.added(change))
             name = saver.record_of(change.relation, change.key)
-            back.add_row(name, was_there=change.before is not None, is_left=change.after is not None)
+            restored.add_row(name, was_there=change.before is not None, is_left=change.after is not None)
             yield rows.inverse(saver, change, now)
-    _must_bear_nothing(saver, log, gone, operation)
-    _must_wait_still(saver, log, answered, operation)
-    _must_fit(saver, log, operation, back)
+    _must_have_no_later_records(saver, log, removed, operation)
+    _must_be_unused(saver, log, answered, operation)
+    _must_fit(saver, log, operation, restored)
 
 
 def _must_fit(
-    saver: Saver, log: OperationLog, operation: Operation, back: Restored, *, beside_none: bool = False
+    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, *, beside_none: bool = False
 ) -> None:
-    """Check that what comes back meets the thread that it was taken from, and not a later one of the same id."""
-    found = find_clash(saver, log, operation, back, beside_none=beside_none)
-    if found is None:
+    """Check that the restored records fit into their thread, and that it isn't a later one with the same id."""
+    clash = find_clash(saver, log, operation, restored, beside_none=beside_none)
+    if clash is None:
         return
-    by = hint_later_operation(saver, log, operation, found.thread_id, found.added)
-    if found.at is None:
-        what = "was made anew since, and two histories would be mixed"
+    by = hint_later_operation(saver, log, operation, clash.thread_id, clash.added)
+    if clash.at is None:
+        what = "was made again since, and two histories would be mixed"
     else:
-        what = f"went on since from {found.at.checkpoint_id}, and what comes back doesn't fit beside that"
+        what = f"continued since from {clash.at.checkpoint_id}, and the restored records don't fit beside that"
     raise Refused(
-        f"operation {operation.number} can't be taken back: thread {found.thread_id!r} {what}; nothing was written",
-        hint=by or hint_make_room(found, operation),
+        f"operation {operation.number} can't be taken back: thread {clash.thread_id!r} {what}; nothing was written",
+        hint=by or hint_make_room(clash, operation),
     )
 
 
 def undo_notes(saver: Saver, log: OperationLog, operation: Operation) -> list[str]:
-    """What else a person should know before an undo: where the head is of a thread that went on since."""
+    """Lines to show before an undo: which checkpoint stays the head of a thread that continued since."""
     head = head_beside(saver, find_restored(saver, log, operation.number))
-    return [] if head is None else [f"the head stays {head.checkpoint_id}; what comes back is another branch"]
+    return [] if head is None else [f"the head stays {head.checkpoint_id}; the restored checkpoints are another branch"]
 
 
-def _bearing(saver: Saver, change: RowChange) -> set[Ref]:
-    """The checkpoints whose writes a row holds, whether they were in it before or not."""
+def _write_owners(saver: Saver, change: RowChange) -> set[Ref]:
+    """The checkpoints whose writes a row holds, new or old."""
     return {name.ref for name in saver.added(change._replace(before=None)) if isinstance(name, WriteKey)}
 
 
-def _must_stand(log: OperationLog, operation: Operation) -> None:
+def _must_be_done(log: OperationLog, operation: Operation) -> None:
     if operation.phase is Phase.DONE:
         return
     by = log.undone_by(operation.number)
@@ -143,11 +143,13 @@ def _must_stand(log: OperationLog, operation: Operation) -> None:
     raise Refused(f"operation {operation.number} is {operation.phase} already", hint=hint)
 
 
-def _must_be_kept(log: OperationLog, operation: Operation) -> None:
+def _must_have_rows(log: OperationLog, operation: Operation) -> None:
     if not operation.is_forgotten:
         return
-    kept = (one for one in log.operations() if one.phase is Phase.DONE and one.undoes is None and not one.is_forgotten)
-    earlier = next((one.number for one in kept if one.number < operation.number), None)
+    undoable = (
+        one for one in log.operations() if one.phase is Phase.DONE and one.undoes is None and not one.is_forgotten
+    )
+    earlier = next((one.number for one in undoable if one.number < operation.number), None)
     hint = "" if earlier is None else f"`ckpt undo {earlier}` takes back an earlier one"
     raise Refused(f"operation {operation.number} can't be taken back: its rows were forgotten", hint=hint)
 
@@ -159,60 +161,62 @@ def _changed_since(log: OperationLog, operation: Operation, name: Ref | WriteKey
         return Refused(
             f"{what}: {named} changed the same rows later", hint=then_undo(f"ckpt undo {later[0]}", operation)
         )
-    return Refused(f"{what}: {_words(name)} was changed since by somebody else; nothing was written")
+    return Refused(f"{what}: {_describe_record(name)} was changed since by somebody else; nothing was written")
 
 
-def _words(name: Ref | WriteKey | None) -> str:
+def _describe_record(name: Ref | WriteKey | None) -> str:
     if name is None:
         return "a row"
     ref = name if isinstance(name, Ref) else name.ref
     return f"{'' if isinstance(name, Ref) else 'a write on '}checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}"
 
 
-def _must_bear_nothing(saver: Saver, log: OperationLog, gone: set[Ref | WriteKey], operation: Operation) -> None:
-    """A checkpoint that would go must have no child and no write that stays: somebody went on from it."""
-    refs = {name for name in gone if isinstance(name, Ref)}
+def _must_have_no_later_records(
+    saver: Saver, log: OperationLog, removed: set[Ref | WriteKey], operation: Operation
+) -> None:
+    """Refuse if a checkpoint that would be removed has a child or a write that stays: somebody continued from it."""
+    refs = {name for name in removed if isinstance(name, Ref)}
     _must_have_no_child(saver, log, refs, operation)
-    for (thread_id, ns), ids in _grouped(refs):
+    for (thread_id, ns), ids in _ids_by_namespace(refs):
         writes = saver.writes(thread_id, ns, ids, values=0)
-        written = [w.ref for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in gone]
+        written = [w.ref for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in removed]
         if written:
             written_ids = {ref.checkpoint_id for ref in written}
             by = hint_later_operation(saver, log, operation, thread_id, written_ids, with_writes=True)
             hint = by or hint_roll_back(saver, written[0])
-            raise _went_on(operation, thread_id, written[0].checkpoint_id, hint)
+            raise _refuse_continued(operation, thread_id, written[0].checkpoint_id, hint)
 
 
 def _must_have_no_child(saver: Saver, log: OperationLog, refs: set[Ref], operation: Operation) -> None:
-    for (thread_id, ns), ids in _grouped(refs):
+    for (thread_id, ns), ids in _ids_by_namespace(refs):
         children = [row for row in saver.rows(thread_id, ns) if row.parent_id in ids and row.ref not in refs]
         if children:
             by = hint_later_operation(saver, log, operation, thread_id, {child.checkpoint_id for child in children})
             hint = by or hint_delete_children(saver, operation, refs, children)
-            raise _went_on(operation, thread_id, children[0].checkpoint_id, hint)
+            raise _refuse_continued(operation, thread_id, children[0].checkpoint_id, hint)
 
 
-def _grouped(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str]]]:
-    """The ids of checkpoints by thread and namespace."""
+def _ids_by_namespace(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    """Thread and namespace, each with the ids of its checkpoints."""
     for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
         yield (thread_id, ns), {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
 
 
-def _must_wait_still(saver: Saver, log: OperationLog, answered: set[Ref], operation: Operation) -> None:
-    """What has a child has taken its answer: without it the history would tell of a question that nobody answered."""
+def _must_be_unused(saver: Saver, log: OperationLog, answered: set[Ref], operation: Operation) -> None:
+    """Refuse to remove an answer from a checkpoint that has a child: the child has used it."""
     for ref in sorted(answered):
-        for place in _enclosing(saver, ref):
+        for place in _enclosing_heads(saver, ref):
             later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
             if ids:
                 by = hint_later_operation(saver, log, operation, ref.thread_id, ids)
                 back = command("ckpt rollback", ref.thread_id, "REV")
                 hint = by or f"`{back}`, or `fork`, goes back to before the answer"
-                raise _went_on(operation, ref.thread_id, min(ids), hint)
+                raise _refuse_continued(operation, ref.thread_id, min(ids), hint)
 
 
-def _enclosing(saver: Saver, ref: Ref) -> Iterator[Ref]:
-    """A checkpoint, and those of the graphs around it that were their heads when it was written, the root's last."""
+def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
+    """A checkpoint, and the heads that the graphs around it had when it was written, the root's last."""
     yield ref
     parts = ref.ns.split("|") if ref.ns else []
     for ns in ("|".join(parts[:depth]) for depth in range(len(parts) - 1, -1, -1)):
@@ -221,6 +225,6 @@ def _enclosing(saver: Saver, ref: Ref) -> Iterator[Ref]:
             yield Ref(ref.thread_id, ns, head)
 
 
-def _went_on(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
-    what = f"operation {operation.number} can't be taken back: thread {thread_id!r} went on from what it added"
+def _refuse_continued(operation: Operation, thread_id: str, to: str, hint: str) -> Refused:
+    what = f"operation {operation.number} can't be taken back: thread {thread_id!r} continued from what it added"
     return Refused(f"{what} ({to}); nothing was written", hint=hint)

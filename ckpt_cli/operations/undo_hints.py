@@ -1,4 +1,4 @@
-"""What a person can type where an undo is refused: the commands that make room for it, and then the undo."""
+"""Hints for a refused undo: the commands to type before it, and then the undo."""
 
 from collections.abc import Collection, Sequence
 
@@ -9,38 +9,38 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.shell_words import command
 
 
-def then_undo(away: str, operation: Operation, besides: str = "") -> str:
-    """A command, and after it the undo that was refused."""
-    return f"`{away}` first{besides}, then `ckpt undo {operation.number}`"
+def then_undo(command_line: str, operation: Operation, aside: str = "") -> str:
+    """A hint: this command first, then the undo that was refused."""
+    return f"`{command_line}` first{aside}, then `ckpt undo {operation.number}`"
 
 
-def hint_make_room(found: Clash, operation: Operation) -> str:
-    """The commands that take away what a thread got since its checkpoints were deleted."""
-    words = [] if found.at is None else ["--after", found.at.checkpoint_id, *_inside(found.at.ns)]
-    keeps = command("ckpt fork", found.thread_id, "@", options=["--to", "NEW_THREAD"])
+def hint_make_room(clash: Clash, operation: Operation) -> str:
+    """The commands that delete what a thread got since its checkpoints were deleted."""
+    options = [] if clash.at is None else ["--after", clash.at.checkpoint_id, *_ns_option(clash.at.ns)]
+    keeps = command("ckpt fork", clash.thread_id, "@", options=["--to", "NEW_THREAD"])
     besides = f" (before that `{keeps}` keeps what is there now)"
-    return then_undo(command("ckpt delete", found.thread_id, options=words), operation, besides)
+    return then_undo(command("ckpt delete", clash.thread_id, options=options), operation, besides)
 
 
 def hint_delete_children(
-    saver: Saver, operation: Operation, gone: Collection[Ref], children: Sequence[CheckpointRow]
+    saver: Saver, operation: Operation, removed: Collection[Ref], children: Sequence[CheckpointRow]
 ) -> str:
-    """The command that deletes what went on from checkpoints that an operation added."""
+    """The command that deletes the descendants of checkpoints that an operation added."""
     child = children[0]
     rows = list(saver.rows(child.thread_id, child.ns))
-    if any(row.ref in gone and row.parent_id == child.parent_id for row in rows):
-        words = ["--branch", _tip(rows, child.checkpoint_id)]
+    if any(row.ref in removed and row.parent_id == child.parent_id for row in rows):
+        options = ["--branch", _tip(rows, child.checkpoint_id)]
     else:
-        words = ["--after", child.parent_id or ""]
-    return then_undo(command("ckpt delete", child.thread_id, options=[*words, *_inside(child.ns)]), operation)
+        options = ["--after", child.parent_id or ""]
+    return then_undo(command("ckpt delete", child.thread_id, options=[*options, *_ns_option(child.ns)]), operation)
 
 
 def hint_roll_back(saver: Saver, ref: Ref) -> str:
-    """The command that leaves a checkpoint behind on which tasks have written, and nothing else goes on from it."""
+    """The command that goes back to before a checkpoint which has writes of tasks and no child."""
     parent = next((row.parent_id for row in saver.rows(ref.thread_id, ref.ns) if row.ref == ref), None)
     if parent is None:
         return f"`{command('ckpt delete', ref.thread_id)}` deletes the thread"
-    back = command("ckpt rollback", ref.thread_id, parent, options=_inside(ref.ns))
+    back = command("ckpt rollback", ref.thread_id, parent, options=_ns_option(ref.ns))
     return f"`{back}` goes back to before it, and nothing is lost"
 
 
@@ -53,9 +53,9 @@ def hint_later_operation(
     *,
     with_writes: bool = False,
 ) -> str:
-    """The hint that names the newest later operation which left one of these checkpoints; "" where none did.
+    """The hint that names the newest later operation which left one of these checkpoints; "" if none did.
 
-    An undo counts too: it brought them back. With `with_writes` one that left a write on such a checkpoint counts too.
+    An undo counts too, since it restores checkpoints. With `with_writes` a write on such a checkpoint is enough.
     """
     for later in log.operations():
         if later.number <= operation.number:
@@ -68,20 +68,20 @@ def hint_later_operation(
                 continue
             ref = name.ref if isinstance(name, WriteKey) else name
             if ref.thread_id == thread_id and ref.checkpoint_id in ids:
-                return then_undo(f"ckpt undo {later.number}", operation, _whose(later))
+                return then_undo(f"ckpt undo {later.number}", operation, _describe_undo(later))
     return ""
 
 
-def _whose(later: Operation) -> str:
+def _describe_undo(later: Operation) -> str:
     return "" if later.undoes is None else f" (it brought back what operation {later.undoes} had changed)"
 
 
 def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:
-    """The newest checkpoint at the end of what descends from one."""
+    """The tip that the newest descendants of a checkpoint lead to."""
     while children := [row.checkpoint_id for row in rows if row.parent_id == checkpoint_id]:
         checkpoint_id = max(children)
     return checkpoint_id
 
 
-def _inside(ns: str) -> list[str]:
+def _ns_option(ns: str) -> list[str]:
     return ["--ns", ns] if ns else []

@@ -1,7 +1,7 @@
-"""What proves that a log belongs to a database: digests of checkpoints that its operations left unchanged.
+"""Witnesses prove that a log belongs to a database: digests of checkpoints that its operations left unchanged.
 
-A checkpoint's header and metadata never change in LangGraph, so one that has the same name and other content is of
-another database. Its parent isn't looked at: ckpt itself hangs a checkpoint elsewhere where one between is deleted.
+LangGraph never changes a checkpoint's header and metadata, so a checkpoint with the same name and other content belongs
+to another database. The parent doesn't count: ckpt itself gives a checkpoint another parent when its own is deleted.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -31,14 +31,14 @@ _ROWS = 8  # rows of earlier operations that are compared where no witness is le
 
 
 class Verdict(StrEnum):
-    """What the rows say of a log."""
+    """What the rows of a database say about a log."""
 
     MATCHES = "matches"
     CONTRADICTED = "contradicted"
     UNPROVEN = "unproven"
     """No row that the log knows is in the database."""
     OPEN = "open"
-    """The log knows no row: nothing was ever logged, or by a ckpt that kept no witnesses."""
+    """The log knows no row: nothing was ever logged, or only by a version of ckpt without witnesses."""
 
 
 class Finding(NamedTuple):
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 def read_digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
-    """The digests of those checkpoints that exist; of large ones only as many as are enough."""
+    """The digests of those of these checkpoints that exist; of large ones only as many as needed."""
     found: dict[Ref, bytes] = {}
     size = 0
     for checkpoint in saver.headers(refs):
@@ -69,16 +69,16 @@ def _digest(checkpoint: Checkpoint) -> bytes:
 
 
 def sample_checkpoints(saver: Saver) -> list[Ref]:
-    """Checkpoints that may become witnesses, read in a moment of its own before rows are locked."""
+    """Checkpoints that may become witnesses, read in a separate transaction before rows are locked."""
     return saver.moment(lambda: saver.sample(_SAMPLED))
 
 
 class Choice:
-    """Chooses the witnesses of one operation: near what it touches, and of other threads.
+    """Chooses the witnesses of one operation: checkpoints near those it changes, and of other threads.
 
     Args:
         saver: the database, inside the transaction that the operation is in.
-        sampled: what `sample` gave.
+        sampled: the checkpoints that `sample_checkpoints` gave.
     """
 
     def __init__(self, saver: Saver, sampled: Iterable[Ref]) -> None:
@@ -86,31 +86,31 @@ class Choice:
         self._sampled = list(sampled)
 
     def choose(self, names: Names, known: Collection[Ref]) -> tuple[set[Ref], dict[Ref, bytes]]:
-        """Those of the known witnesses that the operation touches, and new ones with their digests."""
+        """The known witnesses that the operation changes, and new witnesses with their digests."""
         candidates = dict.fromkeys([*self._near(names), *_spread(self._sampled)])
-        touched = self._touched(names, {*known, *candidates})
-        left = [ref for ref in candidates if ref not in touched] or self._left(names, self._beside(names))
-        left = left or self._left(names, [thread.head for thread in islice(self._saver.threads(), _FAR)])
-        return touched.intersection(known), read_digests(self._saver, left[:WITNESSES]) if left else {}
+        changed = self._changed(names, {*known, *candidates})
+        unchanged = [ref for ref in candidates if ref not in changed] or self._unchanged(names, self._beside(names))
+        unchanged = unchanged or self._unchanged(names, [thread.head for thread in islice(self._saver.threads(), _FAR)])
+        return changed.intersection(known), read_digests(self._saver, unchanged[:WITNESSES]) if unchanged else {}
 
-    def _left(self, names: Names, refs: Collection[Ref]) -> list[Ref]:
-        touched = self._touched(names, {*refs})
-        return [ref for ref in refs if ref not in touched]
+    def _unchanged(self, names: Names, refs: Collection[Ref]) -> list[Ref]:
+        changed = self._changed(names, {*refs})
+        return [ref for ref in refs if ref not in changed]
 
-    def _touched(self, names: Names, refs: Collection[Ref]) -> set[Ref]:
+    def _changed(self, names: Names, refs: Collection[Ref]) -> set[Ref]:
         found = (self._saver.record_of(*name) for name in names())
         return {ref for ref in found if isinstance(ref, Ref) and ref in refs}
 
     def _near(self, names: Names) -> Iterator[Ref]:
-        """The newest checkpoints of the namespaces that the first rows are of, where no scan finds them."""
-        for thread_id, ns in self._spaces(names) if Ability.SKIPS in self._saver.abilities else ():
+        """The newest checkpoints of the namespaces of the first rows, if they can be read without a scan."""
+        for thread_id, ns in self._namespaces(names) if Ability.SKIPS in self._saver.abilities else ():
             yield from (row.ref for row in self._saver.newest(thread_id, ns, _NEAR))
 
     def _beside(self, names: Names) -> list[Ref]:
-        """All of the namespaces that the first rows are of: where the newest are touched, or can't be read alone."""
-        return [row.ref for thread_id, ns in self._spaces(names) for row in self._saver.rows(thread_id, ns)]
+        """All checkpoints of the namespaces of the first rows; for when the newest are changed or need a scan."""
+        return [row.ref for thread_id, ns in self._namespaces(names) for row in self._saver.rows(thread_id, ns)]
 
-    def _spaces(self, names: Names) -> list[tuple[str, str]]:
+    def _namespaces(self, names: Names) -> list[tuple[str, str]]:
         records = (self._saver.record_of(*name) for name in islice(names(), 200))
         refs = (record.ref if isinstance(record, WriteKey) else record for record in records if record is not None)
         return list(islice(dict.fromkeys(ref[:2] for ref in refs), _SPACES))
@@ -127,10 +127,10 @@ def _spread(refs: Iterable[Ref]) -> list[Ref]:
 
 
 def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
-    """What the rows of a database say of a log; witnesses are read `page` at a time until one matches.
+    """What the rows of a database say about a log; witnesses are read `page` at a time until one matches.
 
-    One checkpoint that matches is enough, whatever others say: only the database of the log, or a copy of it, has one
-    of that name and content, and the checkpoints beside it that differ were damaged or changed since.
+    One matching checkpoint is enough, whatever others say: only the database of the log, or a copy of it, has a
+    checkpoint with this name and content. Other checkpoints that differ were damaged or changed since.
     """
     is_witnessed = False
     differing: Ref | None = None
@@ -140,16 +140,16 @@ def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Find
         if any(now[ref] == known[ref] for ref in now):
             return Finding(Verdict.MATCHES)
         differing = differing or next(iter(now), None)
-    found = _images(saver, log, differing)
-    if found.verdict is Verdict.UNPROVEN and not is_witnessed and log.needs_no_witnesses:
+    finding = _judge_by_images(saver, log, differing)
+    if finding.verdict is Verdict.UNPROVEN and not is_witnessed and log.needs_no_witnesses:
         return Finding(Verdict.OPEN)
-    return found
+    return finding
 
 
-def _images(saver: Saver, log: OperationLog, differing: Ref | None) -> Finding:
-    """What the rows say that operations wrote last, as far as LangGraph doesn't write over such rows.
+def _judge_by_images(saver: Saver, log: OperationLog, differing: Ref | None) -> Finding:
+    """What the rows that operations wrote last say about a log; rows that LangGraph overwrites don't count.
 
-    Writes are small and alike in many databases: they prove nothing where a checkpoint differs.
+    Writes are small and alike in many databases: they prove nothing if a checkpoint differs.
 
     Args:
         saver: the database.
@@ -169,9 +169,9 @@ def _images(saver: Saver, log: OperationLog, differing: Ref | None) -> Finding:
 
 
 def _compared(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | WriteKey, bool]]]:
-    """The rows that operations wrote last and that are here, some at a time, and whether each is as logged."""
+    """The existing rows that operations wrote last, some at a time, each with whether it is as logged."""
     named = ((one, saver.record_of(one.change.relation, one.change.key)) for one in log.evidence())
-    lasting = ((one, name) for one, name in named if name is not None and _lasts(name))
+    lasting = ((one, name) for one, name in named if name is not None and _never_changes(name))
     while some := list(islice(lasting, _ROWS)):
         now = saver.currents([(one.change.relation, one.change.key) for one, _ in some])
         yield [
@@ -181,13 +181,13 @@ def _compared(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | Writ
         ]
 
 
-def _lasts(name: Ref | WriteKey) -> bool:
-    """Whether LangGraph never changes such a row: special writes, pointers and lists it does."""
+def _never_changes(name: Ref | WriteKey) -> bool:
+    """Whether LangGraph never changes such a row; it changes special writes, pointers and lists."""
     return isinstance(name, Ref) or (isinstance(name.idx, int) and name.idx >= 0)
 
 
 def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
-    """Whether a row is as an operation left it, or as one found it that did not happen, or may not have."""
+    """Whether a row is as an operation left it; or as it was before, if the operation may not have happened."""
     change = evidence.change
     images = [change.after] if evidence.phase is Phase.DONE else [change.after, change.before]
     return any(image is not None and is_image(saver, change.relation, row, image) for image in images)
@@ -197,15 +197,15 @@ def confirm(saver: Saver, log: OperationLog) -> None:
     """Check, inside the transaction that writes, that the log belongs to this database.
 
     Raises:
-        Refused: it is of another one, or nothing proves that it is of this one and no person said so.
+        Refused: it belongs to another one, or nothing proves that it belongs to this one and no person said so.
     """
     try:
-        found = judge_log(saver, log)
+        finding = judge_log(saver, log)
     except Failed as error:
         raise Failed(f"{error.message}; nothing was written") from error
-    if found.verdict is Verdict.CONTRADICTED:
-        raise contradicted(log, found.ref)
-    if found.verdict is Verdict.UNPROVEN and not log.is_trusted:
+    if finding.verdict is Verdict.CONTRADICTED:
+        raise contradicted(log, finding.ref)
+    if finding.verdict is Verdict.UNPROVEN and not log.is_trusted:
         raise unproven(log)
 
 

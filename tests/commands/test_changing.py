@@ -70,10 +70,10 @@ CUT = [["fork", "@"], ["rollback", "@"], ["delete", "--after", "step:-1"]]
 @pytest.mark.parametrize("words", CUT, ids=lambda words: words[0])
 def test_a_namespace_may_be_cut_short(words: list[str], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What changes a subgraph takes its namespace as what looks at it does, and plans the same."""
-    thread, told = "subgraph-interrupted", []
+    thread, outputs = "subgraph-interrupted", []
     with closing(open_file(path)) as saver:
         whole = saver.namespaces(thread)[-1]
     for ns in (whole, whole[:-3]):
         assert run([words[0], thread, *words[1:], "--ns", ns, "--dry-run", "-d", str(path)]) == 0
-        told.append([line for line in capsys.readouterr().out.splitlines() if " row" in line])
-    assert told[0] == told[1] and told[0]
+        outputs.append([line for line in capsys.readouterr().out.splitlines() if " row" in line])
+    assert outputs[0] == outputs[1] and outputs[0]

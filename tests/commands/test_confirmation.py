@@ -35,16 +35,16 @@ def test_the_question(path: Path, answer: str, code: int) -> None:
     os.close(terminal)
     os.close(controller)
     assert process.returncode == code
-    asked = err.decode()
-    assert "1 row added to checkpoints.\nApply? [y/N] " in asked
-    assert "fork of " in asked
-    told = out.decode().splitlines()
+    prompt = err.decode()
+    assert "1 row added to checkpoints.\nApply? [y/N] " in prompt
+    assert "fork of " in prompt
+    outcome = out.decode().splitlines()
     if code:
-        assert told == []
-        assert "not confirmed; nothing was written" in asked
+        assert outcome == []
+        assert "not confirmed; nothing was written" in prompt
     else:
-        assert told[0] == "done, operation 1.  ckpt undo takes it back."
-        assert json.loads(told[1])["configurable"]["thread_id"] == THREAD
+        assert outcome[0] == "done, operation 1.  ckpt undo takes it back."
+        assert json.loads(outcome[1])["configurable"]["thread_id"] == THREAD
 
 
 def test_the_plan_at_the_question_fits_the_terminal(path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.commands.changes import Json
 def test_what_goes_on_after_a_part_is_deleted(
     ckpt: Callable[..., Json], words: list[str], pinned: bool, told: str
 ) -> None:
-    """The config goes on from the checkpoint that was named: by its id where the head is another by then."""
+    """The config continues from the named checkpoint, by its id if the head is then another one."""
     plan = ckpt("delete", *words, "--dry-run")
     assert ("checkpoint_id" in plan["config"]["configurable"]) == pinned
     assert any(told in note for note in plan["notes"])

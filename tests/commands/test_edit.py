@@ -387,7 +387,7 @@ def test_a_mistake_opens_the_editor_again(
     mistake: str,
     word: str,
 ) -> None:
-    """With what was written in it, and the error told."""
+    """The editor opens again with the text and the error."""
     again = "assert 'old' not in text or 'txet' in text\n"
     mended = "import json; text = json.dumps({**json.loads(KEPT), 'text': 'new'})"
     kept = json.dumps(shown(path, capsys))
@@ -404,7 +404,7 @@ def shown(path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_given_up(path: Path, editor: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Leaving the mistake as it is ends it; the text is kept, and where is told."""
+    """Leaving the mistake unchanged ends the edit; the text is kept, and its place is printed."""
     editor("text = text.replace('\"old\"', 'MINE')", "pass")
     assert run(["edit", "t", "-d", str(path), "--yes"]) == 7
     (kept,) = drafts(tmp_path)
@@ -441,7 +441,7 @@ def test_a_thread_that_moved_on(
 def test_edits_that_do_not_fit_any_more(
     path: Path, editor: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is said, nothing is written, and the text is kept."""
+    """An error says so, nothing is written, and the text is kept."""
     step = "import json; d = json.loads(text); d['ghosts'][1] = 'MINE'; text = json.dumps(d)"
     editor(other_edit(path, 'ghosts="none"') + step)
     assert run(["edit", "t", "-d", str(path), "--yes"]) == 7

@@ -11,7 +11,7 @@ from tests.operations.databases import dump
 
 
 def test_a_fork_from_plan_to_undo(ckpt: Callable[..., Json], path: Path) -> None:
-    """A dry run tells the plan and touches nothing; the real one adds one row, names it, and undo removes it."""
+    """A dry run shows the plan and changes nothing; the real fork adds one row, names it, and undo removes it."""
     before = dump(path)
     planned = ckpt("fork", THREAD, "step:1", "--dry-run")
     assert (planned["applied"], planned["operation"], row_changes(planned)) == (False, None, [("add", "checkpoints")])

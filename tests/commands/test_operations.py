@@ -52,8 +52,8 @@ def test_pruning(ckpt: Callable[..., Json], path: Path) -> None:
     assert (planned["applied"], row_changes(planned)) == (False, [("remove", "the operation log")] * 2)
     ckpt("operations", "--prune", "--keep", "1", code=2)
     assert len(ckpt("operations")["operations"]) == 3
-    told = ckpt("operations", "--prune", "--keep", "1", "--yes")
-    assert (told["pruned"], [o["number"] for o in told["operations"]]) == (2, [3])
+    pruned = ckpt("operations", "--prune", "--keep", "1", "--yes")
+    assert (pruned["pruned"], [o["number"] for o in pruned["operations"]]) == (2, [3])
     ckpt("undo", "1", "--yes", code=4)
     ckpt("operations", "--prune", code=2)
     ckpt("operations", "--keep", "1", code=2)
@@ -61,18 +61,18 @@ def test_pruning(ckpt: Callable[..., Json], path: Path) -> None:
 
 
 def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
-    """What a crash left open is said by the next change, and told apart in the list."""
+    """The next change reports an operation that a crash interrupted, and the list marks it."""
     log = OperationLog(default_path(f"sqlite:{path.resolve()}"))
     saver = open_file(path)
     log.begin(Heading(1.0, "fork", "", "cut off"), [], witnessing=Choice(saver, sample_checkpoints(saver)))
     log.close()
     saver.close()
-    said: list[str] = []
-    session = Session(str(path), say=said.append, options=ChangeOptions(yes=True), may_change=True)
+    lines: list[str] = []
+    session = Session(str(path), say=lines.append, options=ChangeOptions(yes=True), may_change=True)
     from ckpt_cli.commands.fork import fork
 
     fork(session, THREAD, "step:1")
-    assert said == ["operation 1 (fork) was interrupted: see `ckpt operations`"]
+    assert lines == ["operation 1 (fork) was interrupted: see `ckpt operations`"]
     assert [o.state for o in operations.run(session.log).operations] == ["done", "abandoned"]
     session.close()
 

@@ -1,4 +1,4 @@
-"""What ``ckpt resume`` tells of the questions that wait, and that the command it gives answers them."""
+"""``ckpt resume`` lists the questions that wait, and the command that it suggests answers them."""
 
 import re
 import shlex

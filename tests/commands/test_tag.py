@@ -13,8 +13,8 @@ from tests.operations.databases import dump
 def test_tags_are_revisions(ckpt: Callable[..., Json], path: Path) -> None:
     """A tagged checkpoint is found by tag:NAME everywhere a revision is; the database isn't touched."""
     before, head = dump(path), ckpt("show", THREAD)["checkpoint_id"]
-    told = ckpt("tag", THREAD, "@", "good")
-    assert (told["did"], [tag["id"] for tag in told["tags"]]) == ("added", [head])
+    output = ckpt("tag", THREAD, "@", "good")
+    assert (output["did"], [tag["id"] for tag in output["tags"]]) == ("added", [head])
     ckpt("fork", THREAD, "step:1", "--yes")
     assert ckpt("show", THREAD, "tag:good")["checkpoint_id"] == head
     assert ckpt("show", THREAD, "tag:good^") == ckpt("show", THREAD, f"{head}^")
@@ -38,11 +38,11 @@ def test_a_tag_that_moves_tells_where_it_was(path: Path, capsys: pytest.CaptureF
     for rev, words in (("step:1", []), ("step:2", ["--force"]), ("step:2", ["--force"])):
         capsys.readouterr()
         assert run(["tag", THREAD, rev, "here", "-d", str(path), *words]) == 0
-        told = capsys.readouterr()
-        if rev == "step:2" and told.err:
-            was = told.err.removeprefix("tag:here was on ").strip()
+        output = capsys.readouterr()
+        if rev == "step:2" and output.err:
+            was = output.err.removeprefix("tag:here was on ").strip()
             assert run(["tag", THREAD, was, "there", "-d", str(path)]) == 0
-    assert told.err == ""
+    assert output.err == ""
     assert run(["show", THREAD, "step:1", "-d", str(path)]) == 0
     assert "tag:there" in capsys.readouterr().out
 

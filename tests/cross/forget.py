@@ -83,8 +83,8 @@ class Forget:
         start(failing(official), names.failed, {"log": [PERSON]}, **hers)
         start(asking(official), names.waiting, {"log": [PERSON]}, **hers)
         for text in ("hello", "the weather?"):
-            said = {"messages": [HumanMessage(f"{text} from {PERSON}", id=text)]}
-            chat.invoke(said, on(names.chat, **hers))
+            values = {"messages": [HumanMessage(f"{text} from {PERSON}", id=text)]}
+            chat.invoke(values, on(names.chat, **hers))
             chat.invoke({"messages": [HumanMessage(text, id=text)]}, OTHER)
 
     def test_a_person_is_forgotten(self, backend: Backend, state: Path, ckpt: Ckpt) -> None:

@@ -40,8 +40,8 @@ class Identity:
         before = contents(backend)
         capsys.readouterr()
         assert run(["undo", "--yes", "-d", backend.url]) == 7
-        said = capsys.readouterr().err
-        assert "nothing proves that" in said and "nothing was written" in said and "--same-database" in said
+        output = capsys.readouterr().err
+        assert "nothing proves that" in output and "nothing was written" in output and "--same-database" in output
         assert run(["show", NEW, "tag:good", "-d", backend.url]) == 4
         assert contents(backend) == before
         assert run(["delete", NEW, "--yes", "-d", backend.url]) == 0
@@ -75,8 +75,8 @@ class Identity:
         before = contents(backend)
         capsys.readouterr()
         assert run(["operations", "--settle", "-d", backend.url]) == 0
-        said = capsys.readouterr()
-        assert "planned" in said.out and "nothing proves that" in said.err
+        output = capsys.readouterr()
+        assert "planned" in output.out and "nothing proves that" in output.err
         assert contents(backend) == before
         with closing(backend.saver()) as saver, closing(OperationLog(default_path(saver.identity))) as log:
             assert log.operations()[0].phase is Phase.PLANNED

@@ -31,7 +31,7 @@ class Run:
     threads: list[tuple[str, Graph]]
 
     def states(self) -> Iterator[tuple[Ref, StateSnapshot]]:
-        """Every checkpoint of every namespace, as the graph tells it."""
+        """Every checkpoint of every namespace, as the graph gives it."""
         for thread_id, graph in self.threads:
             for ns in self.reader.saver.namespaces(thread_id):
                 config = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
@@ -65,7 +65,7 @@ STATUSES = {
 
 
 class Look:
-    """What `Reader` tells of the graphs' threads, checkpoint by checkpoint."""
+    """`Reader` gives of each checkpoint what the graph gives."""
 
     @pytest.fixture(scope="class", params=SCENARIOS)
     @classmethod
@@ -129,7 +129,7 @@ class Look:
         assert not broken(saver.name, saver.abilities)
 
     def test_statuses(self, run: Run) -> None:
-        """A thread's status is told from its head."""
+        """A thread's status follows from its head."""
         for thread_id, _ in run.threads:
             status = str(Inspection(run.reader, run.reader.head(thread_id).ref).snapshot().status)
             assert STATUSES.get(thread_id, status) == status

@@ -45,7 +45,7 @@ def answering(graph: Graph) -> None:
 
 
 def updating(graph: Graph) -> None:
-    """The root graph goes on; no subgraph of it does."""
+    """The root graph continues; none of its subgraphs does."""
     graph.update_state(on(MINE), {"log": ["from the application"]}, as_node="root")
 
 
@@ -113,7 +113,7 @@ class Since:
 
     @pytest.mark.parametrize("name", PLANS)
     def test_a_plan_confirmed_too_late(self, name: str, backend: Backend) -> None:
-        """Where the thread went on before the yes, nothing is written, and the plan has said that it might."""
+        """If the thread continued before the yes, nothing is written; the plan warned about a running application."""
         plan, notes, before = PLANS[name], list[str](), list[Any]()
         with backend.official() as official:
             graph = plan.build(official)
@@ -159,7 +159,7 @@ class Since:
             talk(graph, MINE, "anew")
             new, before = told(graph, MINE), contents(backend)
             error = refused_undo(backend, capsys)
-            assert f"thread {MINE!r} was made anew since" in error
+            assert f"thread {MINE!r} was made again since" in error
             assert all(f"`{words}" in error for words in (f"ckpt delete {quote(MINE)}`", f"ckpt fork {quote(MINE)} @"))
             assert contents(backend) == before
             ckpt(backend, ["fork", "@", "--to", THEIRS], capsys)
@@ -168,7 +168,7 @@ class Since:
             assert (told(graph, MINE), told(graph, THEIRS)) == (old, new)
 
     def test_a_turn_comes_back_beside_another(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """Where the application went on from what stayed, a deleted turn comes back as a branch, and the head stays."""
+        """If the application continued from what stayed, a deleted turn is restored as a branch, and the head stays."""
         with backend.official() as official:
             graph = chat_graph(official)
             talk(graph, MINE, "hello", "the weather?")
@@ -178,7 +178,7 @@ class Since:
             talk(graph, MINE, "another")
             head, new = graph.get_state(on(MINE)), len(told(graph, MINE)) - 3
             if self.one_line:
-                assert f"went on since from {stays}, and what comes back" in refused_undo(backend, capsys)
+                assert f"continued since from {stays}, and the restored" in refused_undo(backend, capsys)
                 assert graph.get_state(on(MINE)) == head
                 return
             view = ckpt(backend, ["undo"], capsys, thread=False)
@@ -203,7 +203,7 @@ class Since:
             graph.update_state(on(MINE), {"n": 9}, as_node="b")
             after = contents(backend)
             error = refused_undo(backend, capsys)
-            assert f"went on since from {at}" in error and f"ckpt delete {quote(MINE)} --after {at}`" in error
+            assert f"continued since from {at}" in error and f"ckpt delete {quote(MINE)} --after {at}`" in error
             assert contents(backend) == after
             ckpt(backend, ["delete", "--after", at], capsys)
             ckpt(backend, ["undo", "1"], capsys, thread=False)

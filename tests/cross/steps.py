@@ -40,7 +40,7 @@ class Steps:
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_killed_at_every_step(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """What stands half is told by the next look and taken back by the next change; then the plan can be made."""
+        """The next read reports a half-written plan, and the next change undoes it; then the plan can be made."""
         before = contents(backend)
         with closing(backend.saver()) as saver:
             log = OperationLog(default_path(saver.identity))

@@ -218,7 +218,7 @@ class Travel:
             assert (before == after) is (Ability.MOMENT in saver.abilities)
 
     def test_the_last_turn_is_deleted(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """Another turn then goes on from the one before, as on a thread that never had it."""
+        """Another turn then continues from the one before, as on a thread that never had the deleted one."""
         with backend.official() as official:
             graph = chat_graph(official)
             for thread_id, texts in ((MINE, ["hello", "the weather?"]), (THEIRS, ["hello"])):
@@ -293,7 +293,7 @@ class Travel:
             assert [thread["thread_id"] for thread in found["threads"]] == [t for t, v in held.items() if v == text]
 
     def test_a_thread_of_its_own(self, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """A thread forked with its ancestry goes on to the same end as the one it was forked from."""
+        """A thread forked with its ancestry continues to the same end as the one it was forked from."""
         with backend.official() as official:
             graph = stopping_deltas(official)
             start(graph, THEIRS, {"log": ["x"], "n": 1})

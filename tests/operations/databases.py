@@ -36,8 +36,8 @@ def make(path: Path, layout: str, rows: Iterable[tuple[str, dict[str, Any]]], *,
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA journal_mode={'wal' if wal else 'delete'}")
         connection.executescript(SCHEMAS[layout])
-        asked = "SELECT name FROM pragma_table_info(?)"
-        columns = {table: [name for (name,) in connection.execute(asked, (table,))] for table in TABLES}
+        statement = "SELECT name FROM pragma_table_info(?)"
+        columns = {table: [name for (name,) in connection.execute(statement, (table,))] for table in TABLES}
         for table, row in rows:
             known = {name: value for name, value in row.items() if name in columns[table]}
             if known:

@@ -32,11 +32,11 @@ def values(path: Path) -> Iterator[bytes]:
 
 def holders(folder: Path, word: str) -> list[str]:
     """The files below a folder that hold a text, as it is or in an image."""
-    found = [str(path) for path, data in files(folder) if holds(data, word)]
+    paths = [str(path) for path, data in files(folder) if holds(data, word)]
     for path, _ in files(folder):
         if path.suffix == ".sqlite":
-            found += [f"a value in {path}" for value in values(path) if holds(value, word)]
-    return found
+            paths += [f"a value in {path}" for value in values(path) if holds(value, word)]
+    return paths
 
 
 def holds(data: bytes, word: str) -> bool:
@@ -56,8 +56,8 @@ def pieces(path: Path, thread_ids: Collection[str]) -> set[bytes]:
     mine: set[bytes] = set()
     others: list[bytes] = []
     with closing(sqlite3.connect(path)) as connection:
-        asked = "SELECT key, before, after, before_hash, after_hash FROM changes"
-        for key, *images in connection.execute(asked):
+        statement = "SELECT key, before, after, before_hash, after_hash FROM changes"
+        for key, *images in connection.execute(statement):
             stored = [value for value in (key.encode(), *images) if value]
             if any(json.dumps(one)[1:-1] in key for one in thread_ids):
                 mine.update(piece for value in stored for piece in _cut(value))

@@ -140,7 +140,7 @@ def states(reader: Reader, thread: str) -> Iterator[object]:
 
 @pytest.mark.parametrize("thread_id", ["live", "old"])
 def test_where_they_collide_ckpt_gives_way(path: Path, thread_id: str) -> None:
-    """A plan made of a thread that the application went on with is refused and changes nothing; of others it is not."""
+    """A plan is refused and changes nothing if the application continued its thread; other plans are applied."""
     application = Application(path)
     application.turns(1)
     assert application.answer() == "0"

@@ -181,10 +181,10 @@ def test_no_home(home: str | None, tmp_path: Path, packed: Callable[[str], bytes
         ):
             assert ask(*words) == (0, "")
         assert ask("threads", path="no-such-name")[0] == 3
-        code, said = ask("fork", "subgraphs", "@", "--yes")
-        assert (code in (7, 8), "hint: set XDG_STATE_HOME" in said) == (True, True), said
+        code, output = ask("fork", "subgraphs", "@", "--yes")
+        assert (code in (7, 8), "hint: set XDG_STATE_HOME" in output) == (True, True), output
         assert theirs.read_bytes() == packed("real")
-        code, said = ask("fork", "subgraphs", "@", "--yes", THEIRS=str(room))
-        assert code == 0, said
+        code, output = ask("fork", "subgraphs", "@", "--yes", THEIRS=str(room))
+        assert code == 0, output
     finally:
         shutil.rmtree(room)

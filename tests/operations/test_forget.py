@@ -172,7 +172,7 @@ def killed(path: Path, step: int) -> int:
 
 
 def _die_at(step: int) -> None:
-    """Where another kind of statement begins, or a long one goes on."""
+    """The statements at which the process is killed: the first of each kind, and some within a long one."""
     connect = LogFile._connect
     steps = iter(range(step))
     last = [""]
@@ -220,8 +220,8 @@ def test_whatever_names_a_thread_goes(log: OperationLog, tmp_path: Path) -> None
         connection.execute("INSERT INTO evidence SELECT 1, relation, key, 'y' FROM changes WHERE operation = 2")
         connection.execute("CREATE TABLE notes (thread_id TEXT, note TEXT)")
         connection.executemany("INSERT INTO notes VALUES (?, 'n')", [("mine",), ("theirs",)])
-    gone = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
-    apply(saver, log, gone, at=2.0, forget=["mine"])
+    deletion = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
+    apply(saver, log, deletion, at=2.0, forget=["mine"])
     assert holders(tmp_path, "mine") == []
     assert set(log.rows("SELECT operation, digest FROM evidence")) == {(1, "y")}
     assert log.rows("SELECT thread_id FROM notes") == [("theirs",)]
@@ -241,11 +241,11 @@ def test_a_deletion_that_did_not_happen_forgets_nothing_else(log: OperationLog) 
 
 
 def test_what_another_ckpt_is_writing_stays(log: OperationLog) -> None:
-    """The images of a planned operation, by which a thread of the same id is made anew, are not wiped under it."""
+    """The images of a planned operation that makes a thread of the same id again are not wiped."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
-    gone = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
-    saver.apply(gone)
+    deletion = Plan("", remove=(Ref("mine", "", "1"), WriteKey(Ref("mine", "", "1"), "task", 0)), verb="delete")
+    saver.apply(deletion)
     number = log.begin(Heading(2.0, "delete", "", "of 1 thread, forgotten", forget=["mine"]), [])
     log.finish(number)
     again = log.begin(Heading(3.0, "fork", "", ""), saver.expand(adding("mine", "1")))
@@ -255,7 +255,7 @@ def test_what_another_ckpt_is_writing_stays(log: OperationLog) -> None:
 
 
 def test_a_deletion_that_may_have_happened_keeps_its_images(log: OperationLog) -> None:
-    """While nothing tells how it ended, and it isn't settled, they are what a person would need."""
+    """While it is unknown how the deletion ended, a person needs the images."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
     heading = Heading(2.0, "delete", "", "of 1 thread, forgotten", forget=["mine"])
@@ -280,7 +280,7 @@ def removing_one(thread_id: str) -> Plan:
 
 
 def test_what_can_not_be_wiped_now_is_wiped_later(log: OperationLog, tmp_path: Path) -> None:
-    """Where another process reads the log, the deletion is told as done and the wiping as due; settling does it."""
+    """If another process reads the log, the deletion is reported as done, the wiping as pending; settling wipes."""
     saver = MemorySaver()
     apply(saver, log, adding("mine", "1"), at=1.0)
     sought = pieces(log.path, ["mine"])
@@ -303,8 +303,8 @@ def test_copies_are_found_in_the_database_and_in_the_log(log: OperationLog) -> N
     saver = MemorySaver()
     for thread_id, ids in {"a": "12", "copy": "13", "of the copy": "34", "deleted": "2", "other": "5"}.items():
         apply(saver, log, adding(thread_id, *ids), at=1.0)
-    gone = Plan("", remove=(Ref("deleted", "", "2"), WriteKey(Ref("deleted", "", "2"), "task", 0)), verb="delete")
-    apply(saver, log, gone, at=2.0)
+    deletion = Plan("", remove=(Ref("deleted", "", "2"), WriteKey(Ref("deleted", "", "2"), "task", 0)), verb="delete")
+    apply(saver, log, deletion, at=2.0)
     assert find_copies(saver, log, ["a"]) == Copies(["copy", "of the copy"], ["deleted"])
     assert find_copies(saver, log, ["a", "copy", "deleted"]) == Copies(["of the copy"], [])
     assert find_copies(saver, log, ["deleted"]) == Copies(["a", "copy", "of the copy"], [])
@@ -384,12 +384,12 @@ def answering(path: Path, *answers: str) -> tuple[int, str]:
 
 def test_it_asks_apart(ckpt: Callable[..., Any], path: Path) -> None:
     """A yes to the plan alone writes nothing; without a terminal --yes is enough, and without it nothing is done."""
-    code, asked = answering(path, "y", "n")
-    assert (code, asked.count("[y/N]")) == (7, 2)
-    assert "Forget it for ever?" in asked and "not confirmed; nothing was written" in asked
+    code, questions = answering(path, "y", "n")
+    assert (code, questions.count("[y/N]")) == (7, 2)
+    assert "Forget it for ever?" in questions and "not confirmed; nothing was written" in questions
     assert ckpt("show", GONE)["checkpoint_id"]
-    code, asked = answering(path, "n", "y")
-    assert (code, asked.count("[y/N]")) == (7, 1)
+    code, questions = answering(path, "n", "y")
+    assert (code, questions.count("[y/N]")) == (7, 1)
     ckpt("delete", GONE, "--forget", code=2)
     assert run(["delete", GONE, "--forget", "-d", str(path)]) == 7
     assert answering(path, "y", "y")[0] == 0
@@ -418,8 +418,8 @@ def test_a_deletion_says_what_is_kept(ckpt: Callable[..., Any], path: Path, caps
     log = str(log_of(path).path)
     assert "not looked at" not in str(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
     assert run(["delete", GONE, "-d", str(path), "--yes"]) == 0
-    told = capsys.readouterr().out
-    assert f"The log keeps them for undo (--forget does not): {log}" in told
-    assert "ckpt operations 1 --prune forgets it" in told
+    output = capsys.readouterr().out
+    assert f"The log keeps them for undo (--forget does not): {log}" in output
+    assert "ckpt operations 1 --prune forgets it" in output
     ckpt("undo", "--yes")
     assert (ckpt("delete", GONE, "--yes")["log"], ckpt("operations", "1", "--prune", "--yes")["pruned"]) == (log, 2)

@@ -44,7 +44,7 @@ def test_its_place_is_the_databases_own(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_is_told_of_an_operation(log: OperationLog, saver: MemorySaver) -> None:
-    """Each operation tells when, what and why, its rows and its bytes; newest first."""
+    """Each operation has its time, verb and reason, its rows and its bytes; newest first."""
     for place, plan in enumerate((adding("3"), replacing("3", b"x" * 5000, "2")), 1):
         apply(saver, log, plan, at=float(place))
     newest, oldest = log.operations()

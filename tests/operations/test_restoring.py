@@ -1,4 +1,4 @@
-"""What an undo may bring back to a thread that went on or was made anew, and what is said of one that may run."""
+"""What an undo may restore in a thread that continued or was made again, and the warning that one is running."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -50,7 +50,7 @@ def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
     saver = MemorySaver([checkpoint("t", old), checkpoint("u", old)])
     deleted(saver, log, old)
     saver.apply(Plan("", (checkpoint("t", new),)))
-    with pytest.raises(Refused, match="thread 't' was made anew since, and two histories would be mixed") as refused:
+    with pytest.raises(Refused, match="thread 't' was made again since, and two histories would be mixed") as refused:
         undone(saver, log, 1)
     keeps = "before that `ckpt fork t @ --to NEW_THREAD` keeps what is there now"
     assert refused.value.hint == f"`ckpt delete t` first ({keeps}), then `ckpt undo 1`"
@@ -63,7 +63,7 @@ def test_a_thread_made_anew_by_ckpt(log: OperationLog) -> None:
     saver = MemorySaver([checkpoint("t", old), checkpoint("other", old)])
     deleted(saver, log, old)
     apply(saver, log, Plan("", (checkpoint("t", older),), verb="fork", summary="to t"), at=NOW + 1)
-    with pytest.raises(Refused, match="was made anew since") as refused:
+    with pytest.raises(Refused, match="was made again since") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
@@ -79,7 +79,7 @@ def test_a_thread_brought_back_by_an_undo(log: OperationLog) -> None:
     saver.apply(Plan("", (checkpoint("t", new),)))
     deleted(saver, log, new)
     assert undone(saver, log, 2) == 3
-    with pytest.raises(Refused, match="was made anew since") as refused:
+    with pytest.raises(Refused, match="was made again since") as refused:
         undone(saver, log, 1)
     restored = "it brought back what operation 2 had changed"
     assert refused.value.hint == f"`ckpt undo 3` first ({restored}), then `ckpt undo 1`"
@@ -96,7 +96,7 @@ def test_a_branch_beside_what_an_operation_added(log: OperationLog) -> None:
     apply(saver, log, Plan("", tuple(rows), verb="fork", summary="to t"), at=NOW)
     child, tip = at(30), at(31)
     saver.apply(Plan("", (checkpoint("t", child, parent_id=ids[0]), checkpoint("t", tip, parent_id=child))))
-    with pytest.raises(Refused, match="went on from what it added") as refused:
+    with pytest.raises(Refused, match="continued from what it added") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == f"`ckpt delete t --branch {tip}` first, then `ckpt undo 1`"
 
@@ -108,16 +108,16 @@ def test_an_undone_fork_made_again(log: OperationLog) -> None:
     apply(saver, log, Plan("", (checkpoint("t", made),), verb="fork", summary="to t"), at=NOW)
     undone(saver, log, 1)
     saver.apply(Plan("", (checkpoint("t", new),)))
-    with pytest.raises(Refused, match="was made anew since"):
+    with pytest.raises(Refused, match="was made again since"):
         undone(saver, log, 2)
 
 
-@pytest.mark.parametrize("gone", [0, 1, 2])
-def test_runs_that_share_no_checkpoint(gone: int, log: OperationLog) -> None:
+@pytest.mark.parametrize("removed", [0, 1, 2])
+def test_runs_that_share_no_checkpoint(removed: int, log: OperationLog) -> None:
     """Where each run left one checkpoint whose parent was never stored (durability "exit"), any of them comes back."""
     runs = [at(-3 * DAY), at(-2 * DAY), at(-DAY)]
     saver = MemorySaver([checkpoint("t", run, parent_id=at(-4 * DAY)) for run in runs])
-    deleted(saver, log, runs[gone])
+    deleted(saver, log, runs[removed])
     undone(saver, log, 1)
     assert [row.checkpoint_id for row in saver.rows("t")] == runs
 
@@ -137,30 +137,30 @@ def test_writes_under_another_child(log: OperationLog) -> None:
     root, child, other = at(-60), at(-30), at(30)
     saver = MemorySaver([checkpoint("t", root), write("t", root), checkpoint("t", child, parent_id=root)])
     writes = next(iter(saver.writes("t")))
-    gone = undo.WriteKey(writes.ref, writes.task_id, writes.idx)
-    apply(saver, log, Plan("", remove=(Ref("t", "", child), gone), verb="delete"), at=NOW)
+    removed = undo.WriteKey(writes.ref, writes.task_id, writes.idx)
+    apply(saver, log, Plan("", remove=(Ref("t", "", child), removed), verb="delete"), at=NOW)
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
-    with pytest.raises(Refused, match=f"thread 't' went on since from {root}") as refused:
+    with pytest.raises(Refused, match=f"thread 't' continued since from {root}") as refused:
         undone(saver, log, 1)
     assert f"`ckpt delete t --after {root}` first" in refused.value.hint
 
 
 def test_a_branch_beside_the_head(log: OperationLog) -> None:
-    """Without writes it comes back, and it's said that the head stays where the application went on."""
+    """Without writes it is restored, and a note says that the head stays where the application continued."""
     root, child, other = at(-60), at(-30), at(30)
     saver = MemorySaver([checkpoint("t", root), checkpoint("t", child, parent_id=root)])
     deleted(saver, log, child)
     assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == []
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
     assert undo.undo_notes(saver, log, undo.find_operation(log, 1)) == [
-        f"the head stays {other}; what comes back is another branch"
+        f"the head stays {other}; the restored checkpoints are another branch"
     ]
     undone(saver, log, 1)
     assert [row.checkpoint_id for row in saver.rows("t")] == [root, child, other]
 
 
 def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None:
-    """Of threads whose newest checkpoint is young it is said, but not of those where an operation made it."""
+    """Threads with a recent newest checkpoint are named, but not those where an operation made it."""
     theirs, ours = Ref("t", "", at(-4)), Ref("u", "", at(-3))
     saver = MemorySaver([checkpoint("t", theirs.checkpoint_id)])
     apply(saver, log, Plan("", (checkpoint("u", ours.checkpoint_id),), verb="fork"), at=NOW - 2)
@@ -169,6 +169,6 @@ def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None
         "the thread was last written 4s ago; the application may be running"
     ]
     many = [Ref(f"t{place}", "", at(-4)) for place in range(7)]
-    told = list(recent_writes.notes(saver, log, [*many, ours], NOW))
-    assert told[0] == "the thread t0 was last written 4s ago; the application may be running"
-    assert told[5:] == ["and 2 more threads were written to as lately"]
+    notes = list(recent_writes.notes(saver, log, [*many, ours], NOW))
+    assert notes[0] == "the thread t0 was last written 4s ago; the application may be running"
+    assert notes[5:] == ["and 2 more threads were written to as lately"]

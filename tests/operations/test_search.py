@@ -129,10 +129,10 @@ def test_a_copy_has_none(path: Path, capsys: Say) -> None:
     copy = path.with_name("copy.sqlite")
     shutil.copy(path, copy)
     before = dump(path)
-    said = f"this is a copy of {path}, whose operation log is {default_path(f'sqlite:{path}')}"
-    assert said in ckpt(capsys, copy, "operations")
-    assert said in ckpt(capsys, copy, "undo", "--yes", code=7)
-    assert said in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
+    message = f"this is a copy of {path}, whose operation log is {default_path(f'sqlite:{path}')}"
+    assert message in ckpt(capsys, copy, "operations")
+    assert message in ckpt(capsys, copy, "undo", "--yes", code=7)
+    assert message in ckpt(capsys, copy, "undo", "--yes", "--same-database", code=7)
     assert dump(copy) == before
     ckpt(capsys, copy, "tag", "kept", "1", "mine")
     ckpt(capsys, copy, "delete", "kept", "--yes")
@@ -177,7 +177,7 @@ def test_another_in_its_place(number: int, settled: bool, path: Path, capsys: Sa
 
 
 def test_another_beside_it(path: Path, capsys: Say) -> None:
-    """A database of the same ids with other contents has no log, and hears nothing of the one that isn't its own."""
+    """A database with the same ids and other contents has no log, and the other's log isn't mentioned."""
     other = filled(path.with_name("other.sqlite"), "kept", "gone", number=7)
     path.unlink()
     assert "another database" not in ckpt(capsys, other, "operations")
@@ -314,10 +314,10 @@ def test_rows_that_an_operation_left_prove_its_log(path: Path, capsys: Say) -> N
     rewrite(path, "thread_id = 'kept'")
     ckpt(capsys, path, "undo", "--yes")
     rewrite(path, "true")
-    said = ckpt(capsys, path, "undo", "1", "--yes", code=7)
-    assert "has other content here" in said
-    assert "bring one of them back as it was" in said
-    assert "--same-database" not in said
+    message = ckpt(capsys, path, "undo", "1", "--yes", code=7)
+    assert "has other content here" in message
+    assert "bring one of them back as it was" in message
+    assert "--same-database" not in message
 
 
 def test_the_index_is_no_authority(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data(), thread_id=threads)
     def talk(self, data: st.DataObject, thread_id: str) -> None:
-        """An application goes on."""
+        """An application continues a thread."""
         place = self._place(data)
         self.world.talk(place, thread_id, next(self.numbers))
         self._took_place(place)
@@ -289,7 +289,7 @@ def test_files(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_postgres(postgres: PostgresServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """Postgres: the same for databases that are renamed, cloned by TEMPLATE, dropped and made anew."""
+    """Postgres: the same for databases that are renamed, cloned by TEMPLATE, dropped and created again."""
 
     class OfDatabases(Machine):
         def new_world(self, folder: Path) -> World:

@@ -47,7 +47,7 @@ UNSETTLED = {
 
 @pytest.mark.parametrize("name", UNSETTLED)
 def test_a_row_that_is_neither_as_before_nor_as_after(name: str, log: OperationLog, saver: MemorySaver) -> None:
-    """It tells that an operation happened which added it, and nothing of one that changed it."""
+    """It proves that an operation happened that added it, and nothing about one that changed it."""
     plan, phase = UNSETTLED[name]
     log.begin(Heading(1.0, "resume", "", ""), saver.expand(plan), witnessing=Choice(saver, sample_checkpoints(saver)))
     saver.apply(plan)

@@ -13,7 +13,7 @@ from tests.operations.plans import HEAD, LONGER, OTHER, adding, phases, replacin
 
 
 def test_undo_goes_back_one_by_one(log: OperationLog, saver: MemorySaver) -> None:
-    """Undo takes the newest that stands, then the one before, and never an undo by itself."""
+    """Undo takes the newest operation that is done, then the one before, and never an undo unless it is named."""
     for checkpoint_id in ("3", "4"):
         apply(saver, log, adding(checkpoint_id), at=1.0)
     for expected in (2, 1):
@@ -57,7 +57,7 @@ def test_undo_refuses_where_an_application_went_on(log: OperationLog, saver: Mem
     """A checkpoint that has got a child or a write is not pulled away from under it."""
     apply(saver, log, adding("3"), at=1.0)
     saver.apply(Plan("the application", (record,)))
-    with pytest.raises(Refused, match=r"thread 't' went on from what it added \(.\)"):
+    with pytest.raises(Refused, match=r"thread 't' continued from what it added \(.\)"):
         undo.undo(saver, log, undo.find_operation(log, None), at=2.0, reason="")
     assert saver.row(Ref("t", "", "3")) is not None
 
@@ -73,7 +73,7 @@ def undone(saver: MemorySaver, log: OperationLog, number: int | None = None) -> 
 
 
 def test_an_undone_operation_is_nobodys_reason(log: OperationLog, saver: MemorySaver) -> None:
-    """Where a later operation that changed the row is undone, neither it nor its undo is what stands in the way."""
+    """A later operation that is undone isn't the reason of a refusal, and neither is its undo."""
     for body in (b"first", b"second"):
         apply(saver, log, replacing_body(body), at=1.0)
     undone(saver, log, 2)
@@ -83,17 +83,17 @@ def test_an_undone_operation_is_nobodys_reason(log: OperationLog, saver: MemoryS
 
 
 def test_what_went_on_is_nobodys_who_was_undone(log: OperationLog, saver: MemorySaver) -> None:
-    """An undone operation that wrote where the application went on isn't named as the one to undo first."""
+    """An undone operation that wrote where the application continued isn't named as the one to undo first."""
     added = checkpoint("t", "3", parent_id="2")
     apply(saver, log, Plan("", (added,), verb="fork"), at=1.0)
     later = (write("t", "3"), checkpoint("t", "4", parent_id="3"))
     apply(saver, log, Plan("", later, verb="update"), at=1.0)
-    with pytest.raises(Refused, match="went on from what it added") as refused:
+    with pytest.raises(Refused, match="continued from what it added") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
     saver.apply(Plan("the application", later))
-    with pytest.raises(Refused, match="went on from what it added") as refused:
+    with pytest.raises(Refused, match="continued from what it added") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt delete t --after 3` first, then `ckpt undo 1`"
 
@@ -120,8 +120,8 @@ def test_in_place_of_a_forgotten_operation_one_that_stands_is_named(log: Operati
     saver.apply(Plan("", (checkpoint("u", "1"),)))
     for number in ("2", "3"):
         apply(saver, log, Plan("", (checkpoint("u", number, parent_id="1"),), verb="fork"), at=1.0)
-    gone = (Ref("t", "", "1"), HEAD, WriteKey(HEAD, "task", 0))
-    apply(saver, log, Plan("", remove=gone, verb="delete"), at=2.0, forget=("t",))
+    removed = (Ref("t", "", "1"), HEAD, WriteKey(HEAD, "task", 0))
+    apply(saver, log, Plan("", remove=removed, verb="delete"), at=2.0, forget=("t",))
     apply(saver, log, Plan("", (checkpoint("u", "4", parent_id="1"),), verb="fork"), at=3.0)
     for number, hint in ((None, "`ckpt undo 2` takes back an earlier one"), (2, "`ckpt undo 1` takes"), (1, "")):
         if number is not None:

@@ -164,7 +164,7 @@ def test_undo_restores_every_row(layout: str, given_rows: list[tuple[str, dict[s
         number = _undone(home, number)
         assert home.stored() == before
         if _bears(home, plan):
-            with pytest.raises(Refused, match="went on from what it added"):
+            with pytest.raises(Refused, match="continued from what it added"):
                 _undone(home, number)
             assert home.stored() == before
             return
@@ -183,10 +183,10 @@ def _undone(home: Opened, number: int) -> int:
 def _bears(home: Opened, plan: Plan) -> bool:
     """Whether a child or a write of what the plan removes stays."""
     _, checkpoints, writes = everything(home.saver)
-    gone = set(plan.remove)
-    children = [c.row for c in checkpoints if c.row.ref not in gone and c.row.parent_id]
+    removed = set(plan.remove)
+    children = [c.row for c in checkpoints if c.row.ref not in removed and c.row.parent_id]
     left = {Ref(row.thread_id, row.ns, row.parent_id or "") for row in children}
-    return bool(gone & (left | {write.ref for write in writes if _name(write) not in gone}))
+    return bool(removed & (left | {write.ref for write in writes if _name(write) not in removed}))
 
 
 class Breaking(SqliteSaver):

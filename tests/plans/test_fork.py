@@ -90,7 +90,7 @@ class Home:
         return list(self.graph.get_state_history(on(thread_id)))
 
     def plan(self, make: Callable[[Reader], Plan]) -> Config:
-        """Apply a plan with ckpt, and give the config it tells."""
+        """Apply a plan with ckpt, and give the config of its result."""
         with closing(open_file(self.path)) as saver:
             reader = Reader(saver, Codec())
             plan = reader.moment(lambda: make(reader))
@@ -222,7 +222,7 @@ def test_a_fork_keeps_the_scalars_of_an_applications_metadata(tmp_path: Path) ->
 
 
 def stamped(config: Config) -> str:
-    """The part of an id that tells the step."""
+    """The part of an id that carries the step."""
     return str(config["configurable"]["checkpoint_id"].split("-")[3])
 
 

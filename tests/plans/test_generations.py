@@ -169,7 +169,7 @@ def test_sends_come_back_with_their_checkpoint(name: str, database: Database) ->
                 assert reader.state(head.ref).sends == reader.state(row.ref).sends
 
             if "js" in name:
-                with pytest.raises(NotSupported, match="Sends stand with its parent"):
+                with pytest.raises(NotSupported, match="Sends with its parent"):
                     bench.reader.moment(lambda make=make: make(bench.reader))
             else:
                 bench.there_and_back(make, kept)

@@ -38,7 +38,7 @@ def test_ids_are_above_the_heads(seed: int) -> None:
 
 
 def test_javascript_writes_its_times_otherwise() -> None:
-    """A thread whose times end in Z goes on with such."""
+    """A thread whose times end in Z continues with such times."""
     assert Mint(lambda: NOW).stamp(str(librarys()), "2026-11-21T09:28:05.123Z", 1).ts == "2026-11-21T09:28:05.250Z"
 
 

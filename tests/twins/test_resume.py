@@ -281,7 +281,7 @@ def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest
         graph.invoke(None, config)
     before = images(path)
     assert run(["undo", "-d", str(path), "--yes"]) == 7
-    assert "went on from what it added" in (told := capsys.readouterr().err)
+    assert "continued from what it added" in (told := capsys.readouterr().err)
     assert f"`ckpt rollback {THREAD} REV`, or `fork`," in told
     assert images(path) == before
     assert run(["rollback", THREAD, asked, "-d", str(path), "--yes"]) == 0

@@ -1,0 +1,63 @@
+"""The schema of the operation log, and its migrations."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_FIRST = """
+CREATE TABLE IF NOT EXISTS operations (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, verb TEXT NOT NULL, reason TEXT NOT NULL,
+  summary TEXT NOT NULL, state TEXT NOT NULL, undoes INTEGER, rows INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS changes (
+  operation INTEGER NOT NULL REFERENCES operations ON DELETE CASCADE, position INTEGER NOT NULL,
+  relation TEXT NOT NULL, key TEXT NOT NULL, before BLOB, after BLOB, before_hash BLOB, after_hash BLOB,
+  PRIMARY KEY (operation, position));
+CREATE INDEX IF NOT EXISTS changes_by_row ON changes (relation, key, operation);
+CREATE TABLE IF NOT EXISTS tags (
+  thread_id TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL, checkpoint_id TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (thread_id, ns, name)) WITHOUT ROWID;
+"""
+
+_SECOND = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO settings SELECT 'unwitnessed', max(number) FROM operations HAVING max(number) IS NOT NULL;
+CREATE TABLE witnesses (
+  thread_id TEXT NOT NULL, ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, digest BLOB NOT NULL,
+  operation INTEGER NOT NULL, PRIMARY KEY (thread_id, ns, checkpoint_id)) WITHOUT ROWID;
+CREATE INDEX witnesses_by_age ON witnesses (operation);
+CREATE TABLE places (
+  address TEXT PRIMARY KEY, engine TEXT NOT NULL, instance TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE forgotten (
+  operation INTEGER PRIMARY KEY REFERENCES operations ON DELETE CASCADE, rows INTEGER NOT NULL);
+CREATE TABLE forgetting (operation INTEGER, thread_id);
+"""
+"""`unwitnessed` is the last operation that was logged by a version of ckpt without witnesses.
+
+`forgotten`: how many rows of an operation were wiped. `forgetting`: threads to wipe once their deletion is complete;
+a row without a thread means that rows were removed and the file must still be rewritten.
+"""
+
+_MIGRATIONS = (_FIRST, _SECOND)
+"""The scripts that make each version of the schema from the one before."""
+
+VERSION = len(_MIGRATIONS)
+
+
+def migrate(connection: "sqlite3.Connection") -> int:
+    """Bring the schema up to date, and return its version.
+
+    The version is read again once this process alone may write: two processes may migrate at the same time.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        ((version,),) = connection.execute("PRAGMA user_version")
+        for script in _MIGRATIONS[version:]:
+            for statement in filter(str.strip, script.split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    return VERSION
