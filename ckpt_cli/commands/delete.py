@@ -183,8 +183,7 @@ def delete(
 
     For that, the operation log keeps the deleted rows until ckpt operations N --prune forgets them. --forget keeps
     none, and wipes these threads from the log, with what earlier operations kept; it asks for this separately. Named by
-    their ids, threads that were deleted before are wiped too. Copies (fork --to) are listed, and deleted only if you
-    name them.
+    their ids, threads that were deleted before are wiped too. Copies (fork --to) are listed; name them to delete them.
 
     Examples:
       ckpt delete support-42

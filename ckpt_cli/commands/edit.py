@@ -47,6 +47,7 @@ _Patch = Annotated[
     str | None,
     _option("--patch", "FILE", "Apply an RFC 6902 patch, as in diff --json: a file, - for stdin, or the JSON itself."),
 ]
+_Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
 def edit(
@@ -62,9 +63,7 @@ def edit(
     ] = None,
     unset: Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")] = None,
     patch: _Patch = None,
-    rerun: Annotated[
-        bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")
-    ] = False,
+    rerun: _Rerun = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
     ns: Ns = "",

@@ -17,6 +17,7 @@ from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
+_Prune = Annotated[bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")]
 _Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted operation wrote.")]
 _ForgetTriggers = Annotated[
     bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
@@ -29,9 +30,7 @@ def operations(
         list[int] | None,
         typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
     ] = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")
-    ] = False,
+    prune: _Prune = False,
     keep: Annotated[
         int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")
     ] = None,
@@ -67,13 +66,9 @@ def operations(
     if settle or (prune and not dry_run):
         session.settle(log)
     known = log.operations()
-    pruned = (
-        operations_by_number(known, numbers)
-        if numbers
-        else operations_to_prune(known, session.clock(), keep, older)
-        if prune
-        else []
-    )
+    pruned = operations_by_number(known, numbers or ())
+    if prune and not numbers:
+        pruned = operations_to_prune(known, session.clock(), keep, older)
     if prune:
         plan = plan_pruning(pruned)
         if dry_run:

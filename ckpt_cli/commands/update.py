@@ -37,15 +37,16 @@ ReducerOption = Annotated[
     ),
 ]
 
+_Values = Annotated[
+    str | None, typer.Option("--values", metavar="JSON", help="An object of channels: JSON, @FILE, or @- for stdin.")
+]
+
 
 def update(
     session: Session,
     thread: Thread,
     rev: Rev = "@",
-    values: Annotated[
-        str | None,
-        typer.Option("--values", metavar="JSON", help="An object of channels: JSON, @FILE, or @- for stdin."),
-    ] = None,
+    values: _Values = None,
     as_node: Annotated[
         str | None,
         typer.Option("--as-node", metavar="NODE", help="The node that writes; default: the one that ran last."),
