@@ -44,7 +44,7 @@ def test_the_next_run_takes_the_answer(
     twin.ckpt(verb, *words, "--ns", ns)
     capsys.readouterr()
     twin.ckpt("resume", "--value", '"the answer"')
-    assert "the next run asks again, and the first question takes it" in capsys.readouterr().out
+    assert "the next run asks again, and the first question gets this answer" in capsys.readouterr().out
     end = twin.ask("answered", None)
     assert "__interrupt__" not in end
     assert json.dumps(end).count("the answer") == 1
