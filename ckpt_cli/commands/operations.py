@@ -17,6 +17,10 @@ from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
+_Numbers = Annotated[
+    list[int] | None,
+    typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
+]
 _Prune = Annotated[bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")]
 _Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted operation wrote.")]
 _ForgetTriggers = Annotated[
@@ -26,10 +30,7 @@ _ForgetTriggers = Annotated[
 
 def operations(
     session: Session,
-    numbers: Annotated[
-        list[int] | None,
-        typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
-    ] = None,
+    numbers: _Numbers = None,
     prune: _Prune = False,
     keep: Annotated[
         int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")
