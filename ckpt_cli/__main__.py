@@ -1,6 +1,6 @@
-"""The ``ckpt`` command, and ``python -m ckpt_cli``: Ctrl-C is answered before the rest is imported.
+"""The ``ckpt`` command, and ``python -m ckpt_cli``: handles Ctrl-C before the rest is imported.
 
-The imports take longer than many commands do, and what Python prints where one is cut off is a traceback.
+The imports take longer than many commands, and Python would print a traceback if one were interrupted.
 """
 
 import os

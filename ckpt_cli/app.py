@@ -1,4 +1,4 @@
-"""The table of verbs, whose modules load when they run, and the one place where an error becomes an exit code."""
+"""The table of verbs, which are imported when they run; and the one place where an error becomes an exit code."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ _SHELL_ASKS = "_CKPT_COMPLETE"
 
 
 class Verb(NamedTuple):
-    """One line of the overview."""
+    """One line of the overview; `reads` is whether the verb opens a database."""
 
     panel: str
     help: str
@@ -32,34 +32,34 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "threads": Verb(LOOK, "Every thread: what it was about, where it stands, who waits for you."),
-    "log": Verb(LOOK, "The checkpoints of a thread, newest first: which node, what changed."),
-    "tree": Verb(LOOK, "A whole thread drawn: branches, forks, subgraphs, interrupts, errors."),
-    "show": Verb(LOOK, "One checkpoint whole: state, next, tasks, interrupts, metadata."),
-    "get": Verb(LOOK, "One value out of the state, for scripts."),
-    "diff": Verb(LOOK, "What differs between two checkpoints, or what one step changed."),
-    "writes": Verb(LOOK, "What each task wrote at a checkpoint: results, errors, interrupts."),
-    "grep": Verb(LOOK, "Search state, writes and metadata through history."),
-    "info": Verb(LOOK, "What this database is: backend, generation, sizes, encryption."),
-    "fork": Verb(TRAVEL, "Start a branch at any checkpoint, or a thread of its own."),
+    "threads": Verb(LOOK, "List threads: what each was about, its status, which ones wait for you."),
+    "log": Verb(LOOK, "List the checkpoints of a thread: which node made each, what changed."),
+    "tree": Verb(LOOK, "Draw a whole thread: branches, forks, subgraphs, interrupts, errors."),
+    "show": Verb(LOOK, "Show one checkpoint: state, next, tasks, interrupts, metadata."),
+    "get": Verb(LOOK, "Print one value of the state, for scripts."),
+    "diff": Verb(LOOK, "Compare two checkpoints, or show what one step changed."),
+    "writes": Verb(LOOK, "Show what each task wrote at a checkpoint: results, errors, interrupts."),
+    "grep": Verb(LOOK, "Search the state, writes and metadata of all checkpoints."),
+    "info": Verb(LOOK, "Describe this database: backend, generation, sizes, encryption."),
+    "fork": Verb(TRAVEL, "Start a new branch or a new thread from any checkpoint."),
     "rollback": Verb(TRAVEL, "Make an earlier state current again; nothing is lost."),
-    "resume": Verb(TRAVEL, "Answer what an agent waits for; the application's next run goes on with it."),
-    "replay": Verb(TRAVEL, "Apply pending writes: what finished, what would run again; keep it."),
-    "update": Verb(TRAVEL, "Write to the state as a node would, as update_state does."),
-    "edit": Verb(TRAVEL, "Change a state exactly, in your editor or by paths; no reducers."),
-    "tag": Verb(TRAVEL, "Name a checkpoint, to be used as a revision: tag:NAME."),
-    "delete": Verb(KEEP, "Threads, a branch, a run, or the last turn, with all that belongs to them."),
+    "resume": Verb(TRAVEL, "Answer an agent's questions; the application's next run continues with the answers."),
+    "replay": Verb(TRAVEL, "Apply pending writes: show what finished and what would run again, or keep it."),
+    "update": Verb(TRAVEL, "Write to the state as a node would, like update_state."),
+    "edit": Verb(TRAVEL, "Edit the state itself, in your editor or by paths, without reducers."),
+    "tag": Verb(TRAVEL, "Name a checkpoint; the name is a revision: tag:NAME."),
+    "delete": Verb(KEEP, "Delete threads, a branch, a run, or the last turn, with all that belongs to them."),
     "undo": Verb(KEEP, "Take back what ckpt did to this database."),
-    "operations": Verb(KEEP, "What ckpt did to this database, and forgetting it."),
+    "operations": Verb(KEEP, "List what ckpt did to this database, or forget it."),
     "demo": Verb(START, "Write a small example database and look around in it.", reads=False),
 }
 
 
 class _Lazy(TyperCommand):
-    """A verb known by name and help; its module is imported when it runs or explains itself."""
+    """A verb known by name and help; its module is imported when it runs or shows its help."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the real command, which stands in this one's place from here on."""
+        """The context of the real command, which takes the place of this one."""
         from ckpt_cli.typer_commands import wire
 
         name = self.name or ""
@@ -68,7 +68,7 @@ class _Lazy(TyperCommand):
 
 
 class _Verbs(TyperGroup):
-    """The group of all verbs, from the table alone."""
+    """The group of all verbs, made from the table."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -98,14 +98,14 @@ def ckpt(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Without a verb, say what there is."""
+    """Without a verb, show the overview."""
     if ctx.invoked_subcommand is None:
         _overview()
 
 
 def _overview() -> None:
-    from ckpt_cli.commands import overview
     from ckpt_cli.output.printer import Printer
+    from ckpt_cli.queries import overview
     from ckpt_cli.session import Session
     from ckpt_cli.views.overview import Known
 
@@ -118,7 +118,7 @@ def _overview() -> None:
 
 
 def _complete(command: Any) -> int:
-    """Answer a shell at TAB; Typer's own answers, which it would evaluate, never reach it."""
+    """Answer a shell at TAB; Typer's own answers, which a shell would evaluate, are never printed."""
     from ckpt_cli.completion.words import answer
 
     typer.echo(answer(command))
@@ -126,7 +126,7 @@ def _complete(command: Any) -> int:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line and tell its exit code."""
+    """Run one command line and return its exit code."""
     from ckpt_cli.output.talk import report, stopped
 
     ctrl_c.note_outcome("")
@@ -141,7 +141,7 @@ def run(args: Sequence[str]) -> int:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:
         return stopped(as_json=_is_for_a_script(args))
-    except SystemExit as error:  # what Typer and Rich make of a pipe that is closed under their help
+    except SystemExit as error:  # Typer and Rich raise it when the reader of their help closes the pipe
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         return report(error.__context__)
@@ -153,7 +153,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _is_for_a_script(args: Sequence[str]) -> bool:
-    """Whether the command was to answer in JSON; told from its words, as the error may be that they don't fit."""
+    """Whether the command is to answer in JSON; taken from its words, as they may be what can't be parsed."""
     return any(word.partition("=")[0] in ("--json", "--jsonl", "--query") for word in args)
 
 

@@ -1,9 +1,10 @@
-"""Plain words become parameters without Pydantic, whose import alone is longer than most commands run.
+"""Parses command-line parameters without importing Pydantic, which takes longer than most commands run.
 
 Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of
-a command, even for text and flags, at 0.09 s a start. A parameter keeps its converter in ``_runtime_param``; one put
-there beforehand is used. Ours takes what is plainly right and hands everything else to Typer's own, which also words
-the errors. Where Typer's insides are not as expected nothing is touched: slower, and still right.
+a command, even for text and flags, which costs 0.09 s at each start. A parameter keeps its converter in
+``_runtime_param``, and uses one that was put there before. Ours converts plain values and leaves everything else,
+including error messages, to Typer's own. If Typer's internals are not as expected, nothing is changed: slower, and
+still right.
 """
 
 import gc
@@ -15,14 +16,14 @@ from typing import Any, NoReturn, get_args, get_origin
 from ckpt_cli.ctrl_c import watch_ctrl_c
 
 _UNSET = object()
-_YOUNG = 50_000  # objects made before the collector looks for cycles, of which a start makes none worth finding
+_YOUNG = 50_000  # objects before the garbage collector looks for cycles; a start makes none worth collecting
 
 
 def begin() -> None:
-    """Watch for Ctrl-C, and let the collector rest while modules are loaded: 0.01 s with Python's own 700.
+    """Watch for Ctrl-C, and let the garbage collector run less often: Python's own threshold of 700 costs 0.01 s.
 
-    Typer reads at its import whether help may be styled; its own NO_COLOR leaves bold and dim (typer 0.29
-    ``rich_utils.py``).
+    When Typer is imported it decides whether help may be styled; with NO_COLOR it still uses bold and dim (typer 0.29
+    ``rich_utils.py``), so its own variable is set.
     """
     if os.environ.get("NO_COLOR"):
         os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
@@ -31,20 +32,20 @@ def begin() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: what it holds goes with it, and taking it apart first takes 0.015 s."""
+    """End the process at once: an orderly shutdown of the interpreter would take 0.015 s."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, full or never there; who wrote to it has said so
+        except (OSError, ValueError, AttributeError):  # closed, full or missing; the writer has reported it
             code = code or 8
     os._exit(code)
 
 
 class _Plain:
-    """Stands in for Typer's ``RuntimeParam`` until a value isn't plain."""
+    """Takes the place of Typer's ``RuntimeParam`` until a value isn't plain."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of one parameter, from the words given."""
+        """The value of one parameter from its words."""
         many = param.multiple or param.nargs == -1
         if value is None:
             return () if many else None
@@ -61,7 +62,7 @@ class _Plain:
 
 
 def _plain(value: Any, kind: Any, param: Any) -> Any:
-    """One value, or _UNSET where it takes more than a look to tell what it is."""
+    """One value, or _UNSET if Typer has to convert it."""
     if type(value) is kind:
         return value if _within(value, param) else _UNSET
     if not isinstance(value, str):
@@ -85,7 +86,7 @@ def _within(value: Any, param: Any) -> bool:
 
 
 def prepare(params: Sequence[Any]) -> None:
-    """Make parameters quick; in help, flags and arguments have no type, which says nothing, and choices are listed."""
+    """Make parameters quick; in help, hide the type of flags and arguments and list choices."""
     quicken(params)
     for param in params:
         if getattr(param, "is_flag", False):
@@ -105,7 +106,7 @@ def _choices(param: Any) -> Sequence[Any]:
 
 
 def quicken(params: Sequence[Any]) -> None:
-    """Give parameters a converter that doesn't import Pydantic, where they have Typer's place for one."""
+    """Give parameters a converter that doesn't import Pydantic, if Typer has the expected place for one."""
     for param in params:
         info = getattr(getattr(param, "type_descriptor", None), "parameter_info", None)
         converts = getattr(info, "parser", None) or getattr(info, "click_type", None)

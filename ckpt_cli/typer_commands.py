@@ -1,4 +1,4 @@
-"""A verb's function becomes a Typer command: its session goes out of the signature, every command's options come in."""
+"""Makes a Typer command of a verb's function: the session is removed from the signature, common options are added."""
 
 import inspect
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _DB = Annotated[
         envvar="CKPT_DB",
         show_envvar=True,
         autocompletion=complete_database,
-        help="A path, a URL (sqlite:///path) or a name from the config file; else the one database in this folder.",
+        help="A path, a URL (sqlite:///path) or a name from the config file. Default: the one database in this folder.",
         rich_help_panel=_DATABASE,
     ),
 ]
@@ -45,14 +45,14 @@ _KEY_ENV = Annotated[
         show_default=True,
     ),
 ]
-_JSON = Annotated[bool, typer.Option("--json", help="The whole answer as JSON.", rich_help_panel=_OUTPUT)]
+_JSON = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.", rich_help_panel=_OUTPUT)]
 _JSONL = Annotated[
-    bool, typer.Option("--jsonl", help="One JSON object a line, as they are found.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--jsonl", help="Print one JSON object per line, as results are found.", rich_help_panel=_OUTPUT)
 ]
 _QUERY = Annotated[
     str | None,
     typer.Option(
-        "--query", metavar="JMESPATH", help="Only this part of the JSON; implies --json.", rich_help_panel=_OUTPUT
+        "--query", metavar="JMESPATH", help="Print only this part of the JSON; implies --json.", rich_help_panel=_OUTPUT
     ),
 ]
 _COLOR = Annotated[
@@ -60,7 +60,7 @@ _COLOR = Annotated[
     typer.Option(
         "--color",
         metavar="WHEN",
-        help="Colours: auto, which honours NO_COLOR and FORCE_COLOR, always or never.",
+        help="Use colours: auto (which respects NO_COLOR and FORCE_COLOR), always or never.",
         rich_help_panel=_OUTPUT,
         show_default=False,
     ),
@@ -94,7 +94,7 @@ _READING = ("db", "key_env", "reveal")
 
 
 class VerbCommand(TyperCommand):
-    """A verb's command: quick to start, and its flags are shown without a type."""
+    """A verb's command, which starts quickly and shows its flags without a type."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, ``--help`` among them, ready to take words."""
@@ -104,14 +104,14 @@ class VerbCommand(TyperCommand):
 
 
 def wire(name: str, function: Callable[..., View], *, reads: bool = True) -> "Command":
-    """The command of one verb; one that reads no database has no options to name and open one."""
+    """The command of one verb; if it reads no database, it has no options to name one."""
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(name, cls=VerbCommand, help=readable(inspect.getdoc(function) or ""))(adapt(function, reads=reads))
     return typer.main.get_command(app)
 
 
 def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[..., None]:
-    """What Typer can call: it makes the session, calls the verb, prints the view, and exits with the view's code."""
+    """A function for Typer that makes the session, calls the verb, prints the view, and exits with the view's code."""
     hints = get_type_hints(function, include_extras=True)
     returned = hints.pop("return")
     views = get_args(returned) or (returned,)
@@ -154,10 +154,10 @@ def _run(
     reveal: bool,
     options: ChangeOptions | None,
 ) -> None:
-    if db is not None and not db.strip():  # the unset variable of a script must not lead to another database
+    if db is not None and not db.strip():  # an unset variable in a script must not select another database
         raise UsageError("--db is empty", hint="a path, a URL or a name; without --db, $CKPT_DB or this folder is read")
     if as_json and as_jsonl:
-        raise UsageError("--json is one answer, --jsonl one object a line", hint="leave one of them out")
+        raise UsageError("--json prints one answer, --jsonl one object per line", hint="leave one of them out")
     if options is not None and options.remember and not options.with_triggers:
         raise UsageError("--remember belongs to --with-triggers")
     if options is not None:
@@ -182,7 +182,7 @@ def _run(
 
 
 def readable(docstring: str) -> str:
-    """A docstring as Rich markup: brackets are text, lines are as wide as the terminal, examples stand one a line."""
+    """A docstring as Rich markup: brackets are text, paragraphs fill the terminal, each example has its own line."""
     words, _, examples = docstring.replace("[", "\\[").partition("Examples:\n")
     paragraphs = [" ".join(paragraph.split()) for paragraph in words.split("\n\n") if paragraph.strip()]
     lines = [line.strip() for line in examples.splitlines() if line.strip()]

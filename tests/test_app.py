@@ -53,7 +53,7 @@ def test_alone_it_shows_the_verbs_and_the_database(database: Database, monkeypat
 
 
 def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
-    """Where there is none it says so, and how to get one; that is no error."""
+    """Without a database the overview says so and how to get one; that is no error."""
     done = ckpt(cwd=tmp_path)
     assert "ckpt demo" in done.stdout
     assert (done.returncode, done.stderr) == (0, "")
@@ -69,7 +69,7 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
         (["info", "extra"], 2, "hint: ckpt info --help"),
         (["info", "--color", "pink"], 2, "'pink' is not"),
         (["info", "--jsonl"], 2, "no such option: --jsonl"),
-        (["threads", "-d", "{db}", "--json", "--jsonl"], 2, "--json is one answer, --jsonl one object a line"),
+        (["threads", "-d", "{db}", "--json", "--jsonl"], 2, "--json prints one answer, --jsonl one object per line"),
         (["info", "-d", "{db}", "--query", "a["], 2, "--query 'a['"),
         (["info", "-d", "no-such.db"], 3, "no-such.db"),
         (["info", "-d", "{text}"], 3, "{text}"),
@@ -81,7 +81,7 @@ def test_alone_where_there_is_no_database(tmp_path: Path) -> None:
 def test_exit_codes(
     words: list[str], code: int, said: str, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What went wrong is said on stderr, nothing on stdout, and the exit code is that of the table."""
+    """The error is on stderr, nothing is on stdout, and the exit code is that of the table."""
     text = tmp_path / "notes.txt"
     text.write_text("not a database\n" * 100)
     names = {"db": str(database("js")), "text": str(text)}
@@ -121,7 +121,7 @@ def test_errors_are_json_for_a_script(
 
 
 def test_the_database_may_come_from_the_environment(database: Database) -> None:
-    """``$CKPT_DB`` stands in for ``--db``, which goes first."""
+    """``$CKPT_DB`` names the database, unless ``--db`` does."""
     path, other = database("js"), database("old/sqlite-v02")
     assert json.loads(ckpt("info", "--query", "location", CKPT_DB=str(path)).stdout) == str(path)
     words = ("info", "--db", str(other), "--query", "location")
@@ -160,7 +160,7 @@ def test_a_closed_pipe_is_no_error(words: str, database: Database) -> None:
     assert done.stderr == ""
 
 
-def test_a_full_disk_is_said(database: Database) -> None:
+def test_a_full_disk_is_an_error(database: Database) -> None:
     """Output that can't be written is an error with its reason, not a half answer with exit 0."""
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "ckpt_cli", "info", "-d", str(database("js"))]
@@ -194,7 +194,7 @@ def test_hostile_names_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.
 
 
 def test_help_keeps_brackets_and_examples() -> None:
-    """A docstring's brackets aren't taken for markup, and its examples stand one a line."""
+    """Brackets in a docstring are no markup, and each example has its own line."""
     shown = readable("Get messages[-1]\nand more.\n\nExamples:\n\n    ckpt get T 'a[b]'\n\n    ckpt get T x  # the x\n")
     assert shown == (
         "Get messages\\[-1] and more.\n\n[bold]Examples[/bold]\n"

@@ -1,4 +1,4 @@
-"""TAB completes what is in the database, in every shell, quickly and without a word when it can't."""
+"""TAB completes names of the database in every shell, quickly, and silently fails."""
 
 import os
 import subprocess

@@ -241,7 +241,7 @@ CHANNEL, NODE, NAMED = "zz;touch PWN", "nn$(touch PWN)", "db;touch PWN"
 
 
 def agent(path: Path) -> str:
-    """A thread whose channel, node and namespace would run something; gives the namespace."""
+    """Makes a thread with a channel, node and namespace that a shell could run; gives the namespace."""
     state = TypedDict("state", {CHANNEL: str})  # type: ignore[misc]  # mypy reads names only where they are written
 
     def ask(_: Any) -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""The house stands: arrows point down only, every third party has one home, and nothing but output talks."""
+"""Imports point down only, every third-party library has one home, and only output writes to stdout and stderr."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
@@ -64,7 +65,7 @@ DOORS: dict[str, set[str]] = {
 
 HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("output.*",),
-    "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*", "queries.*"),
+    "typer": ("app", "typer_commands", "commands.*", "parameters.*", "completion.*"),
     "jmespath": ("output.json",),
     "ormsgpack": ("serde.*", "savers.custom.inert"),
     "Crypto": ("serde.aes",),
@@ -225,9 +226,26 @@ def test_files_and_functions_stay_small(path: Path) -> None:
             assert length <= 50, f"{node.name} has {length} lines"
 
 
+def test_commands_holds_only_verbs() -> None:
+    """Each file of `commands` is a verb of the table, and each verb has its file."""
+    assert {path.stem for path in (PACKAGE / "commands").glob("*.py")} == {"__init__", *VERBS}
+
+
+def test_the_map_names_each_part() -> None:
+    """The floors of ARCHITECTURE.md are the files and folders of the package, no more and no fewer."""
+    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text()
+    floors = page.partition("## The floors")[2].partition("\n## ")[0]
+    rooms = [line.split("|")[1] for line in floors.splitlines() if line.startswith("| `")]
+    beside = floors.partition("Beside the tower:")[2]
+    named = {name for text in (*rooms, beside) for name in re.findall(r"`(\w+(?:\.py|/))`", text)}
+    parts = {f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    parts |= {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
+    assert named == parts
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
-    """A verb's signature, its pure part (its plan, if it changes), its view and its text stand in files of its name."""
+    """A verb's signature, its plan, its view and its renderer are in files of its name."""
     command = import_module(f"ckpt_cli.commands.{verb}")
     returned = get_type_hints(getattr(command, verb))["return"]
     views = get_args(returned) or (returned,)
@@ -264,6 +282,6 @@ def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
     ],
 )
 def test_a_breach_is_named(module: str, source: str, breach: str) -> None:
-    """Each kind of breach is found, wherever in the module it stands, and said in words."""
+    """Each kind of breach is found anywhere in a module, and described in words."""
     [found] = breaches(module, source)
     assert breach in found

@@ -190,7 +190,7 @@ def test_other_insides_of_typer_are_left_alone() -> None:
     ("words", "code", "end"), [(["--help"], 0, "╯\n"), (["--version"], 0, "\n"), (["nope"], 2, "")]
 )
 def test_a_process_ends_with_its_output_written(words: list[str], code: int, end: str) -> None:
-    """The quick end of the process loses nothing of what was printed, and keeps the code."""
+    """The quick end of the process loses no output and keeps the exit code."""
     done = subprocess.run(
         [sys.executable, "-m", "ckpt_cli", *words], capture_output=True, encoding="utf-8", check=False
     )

@@ -1,1 +1,1 @@
-"""One verb a file: a thin Typer signature and a plain ``run(...)`` that returns a view."""
+"""One file for each verb: a thin Typer signature, and a plain ``run(...)`` that returns a view."""

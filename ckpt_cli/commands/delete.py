@@ -1,4 +1,4 @@
-"""``ckpt delete``: threads, or a part of one, with all that belongs to it and nothing else."""
+"""``ckpt delete``: deletes threads, or a part of one, with everything that belongs to it and nothing else."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ckpt_cli.commands.threads import Asked
+from ckpt_cli.commands.threads import StatusOption
 from ckpt_cli.completion.names import complete_revision, complete_thread
 from ckpt_cli.errors import NotFound, UsageError
 from ckpt_cli.history.lineage import ids
@@ -15,10 +15,10 @@ from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Plan, Thread
 from ckpt_cli.parameters.json_input import file_or_stdin
-from ckpt_cli.parameters.options import MATCH, Ns, matcher
+from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Ns, matcher
 from ckpt_cli.plans import delete as plans
 from ckpt_cli.plans.delete import OrphanAction
-from ckpt_cli.queries.any_checkpoint import AnyOption, Older, Unread, filter_of, fitting
+from ckpt_cli.queries.any_checkpoint import OlderMatches, UnreadMetadata, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Which threads are meant: those named, or all, as far as they fit the rest.
+class ThreadSelection:
+    """Which threads are to be deleted: those named, or all, as far as they fit the other conditions.
 
     Attributes:
-        named: None where nothing was said; what came in by stdin may be nothing.
-        any_checkpoint: whether `where` looks at every checkpoint's metadata, not at the head.
-        before: seconds since 1970 since when nothing may have happened.
+        named: None if no threads were named; empty if stdin named none.
+        any_checkpoint: whether `where` tests every checkpoint's metadata, not the head.
+        before: only threads without activity since then, in seconds since 1970.
     """
 
     named: tuple[str, ...] | None = None
@@ -47,24 +47,24 @@ class Chosen:
 
     @property
     def filtered(self) -> bool:
-        """Whether anything but names is said."""
+        """Whether there is any condition beside names."""
         return bool(self.match or self.where or self.statuses or self.before is not None)
 
     def threads(
-        self, reader: Reader, unread: Unread, passed: Callable[[str], None] = lambda _: None
+        self, reader: Reader, unread: UnreadMetadata, passed: Callable[[str], None] = lambda _: None
     ) -> Iterator[Thread]:
-        """In the order named, else the most recently active first.
+        """The threads in the order named, else the most recently active first.
 
         Args:
             reader: of the database.
-            unread: gets those that `where` passes over though some of their metadata can't be read.
-            passed: gets the ids of those whose head `where` passes over.
+            unread: gets the threads that don't fit `where` and have metadata that can't be read.
+            passed: gets the ids of the threads whose head doesn't fit `where`.
         """
         every = self.named is None
-        found = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
-        named: Iterator[Thread] = (thread for thread in found if self._is_named(thread))
+        candidates = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
+        named: Iterator[Thread] = (thread for thread in candidates if self._is_named(thread))
         if self.where is not None and self.any_checkpoint:
-            named = fitting(reader, named, self.where, unread)
+            named = threads_that_fit(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
         return (thread for thread in prefetch_threads(reader, named) if self._stands(reader, thread, unread, passed))
@@ -72,7 +72,7 @@ class Chosen:
     def _is_named(self, thread: Thread) -> bool:
         return matcher(self.match)(thread.thread_id) and self._idle(thread)
 
-    def _stands(self, reader: Reader, thread: Thread, unread: Unread, passed: Callable[[str], None]) -> bool:
+    def _stands(self, reader: Reader, thread: Thread, unread: UnreadMetadata, passed: Callable[[str], None]) -> bool:
         one = ThreadStatus(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
@@ -83,24 +83,24 @@ class Chosen:
         return False
 
     def _idle(self, thread: Thread) -> bool:
-        """Whether nothing happened for so long; a thread whose ids tell no time isn't idle."""
+        """Whether there was no activity for so long; a thread whose ids hold no time isn't idle."""
         when = ids.unix_time(thread.head.checkpoint_id)
         return self.before is None or (when is not None and when < self.before)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What of a thread is meant, exactly one of these."""
+class ThreadPart:
+    """The part of a thread that is to be deleted; at most one of the options is set."""
 
     branch: str | None = None
     runs: tuple[str, ...] = ()
     after: str | None = None
 
     @property
-    def said(self) -> list[str]:
-        """The options that say it."""
+    def options(self) -> list[str]:
+        """The names of the options that are set."""
         words = {"--branch": self.branch is not None, "--run": bool(self.runs), "--after": self.after is not None}
-        return [word for word, given in words.items() if given]
+        return [word for word, is_set in words.items() if is_set]
 
 
 def _which(*names: str, metavar: str | None, text: str) -> Any:
@@ -115,42 +115,45 @@ _Threads = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="THREAD",
-        help="Thread ids, in full; - reads them from stdin.",
+        help="Full thread ids; - reads them from stdin.",
         autocompletion=complete_thread,
         show_default=False,
     ),
 ]
 _Match = Annotated[str | None, _which("--match", "-m", metavar="TEXT", text=MATCH)]
 _Where = Annotated[
-    str | None, _which("--where", "-w", metavar="EXPRESSION", text="Over the head's metadata and state.")
+    str | None,
+    _which("--where", "-w", metavar="EXPRESSION", text="A Python expression over the head's metadata and state."),
 ]
 _Status = Annotated[
-    list[Asked] | None,
+    list[StatusOption] | None,
     _which(
         "--status", "-s", metavar="STATUS", text="Only done, waiting, failed, unfinished or unknown; may be repeated."
     ),
 ]
-_Idle = Annotated[str | None, _which("--idle", metavar="TIME", text="Nothing since: 30d, 12h.")]
+_Idle = Annotated[
+    str | None, _which("--idle", metavar="TIME", text="Only threads without activity for so long: 30d, 12h.")
+]
 _Branch = Annotated[
     str | None,
     _of_one(
         "--branch",
         "TIP",
-        "One branch, up to where it leaves another: branch:2 or its tip.",
+        "Delete one branch, back to where it left another: branch:2 or its tip.",
         autocompletion=complete_revision,
     ),
 ]
-_Run = Annotated[list[str] | None, _of_one("--run", "RUN_ID", "What a run wrote; may be repeated.")]
+_Run = Annotated[list[str] | None, _of_one("--run", "RUN_ID", "Delete what a run wrote; may be repeated.")]
 _After = Annotated[
     str | None,
-    _of_one("--after", "REV", "Everything that came after a checkpoint.", autocompletion=complete_revision),
+    _of_one("--after", "REV", "Delete everything after a checkpoint.", autocompletion=complete_revision),
 ]
-_WithChildren = Annotated[bool, _of_one("--with-children", None, "What goes on from it goes too.")]
-_Reparent = Annotated[bool, _of_one("--reparent", None, "What goes on from it is hung in what stays.")]
+_WithChildren = Annotated[bool, _of_one("--with-children", None, "Also delete what continues from it.")]
+_Reparent = Annotated[bool, _of_one("--reparent", None, "Keep what continues from it, under an ancestor that stays.")]
 _Forget = Annotated[
     bool,
     typer.Option(
-        "--forget", help="Keep nothing for undo: the threads go from the operation log too.", rich_help_panel="Change"
+        "--forget", help="Keep nothing for undo: wipe the threads from the operation log too.", rich_help_panel="Change"
     ),
 ]
 
@@ -160,7 +163,7 @@ def delete(
     threads: _Threads = None,
     match: _Match = None,
     where: _Where = None,
-    any_: AnyOption = False,
+    any_: AnyCheckpoint = False,
     status: _Status = None,
     idle: _Idle = None,
     branch: _Branch = None,
@@ -173,13 +176,14 @@ def delete(
 ) -> PlanView:
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
-    THREAD may be - for ids on stdin, one a line. With --after the checkpoint named stands again as it was made, and its
-    tasks are due anew: --after is how a turn is taken back. Where something that stays goes on from what would go (from
-    a run in the middle of a thread), it is refused unless it is said what becomes of that. ckpt undo brings all back.
+    THREAD may be - to read ids from stdin, one per line. --after takes a turn back: the checkpoint that it names
+    becomes what it was when it was made, and its tasks are due again. If something that stays continues from what would
+    go (a run in the middle of a thread), the command is refused unless --with-children or --reparent says what becomes
+    of it. ckpt undo brings everything back.
 
-    The operation log keeps the deleted rows for that, until ckpt operations N --prune forgets them. --forget keeps none
-    and wipes the log of these threads, with what earlier operations kept, which it asks apart; threads that were
-    deleted before too, by their ids. Copies (fork --to) are listed, and go only if they are named.
+    For that, the operation log keeps the deleted rows until ckpt operations N --prune forgets them. --forget keeps
+    none, and wipes these threads from the log, with what earlier operations kept; it asks for this separately. Named by
+    their ids, threads that were deleted before are wiped too. Copies (fork --to) are listed; name them to delete them.
 
     Examples:
       ckpt delete support-42
@@ -191,10 +195,10 @@ def delete(
       ckpt delete support-42 --run 1f1e5786-50cb-6a2c-8000-6d2f6d3a1b11 --with-children
       ckpt delete support-42 support-42-copy --forget
     """
-    part = Part(branch, tuple(run_id or ()), after)
+    part = ThreadPart(branch, tuple(run_id or ()), after)
     named, statuses = tuple(_named(threads)) if threads else None, tuple(one.value for one in status or ())
     since = None if idle is None else moment(idle, session.clock())
-    chosen = Chosen(named, match, filter_of(where, any_checkpoint=any_), any_, statuses, since)
+    chosen = ThreadSelection(named, match, parse_filter(where, any_checkpoint=any_), any_, statuses, since)
     mend = _mend(with_children, reparent)
     _must_fit(chosen, part, mend, ns)
     if forget:
@@ -206,12 +210,14 @@ def delete(
     return session.change(plan, forget=survey)
 
 
-def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None) -> "tuple[Plan, Survey]":
+def _forgetting(
+    session: Session, chosen: ThreadSelection, part: ThreadPart, where: str | None
+) -> "tuple[Plan, Survey]":
     from ckpt_cli.queries.erasure import Selection, plan_erasure
 
-    if part.said:
-        hint = f"delete with {part.said[0]}, then `ckpt operations N --prune` forgets what it removed"
-        raise UsageError("--forget is of whole threads", hint=hint)
+    if part.options:
+        hint = f"delete with {part.options[0]}; then `ckpt operations N --prune` forgets what it removed"
+        raise UsageError("--forget deletes whole threads only", hint=hint)
     others = chosen.named is not None or chosen.where is not None or chosen.statuses or chosen.before is not None
     words = [word for word in (chosen.match, where) if word]
     choose = partial(_choose, chosen=chosen)
@@ -219,37 +225,37 @@ def _forgetting(session: Session, chosen: Chosen, part: Part, where: str | None)
     return plan_erasure(session, selection)
 
 
-def run(reader: Reader, chosen: Chosen) -> Plan:
+def run(reader: Reader, chosen: ThreadSelection) -> Plan:
     """The plan for whole threads."""
     thread_ids, notes = _choose(reader, chosen)
     plan = plans.threads(reader, dict.fromkeys(thread_ids))
     return plan._replace(notes=(*plan.notes, *notes))
 
 
-def _choose(reader: Reader, chosen: Chosen) -> tuple[list[str], list[str]]:
-    """The ids of the threads that are meant, and notes about others that may be meant.
+def _choose(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[str]]:
+    """The ids of the threads to delete, and notes about others that may be meant.
 
-    Those are the threads that only older checkpoints would fit, and those whose metadata can't be read.
+    Those are threads of which only an older checkpoint fits, and threads whose metadata can't be read.
     """
     if chosen.named is not None and not chosen.filtered:
         return [*chosen.named], []
-    older, unread = Older(reader, chosen.where), Unread()
-    found = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
+    older, unread = OlderMatches(reader, chosen.where), UnreadMetadata()
+    thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
     if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
-    notes = [note for note in (unread.note, older.told()) if note]
-    if not found and notes:
+    notes = [note for note in (unread.note, older.note()) if note]
+    if not thread_ids and notes:
         raise NotFound("no thread's head fits; nothing to delete", hint="; ".join(notes))
-    return found, notes
+    return thread_ids, notes
 
 
-def _planned(session: Session, chosen: Chosen, part: Part, ns: str, mend: OrphanAction) -> Plan:
-    if part.said:
+def _planned(session: Session, chosen: ThreadSelection, part: ThreadPart, ns: str, mend: OrphanAction) -> Plan:
+    if part.options:
         return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
     return session.make_plan(lambda reader: run(reader, chosen))
 
 
-def _part(reader: Reader, thread: str, part: Part, ns: str, mend: OrphanAction) -> Plan:
+def _part(reader: Reader, thread: str, part: ThreadPart, ns: str, mend: OrphanAction) -> Plan:
     if part.branch is not None:
         return plans.branch(reader, reader.resolve(thread, part.branch, ns), mend)
     if part.after is not None:
@@ -268,21 +274,21 @@ def _named(threads: list[str]) -> Iterator[str]:
 
 def _mend(with_children: bool, reparent: bool) -> OrphanAction:
     if with_children and reparent:
-        raise UsageError("--with-children and --reparent say opposite things")
+        raise UsageError("--with-children and --reparent exclude each other")
     return OrphanAction.DELETE if with_children else OrphanAction.REPARENT if reparent else OrphanAction.NOTHING
 
 
-def _must_fit(chosen: Chosen, part: Part, mend: OrphanAction, ns: str) -> None:
-    said = part.said
-    if chosen.match == "":  # a part of every id: the unset variable of a script must not mean all threads
+def _must_fit(chosen: ThreadSelection, part: ThreadPart, mend: OrphanAction, ns: str) -> None:
+    options = part.options
+    if chosen.match == "":  # every id contains it: an unset variable in a script must not mean all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
-    if len(said) > 1:
-        raise UsageError(f"{' and '.join(said)} are said one at a time")
-    if said and (len(chosen.named or ()) != 1 or chosen.filtered):
-        raise UsageError(f"{said[0]} is of one thread, which is named", hint=f"ckpt delete THREAD {said[0]} …")
-    if mend is not OrphanAction.NOTHING and not said:
+    if len(options) > 1:
+        raise UsageError(f"{' and '.join(options)} exclude each other")
+    if options and (len(chosen.named or ()) != 1 or chosen.filtered):
+        raise UsageError(f"{options[0]} needs exactly one THREAD", hint=f"ckpt delete THREAD {options[0]} …")
+    if mend is not OrphanAction.NOTHING and not options:
         raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
-    if ns and said in ([], ["--run"]):
-        raise UsageError("--ns belongs to --branch and --after", hint="threads and runs go with all their subgraphs")
+    if ns and options in ([], ["--run"]):
+        raise UsageError("--ns belongs to --branch and --after", hint="whole threads and runs include their subgraphs")
     if chosen.named is None and not chosen.filtered:
-        raise UsageError("which threads?", hint="name them, or say --match, --where, --status or --idle")
+        raise UsageError("which threads?", hint="name them, or use --match, --where, --status or --idle")

@@ -1,4 +1,4 @@
-"""``ckpt demo``: a small database to look around in, before there is one's own."""
+"""``ckpt demo``: writes a small example database to look around in."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,10 +21,10 @@ _TRY = (
 
 
 def run(session: Session, path: Path, plan: Plan) -> DemoView:
-    """Write `plan` to a new file and look at it.
+    """Write `plan` to a new database file and read its tree.
 
     Raises:
-        Refused: something stands at `path`.
+        Refused: the file exists already.
     """
     from ckpt_cli.commands import tree
 

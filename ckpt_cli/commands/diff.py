@@ -1,4 +1,4 @@
-"""``ckpt diff``: what two checkpoints differ in, or what one step changed."""
+"""``ckpt diff``: compares two checkpoints, or shows what one step changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -24,21 +24,21 @@ _A = Annotated[
     str,
     typer.Argument(
         metavar="A",
-        help="The older side, or A..B; alone it is compared with its parent. OTHER:REV is in another thread.",
+        help="The older checkpoint, or A..B. Alone, it is compared with its parent. OTHER:REV is in another thread.",
         autocompletion=complete_revision,
         show_default="@",
     ),
 ]
 _B = Annotated[
     str | None,
-    typer.Argument(metavar="B", help="The newer side.", autocompletion=complete_revision, show_default=False),
+    typer.Argument(metavar="B", help="The newer checkpoint.", autocompletion=complete_revision, show_default=False),
 ]
 _NsB = Annotated[
     str | None,
     typer.Option(
         "--ns-b",
         metavar="NAMESPACE",
-        help="B's namespace, where it is another one.",
+        help="B's namespace, if it isn't A's.",
         autocompletion=complete_namespace,
         show_default=False,
     ),
@@ -53,15 +53,15 @@ def diff(
     ns: Ns = "",
     ns_b: _NsB = None,
     channel: Channels = None,
-    meta: Annotated[bool, typer.Option("--meta", help="Metadata, versions and what nodes have seen, too.")] = False,
-    stat: Annotated[bool, typer.Option("--stat", help="Only how much differs in each channel.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Nothing summed up or left out.")] = False,
+    meta: Annotated[bool, typer.Option("--meta", help="Also compare metadata, versions and versions_seen.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Show only how much differs in each channel.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show everything, without summaries.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything differs.")] = False,
 ) -> DiffView:
-    """What differs between two checkpoints, or what one step changed.
+    """Compare two checkpoints, or show what one step changed.
 
-    Lists are aligned by message id or content, objects compared field by field, long texts word by word.
-    --json has a `patch` (RFC 6902) that turns the older state into the newer.
+    Lists are aligned by message id or content, objects are compared field by field, long texts word by word.
+    --json has a `patch` (RFC 6902) that turns the older state into the newer one.
 
     Examples:
       ckpt diff support-42                     what the last step changed
@@ -70,7 +70,7 @@ def diff(
       ckpt diff support-42 step:1..step:4 --channel messages --full
     """
     view = session.read(lambda reader: run(reader, thread, a, b, ns, ns_b, channels=channel or (), meta=meta))
-    view.stat, view.full, view.finding = stat, full, exit_code
+    view.stat, view.full, view.with_exit_code = stat, full, exit_code
     return view
 
 
@@ -85,20 +85,20 @@ def run(
     channels: Sequence[str] = (),
     meta: bool = False,
 ) -> DiffView:
-    """Compare two checkpoints, or one with its parent."""
+    """The differences of two checkpoints, or of one and its parent."""
     ns = reader.namespace(thread, ns)
     older, newer = _sides(reader, thread, a, b, ns, ns_b and reader.namespace(thread, ns_b))
     before, after = _state(reader, older, channels), _state(reader, newer, channels)
     _known(channels, before, after)
-    found = differences(before, after)
-    more = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
+    changes = differences(before, after)
+    meta_changes = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
     return DiffView(
         before=_end(reader, older, newer.ref),
         after=_end(reader, newer, newer.ref),
-        equal=not found and not more,
-        channels=found,
-        same=len({*before, *after}) - len(found),
-        meta=more,
+        equal=not changes and not meta_changes,
+        channels=changes,
+        same=len({*before, *after}) - len(changes),
+        meta=meta_changes,
         patch=Json(lambda reveal: list(patch(to_json(before, reveal), to_json(after, reveal)))),
     )
 

@@ -1,4 +1,4 @@
-"""``ckpt edit``: exact surgery on a state, without reducers."""
+"""``ckpt edit``: changes a state directly, without reducers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from ckpt_cli.history.state.editing import Act, Edit, apply_edits, apply_patch_t
 from ckpt_cli.history.state.paths import parse
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.model import CheckpointRow
-from ckpt_cli.parameters.json_input import file_or_stdin, given, is_file
+from ckpt_cli.parameters.json_input import file_or_stdin, is_file, parse_json_input
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import edit as plans
@@ -27,7 +27,7 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.state import ChannelValues
 from ckpt_cli.views.plan import PlanView
 
-_JSON_HINT = "text stands in quotes of its own: --set 'name=\"Ada\"'"
+_JSON_HINT = "text needs quotes of its own: --set 'name=\"Ada\"'"
 
 _KINDS: dict[type | tuple[type, ...], str] = {
     bool: "true or false",
@@ -45,8 +45,9 @@ def _option(name: str, metavar: str, text: str) -> Any:
 
 _Patch = Annotated[
     str | None,
-    _option("--patch", "FILE", "Apply an RFC 6902 patch, as diff --json has: a file, - for stdin, or itself."),
+    _option("--patch", "FILE", "Apply an RFC 6902 patch, as in diff --json: a file, - for stdin, or the JSON itself."),
 ]
+_Rerun = Annotated[bool, typer.Option("--rerun", help="Allow tasks that finished in this step to run again.")]
 
 
 def edit(
@@ -55,24 +56,24 @@ def edit(
     rev: Rev = "@",
     set_: Annotated[
         list[str] | None,
-        _option("--set", "PATH=JSON", "Put a value at a path; @FILE reads it from a file. May be repeated."),
+        _option("--set", "PATH=JSON", "Set the value at a path; @FILE reads it from a file. May be repeated."),
     ] = None,
     append: Annotated[
-        list[str] | None, _option("--append", "PATH=JSON", "Put a value at the end of a list; may be repeated.")
+        list[str] | None, _option("--append", "PATH=JSON", "Append a value to a list; may be repeated.")
     ] = None,
-    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Take a value away; may be repeated.")] = None,
+    unset: Annotated[list[str] | None, _option("--unset", "PATH", "Remove a value; may be repeated.")] = None,
     patch: _Patch = None,
-    rerun: Annotated[bool, typer.Option("--rerun", help="What finished in this step may run again.")] = False,
+    rerun: _Rerun = False,
     create: Annotated[bool, typer.Option("--create", help="Allow channels that the thread never had.")] = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Change the state of a checkpoint exactly, without reducers: a new checkpoint follows it with the same next nodes.
+    """Edit the state of a checkpoint itself, without reducers: the result is a new child with the same next nodes.
 
-    Unless an option says what to edit, the state opens in $VISUAL or $EDITOR, as JSON. Objects keep their class
-    ("$type"), secrets are masked and stay what they are. What isn't touched is carried on byte for byte.
+    Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
+    ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
-    A patch comes first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
+    A patch is applied first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
 
     Examples:
       ckpt edit support-42
@@ -88,11 +89,11 @@ def edit(
         *(_assigned(Act.APPEND, text) for text in append or ()),
         *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
     ]
-    make = _Maker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
+    make = _EditMaker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
     if not edits and patch is None and not metadata:
-        from ckpt_cli.parameters.draft import in_editor
+        from ckpt_cli.parameters.draft import edit_in_editor
 
-        return in_editor(session, make, thread, rev, ns)
+        return edit_in_editor(session, make, thread, rev, ns)
     operations = None if patch is None else _operations(patch)
 
     def changed(state: ChannelValues) -> ChannelValues:
@@ -101,8 +102,8 @@ def edit(
     return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
 
 
-class _Maker:
-    """Plans an edit in a moment of the database, and applies the plan outside of it."""
+class _EditMaker:
+    """Plans an edit while the database is read, and applies the plan afterwards."""
 
     def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
         self._session = session
@@ -113,25 +114,25 @@ class _Maker:
     def plan(
         self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
-        """What applies an edit, or says that it changes nothing."""
+        """A function that applies the edit, or that says that it changes nothing."""
         before = Inspection(reader, row.ref).values()
         after = changed(before)
-        found = differences(before, after)
-        if not found and not self._changes.has_effect_on(reader.state(row.ref).metadata):
+        changes = differences(before, after)
+        if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
-        plan = plan._replace(notes=(*plan.notes, *_of_another_kind(found)))
-        return lambda: self._session.change(plan, found)
+        plan = plan._replace(notes=(*plan.notes, *_of_another_kind(changes)))
+        return lambda: self._session.change(plan, changes)
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
-        """Refuse before anybody begins to write what would be refused afterwards."""
+        """Refuse what would be refused later, before the person starts to edit."""
         must_run_once(reader, Inspection(reader, row.ref).snapshot(), row, rerun=self._rerun)
 
 
-def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:
-    """One line about each value that something of another kind takes the place of, which the graph may not expect."""
-    for one in found:
+def _of_another_kind(changes: Iterable[Difference]) -> Iterator[str]:
+    """A line about each value that gets another type, which the graph may not expect."""
+    for one in changes:
         yield from _of_another_kind(one.parts)
         was, now = _kind(one.before), _kind(one.after)
         if one.parts or was == now or None in (was, now):
@@ -143,14 +144,14 @@ def _of_another_kind(found: Iterable[Difference]) -> Iterator[str]:
 
 
 def _kind(value: Any) -> str | None:
-    """What a value is, in words; None where it is nothing."""
+    """The type of a value in words; None for null."""
     if isinstance(value, Node):
         return f"a {value.type}"
     return next((words for kinds, words in _KINDS.items() if isinstance(value, kinds)), None)
 
 
 def _assigned(act: Act, text: str) -> Edit:
-    """``PATH=JSON``; the path ends at the first ``=`` before which it can be read."""
+    """The edit of ``PATH=JSON``; the path ends at the first ``=`` before which it can be parsed."""
     problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
     at = text.find("=")
     while at >= 0:
@@ -159,7 +160,7 @@ def _assigned(act: Act, text: str) -> Edit:
         except UsageError as error:
             problem, at = error, text.find("=", at + 1)
             continue
-        data = given(text[at + 1 :], f"the value of {text[:at]}", hint=_JSON_HINT)
+        data = parse_json_input(text[at + 1 :], f"the value of {text[:at]}", hint=_JSON_HINT)
         try:
             return Edit(act, tuple(steps), from_json(data))
         except UsageError as error:
@@ -168,7 +169,7 @@ def _assigned(act: Act, text: str) -> Edit:
 
 
 def _operations(name: str) -> Any:
-    """The operations of a patch: of a file, of stdin, or of the word itself where it is JSON and no file's name."""
+    """The operations of a patch: from a file, from stdin, or from the word itself if it is JSON and names no file."""
     inline = name.lstrip()[:1] in ("[", "{") and not is_file(name)
     data = parse_json(name if inline else file_or_stdin(name), "the patch")
     return data["patch"] if isinstance(data, dict) and isinstance(data.get("patch"), list) else data

@@ -1,4 +1,4 @@
-"""``ckpt fork``: a branch of its own from any checkpoint, or a thread of its own."""
+"""``ckpt fork``: starts a branch at any checkpoint, or makes a thread of its own from it."""
 
 from typing import Annotated
 
@@ -21,25 +21,26 @@ def fork(
     rev: Annotated[
         str,
         typer.Argument(
-            metavar="REV", help="The checkpoint to go on from.", autocompletion=complete_revision, show_default=False
+            metavar="REV", help="The checkpoint to continue from.", autocompletion=complete_revision, show_default=False
         ),
     ],
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="NEW_THREAD", help="Make a thread of its own, with all it came from."),
+        typer.Option("--to", metavar="NEW_THREAD", help="Make a new thread, with the checkpoint's ancestors."),
     ] = None,
-    shallow: Annotated[bool, typer.Option("--shallow", help="With --to: only this one checkpoint.")] = False,
+    shallow: Annotated[bool, typer.Option("--shallow", help="With --to: copy only this one checkpoint.")] = False,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Start a branch at a checkpoint: a copy of it beside it, from which the application can go on.
+    """Start a branch at a checkpoint: a copy beside it, from which the application can continue.
 
     The copy is what update_state(config, None, as_node="__copy__") makes: same parent, same state, same next nodes, and
-    nothing of what ran there. Unlike that one it keeps your application's metadata (user_id, …), so that --where still
-    finds the thread. It is the newest, so the thread goes on from it. The config to go on with in code is printed last.
+    no writes of the tasks that ran there. Unlike that call, fork keeps your application's metadata (user_id, …), so
+    that --where still finds the thread. The copy is the newest checkpoint, so the thread continues from it. The last
+    line printed is the config to continue with in code.
 
-    With --to the thread goes on under another id: the checkpoint with its ancestors, their subgraphs and writes.
-    --metadata then changes all of them.
+    --to makes a new thread: the checkpoint with its ancestors, their subgraphs and writes. --metadata then changes all
+    of them.
 
     Examples:
       ckpt fork support-42 step:3 --reason "wrong route"
@@ -53,7 +54,7 @@ def fork(
             raise UsageError("--shallow belongs to --to NEW_THREAD")
         plan = session.make_plan(lambda r: plans.plan(r, r.resolve(thread, rev, ns), Mint(session.clock), changes))
     elif ns:
-        raise UsageError("--to takes a checkpoint of the root graph, whose subgraphs come along")
+        raise UsageError("--to needs a checkpoint of the root graph; its subgraphs are copied with it")
     else:
         plan = session.make_plan(
             lambda r: transplant.plan(r, r.resolve(thread, rev), to, shallow=shallow, changes=changes)

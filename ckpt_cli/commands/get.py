@@ -1,4 +1,4 @@
-"""``ckpt get``: one value out of the state, for scripts."""
+"""``ckpt get``: prints one value of the state, for scripts."""
 
 import re
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ Path = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        help='A channel and what is in it: messages[-1].content, files["a b"].size, ["odd.channel"].',
+        help='A channel and a path inside it: messages[-1].content, files["a b"].size, ["odd.channel"].',
         autocompletion=complete_path,
         show_default=False,
     ),
@@ -29,9 +29,9 @@ Path = Annotated[
 
 
 def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "") -> GetView:
-    """One value out of the state: text as it is, everything else as JSON.
+    """Print one value of the state: text as it is, everything else as JSON.
 
-    Exit code 4 says that there is no such path, 5 that the value is there and can't be decoded.
+    Exit code 4 means that there is no such path; 5, that the value exists and can't be decoded.
 
     Examples:
       ckpt get support-42 messages[-1].content
@@ -42,7 +42,7 @@ def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "")
 
 
 def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:
-    """What stands at a path at the checkpoint that a revision names."""
+    """The value at a path, at the checkpoint that a revision names."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, at, ns)
     state = channels(reader, row.ref)
@@ -57,7 +57,7 @@ def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> 
 
 
 def channels(reader: Reader, ref: Ref) -> dict[str, Any]:
-    """Every channel that holds something, control channels included, delta channels rebuilt."""
+    """Every channel that has a value: control channels are included, delta channels are rebuilt."""
     return {**reader.state(ref).values, **Inspection(reader, ref).values()}
 
 

@@ -1,4 +1,4 @@
-"""``ckpt grep``: search state, writes and metadata through history."""
+"""``ckpt grep``: searches the state, writes and metadata of all checkpoints."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -11,24 +11,24 @@ from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.search.pattern import Needle
 from ckpt_cli.history.search.search import Place
 from ckpt_cli.parameters.options import Channels, Since, Threads
-from ckpt_cli.queries.not_found import channels_of, no_channel, no_namespace
+from ckpt_cli.queries.not_found import no_channel, no_namespace, read_channels
 from ckpt_cli.queries.thread_search import Result, Scope, namespaces, run
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
-_TOLD = 3
-_LISTED = 1000  # of what could not be searched, so that memory doesn't grow with a database without its key
-_JUDGED = 1000  # threads of which the channels are looked up where a search found nothing
+_TOLD = 3  # parts that could not be searched and are named on stderr
+_LISTED = 1000  # such parts in the view; a limit, so that memory doesn't grow with a database without its key
+_JUDGED = 1000  # threads whose channels are read after a search that found nothing
 
 
 def grep(
     session: Session,
     pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="A Python regular expression.", show_default=False)],
     threads: Threads = None,
-    fixed: Annotated[bool, typer.Option("--fixed", "-F", help="The pattern is plain text.")] = False,
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="a is A.")] = False,
+    fixed: Annotated[bool, typer.Option("--fixed", "-F", help="Take the pattern as plain text.")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case.")] = False,
     channel: Channels = None,
     places: Annotated[
         list[Place] | None,
@@ -39,24 +39,24 @@ def grep(
         typer.Option(
             "--ns",
             metavar="NAMESPACE",
-            help="Only this namespace, or all that begin so; all unless given.",
+            help="Only this namespace, or all that begin with it; default: all.",
             autocompletion=complete_namespace,
         ),
     ] = None,
     since: Since = None,
-    first: Annotated[bool, typer.Option("--first", help="Only what appeared first in each thread.")] = False,
-    last: Annotated[bool, typer.Option("--last", help="Only what was there last in each thread.")] = False,
-    count: Annotated[bool, typer.Option("--count", help="Only how much there is in each thread.")] = False,
+    first: Annotated[bool, typer.Option("--first", help="Only the match that appeared first in each thread.")] = False,
+    last: Annotated[bool, typer.Option("--last", help="Only the match that was there last in each thread.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Only the number of matches in each thread.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if nothing matches.")] = False,
 ) -> GrepView:
-    """Search state, writes and metadata through history: what matches, where it appeared, how long it stayed.
+    """Search the state, writes and metadata of all checkpoints: what matches, where it appeared, how long it stayed.
 
-    Each text is told once however many checkpoints hold it. What a task wrote and the state then holds is told as
-    state. `step 6 … @ (11)` says that it appeared at step 6, was still there at the head, and stands in 11 checkpoints.
-    Patterns run as they are: one that takes exponential time takes it here, too (-F can't).
+    Each text is reported once, however many checkpoints hold it. A write whose value is in the state afterwards is
+    reported as state. `step 6 … @ (11)` means: it appeared at step 6, the head still has it, and 11 checkpoints hold
+    it. A pattern that takes exponential time takes it here, too; with -F none does.
 
-    What can't be read is told on stderr. A payload whose bytes can't hold the pattern isn't decoded: that it can be
-    read to its end is looked after, damage inside one of its objects isn't.
+    What can't be read is named on stderr. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks
+    that it can be read to its end, but not whether an object inside it is damaged.
 
     Examples:
       ckpt grep 1043
@@ -68,7 +68,7 @@ def grep(
     oldest = moment(since, session.clock()) if since is not None else None
     scope = Scope(tuple(places or Place), ns, tuple(channel or ()), oldest)
     view = GrepView(hits=[])
-    view.finding = exit_code
+    view.with_exit_code = exit_code
     view.hits = _hits(session, needle, scope, threads, view, first=first, last=last, count=count)
     return view
 
@@ -84,7 +84,7 @@ def _hits(
     last: bool,
     count: bool,
 ) -> Iterator[Hit | ThreadCount]:
-    """What comes of the search, thread by thread, and at its end what couldn't be searched."""
+    """The hits, thread by thread; at the end stderr says what couldn't be searched."""
     with session.reader.saver.one_scan():
         searched = session.read(lambda reader: _threads(reader, threads))
         for thread, result in _results(session, searched, needle, scope):
@@ -106,7 +106,7 @@ def _hits(
 
 
 def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
-    """Thread by thread, each in a moment of its own, or a page of them where that saves round trips."""
+    """The results thread by thread; a page of threads is read at once where that saves round trips."""
     for page in pages(searched, session.reader.saver.page):
         yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 
@@ -117,7 +117,7 @@ def _searched(reader: Reader, page: list[str], needle: Needle, scope: Scope) -> 
 
 
 def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> None:
-    """Where nothing was found, a name that exists in none of the threads is told from one that had no hit."""
+    """After a search without hits, refuse a namespace or channel that exists in none of the threads."""
     where = repr(threads[0]) if len(threads) == 1 else f"any of {len(threads)} threads"
     spaces = [(thread, ns) for thread in threads for ns in namespaces(reader, thread, scope)]
     if scope.ns and not spaces:
@@ -125,9 +125,9 @@ def _refuse_unknown(reader: Reader, threads: Sequence[str], scope: Scope) -> Non
         raise no_namespace(scope.ns, known, where)
     channels: set[str] = set()
     for thread, ns in spaces if scope.channels else ():
-        if (found := channels_of(reader, thread, ns)) is None:
+        if (known_channels := read_channels(reader, thread, ns)) is None:
             return
-        channels |= found
+        channels |= known_channels
     for name in scope.channels:
         if name not in channels:
             raise no_channel(name, channels, where)
@@ -147,7 +147,7 @@ def _ends(hits: list[Hit], *, first: bool, last: bool) -> list[Hit]:
 
 
 def _unread(view: GrepView) -> Iterator[str]:
-    """What the person is told of what couldn't be searched."""
+    """The lines on stderr about what couldn't be searched."""
     for one in view.unreadable[:_TOLD]:
         where = " ".join(word for word in (one.thread_id, one.ns, one.checkpoint_id) if word)
         yield f"not searched: {where}: {one.problem}"

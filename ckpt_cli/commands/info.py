@@ -1,4 +1,4 @@
-"""``ckpt info``: what a database is, who wrote it, how big and how old it is, and whether it is encrypted."""
+"""``ckpt info``: describes a database: what wrote it, how big and how old it is, whether it is encrypted."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView
 
-_THREADS = 2000  # of which the heads are known
-_SAMPLE = 30  # of which the first and the last checkpoint are read
-_BYTES = 32_000_000  # of checkpoints, all in all
-_WRITE = 4096  # a longer write isn't read for its tag
+_THREADS = 2000  # threads among which the sample is chosen
+_SAMPLE = 30  # threads whose first and last checkpoint are read
+_BYTES = 32_000_000  # bytes of checkpoints that are read at most
+_WRITE = 4096  # bytes of a write; a longer one isn't read for its tag
 
 
 def run(reader: Reader) -> InfoView:
-    """Look at the schema, count, and read the first and last checkpoints of some threads."""
+    """The view of the database: schema, counts, and what the first and last checkpoints of some threads show."""
     about, totals = reader.saver.about(), reader.saver.totals()
     view = InfoView(
         backend=about.backend,
@@ -70,9 +70,11 @@ def _read_some(reader: Reader, view: InfoView) -> None:
 
 
 def _sample(reader: Reader) -> Iterator[Ref]:
-    """First and last checkpoints, as long as they stay within the bytes allowed."""
-    found = list(islice(reader.saver.threads(), _THREADS))
-    chosen = [found[number * len(found) // _SAMPLE] for number in range(_SAMPLE)] if len(found) > _SAMPLE else found
+    """The first and last checkpoints of some threads, up to the limit of bytes."""
+    threads = list(islice(reader.saver.threads(), _THREADS))
+    chosen = (
+        [threads[number * len(threads) // _SAMPLE] for number in range(_SAMPLE)] if len(threads) > _SAMPLE else threads
+    )
     left = _BYTES
     for head in (thread.head for thread in prefetch_threads(reader, chosen)):
         first = next(reader.saver.rows(head.thread_id, head.ns), None)
@@ -84,10 +86,10 @@ def _sample(reader: Reader) -> Iterator[Ref]:
 
 
 def info(session: Session) -> InfoView:
-    """What this database is: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
+    """Describe this database: engine, schema generation, LangGraph releases, counts, sizes, encodings, encryption.
 
-    Counts come from the key index; releases and encodings from the first and last checkpoints of some threads, and it
-    says of how many.
+    Counts come from the key index. Releases and encodings come from the first and last checkpoints of some threads; the
+    answer says from how many.
 
     Examples:
       ckpt info

@@ -1,4 +1,4 @@
-"""``ckpt log``: the checkpoints of a thread, newest first, one line each."""
+"""``ckpt log``: lists the checkpoints of a thread, newest first, one line each."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ckpt_cli.history.lineage.revisions import between, split_range
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.tasks.step_changes import ChangeKind
 from ckpt_cli.parameters.options import Channels, Limit, Ns, Since, Thread
-from ckpt_cli.queries.not_found import channels_of, no_channel
+from ckpt_cli.queries.not_found import no_channel, read_channels
 from ckpt_cli.queries.step_lines import StepLines
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
@@ -24,20 +24,20 @@ from ckpt_cli.views.log import LogView, RailView
 from ckpt_cli.views.steps import StepView
 
 _MOST = 10_000  # checkpoints, unless more are asked for
-_EDITED = 100  # newest checkpoints, among which unexplained updates are looked into
+_EDITED = 100  # newest checkpoints, among which unexplained updates are compared with their parents
 _AT_ONCE = 500  # checkpoints whose metadata and writes are read together
 _SOURCES = ("input", "loop", "update", "fork")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogRequest:
     """Which checkpoints are asked for.
 
     Attributes:
         rev: where to start, or a range ``A..B``.
-        everything: all branches, by id.
+        everything: whether to take all branches, sorted by id.
         limit: at most so many; 0 for all.
-        since: none older, in seconds since 1970.
+        since: nothing older, in seconds since 1970.
     """
 
     rev: str = "@"
@@ -49,14 +49,14 @@ class Wanted:
 
     @property
     def plain(self) -> bool:
-        """Whether ids alone decide."""
+        """Whether ids alone decide which checkpoints are wanted."""
         return not self.channels and not self.sources
 
 
 def run(
-    reader: Reader, thread_id: str, wanted: Wanted, ns: str = "", *, graph: bool = False, oneline: bool = False
+    reader: Reader, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False, oneline: bool = False
 ) -> LogView:
-    """Follow a line of ancestors, or take all; read metadata and writes of those that are shown.
+    """The view of a line of ancestors, or of all checkpoints; metadata and writes are read of those shown.
 
     Raises:
         ThreadNotFound, CheckpointNotFound, ChannelNotFound, AmbiguousRevision, UsageError.
@@ -64,18 +64,18 @@ def run(
     reader.thread(thread_id)
     ns = reader.head(thread_id, reader.namespace(thread_id, ns)).ns
     lines = StepLines(reader, thread_id, ns)
-    candidates = _candidates(reader, lines, wanted)
-    steps = list(islice(_matching(lines, candidates, wanted), wanted.limit or None))
+    candidates = _candidates(reader, lines, request)
+    steps = list(islice(_matching(lines, candidates, request), request.limit or None))
     lineage = lines.lineage
-    if wanted.channels:
-        _refuse_unknown(lines, steps, wanted.channels)
+    if request.channels:
+        _refuse_unknown(lines, steps, request.channels)
     return LogView(
         thread_id=thread_id,
         ns=ns,
         checkpoints=len(lineage),
         steps=steps,
-        omitted=len(candidates) - len(steps) if wanted.plain else None,
-        other_branches=0 if wanted.everything or not candidates else _others(lineage, candidates[0]),
+        omitted=len(candidates) - len(steps) if request.plain else None,
+        other_branches=0 if request.everything or not candidates else _others(lineage, candidates[0]),
         rails=[RailView(rail.joins, rail.lanes) for rail in rails(lineage, [s.checkpoint_id for s in steps])]
         if graph
         else [],
@@ -84,58 +84,58 @@ def run(
 
 
 def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collection[str]) -> None:
-    """A channel that changed in none of the steps has to be one of the namespace's all the same."""
-    told = {change.channel for step in steps for change in step.changes or ()}
-    left = [name for name in names if name not in told]
-    known = channels_of(lines.reader, lines.thread_id, lines.ns) if left else None
-    for name in left:
+    """Refuse a channel that changed in none of the steps and isn't one of the namespace's."""
+    changed = {change.channel for step in steps for change in step.changes or ()}
+    missing = [name for name in names if name not in changed]
+    known = read_channels(lines.reader, lines.thread_id, lines.ns) if missing else None
+    for name in missing:
         if known is not None and name not in known:
             raise no_channel(name, known, f"{lines.thread_id!r}")
 
 
 def _others(lineage: Lineage, start: str) -> int:
-    """The branches beside the one that is followed: the head's, where that goes through here."""
+    """How many branches there are beside the one that is followed."""
     line = set(lineage.line(start))
     if any(branch.tip in line for branch in lineage.branches):
         return sum(1 for branch in lineage.branches if branch.tip not in line)
     return len(lineage.branches) - 1
 
 
-def _candidates(reader: Reader, lines: StepLines, wanted: Wanted) -> list[str]:
-    """The ids to look at, newest first."""
+def _candidates(reader: Reader, lines: StepLines, request: LogRequest) -> list[str]:
+    """The ids of the checkpoints that may be shown, newest first."""
     lineage, thread_id, ns = lines.lineage, lines.thread_id, lines.ns
-    ends = split_range(wanted.rev)
+    ends = split_range(request.rev)
     if ends is not None:
         older, newer = (reader.resolve(thread_id, end, ns).checkpoint_id for end in ends)
-        found = between(lineage, older, newer)
-    elif wanted.everything:
-        found = sorted(lineage.rows, reverse=True)
+        candidates = between(lineage, older, newer)
+    elif request.everything:
+        candidates = sorted(lineage.rows, reverse=True)
     else:
-        found = list(lineage.line(reader.resolve(thread_id, wanted.rev, ns).checkpoint_id))
-    if wanted.since is not None:
-        found = [i for i in found if (ids.unix_time(i) or 0) >= wanted.since]
-    return found
+        candidates = list(lineage.line(reader.resolve(thread_id, request.rev, ns).checkpoint_id))
+    if request.since is not None:
+        candidates = [i for i in candidates if (ids.unix_time(i) or 0) >= request.since]
+    return candidates
 
 
-def _matching(lines: StepLines, candidates: list[str], wanted: Wanted) -> Iterator[StepView]:
-    size = min(_AT_ONCE, wanted.limit or _AT_ONCE) if wanted.plain else _AT_ONCE
+def _matching(lines: StepLines, candidates: list[str], request: LogRequest) -> Iterator[StepView]:
+    size = min(_AT_ONCE, request.limit or _AT_ONCE) if request.plain else _AT_ONCE
     for start in range(0, len(candidates), size):
         page = candidates[start : start + size]
         edits = page[:_EDITED][::-1] if start == 0 else []
-        yield from (_narrowed(step, wanted) for step in lines.views(page, edits=edits) if _fits(step, wanted))
+        yield from (_narrowed(step, request) for step in lines.views(page, edits=edits) if _fits(step, request))
 
 
-def _fits(step: StepView, wanted: Wanted) -> bool:
-    if wanted.sources and step.source not in wanted.sources:
+def _fits(step: StepView, request: LogRequest) -> bool:
+    if request.sources and step.source not in request.sources:
         return False
     touched = {change.channel for change in step.changes or () if change.kind != ChangeKind.SAME}
-    return not wanted.channels or not touched.isdisjoint(wanted.channels)
+    return not request.channels or not touched.isdisjoint(request.channels)
 
 
-def _narrowed(step: StepView, wanted: Wanted) -> StepView:
-    """The step with what it did to the wanted channels alone: where that is asked, the rest hides it."""
-    if wanted.channels and step.changes is not None:
-        step.changes = [change for change in step.changes if change.channel in wanted.channels]
+def _narrowed(step: StepView, request: LogRequest) -> StepView:
+    """The step with its changes of the wanted channels only."""
+    if request.channels and step.changes is not None:
+        step.changes = [change for change in step.changes if change.channel in request.channels]
     return step
 
 
@@ -163,20 +163,19 @@ def log(
         ),
     ] = "@",
     limit: Limit = _MOST,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Every branch, by id.")] = False,
-    graph: Annotated[
-        bool, typer.Option("--graph", "-g", help="Draw how branches hang together; implies --all.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include every branch, sorted by id.")] = False,
+    graph: Annotated[bool, typer.Option("--graph", "-g", help="Draw how branches connect; implies --all.")] = False,
     channel: Channels = None,
     source: _Source = None,
     since: Since = None,
-    oneline: Annotated[bool, typer.Option("--oneline", help="Id, node and changes only.")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="Show only id, node and changes.")] = False,
     ns: Ns = "",
 ) -> LogView:
-    """List the checkpoints of a thread, newest first: which node made each, what it changed.
+    """List the checkpoints of a thread, newest first: which node made each, and what it changed.
 
-    It follows the head's own line of ancestors; --all takes in the other branches. "as before": written again, and the
-    same; "maybe as before": what stood there was not read; "wrote": a reducer, or what may be one, was given that.
+    The list follows the ancestors of the head; --all includes the other branches. "as before" means that the write left
+    the value the same; "maybe as before", that the previous value was not read; "wrote", that the channel has a reducer
+    or may have one, which made something of the value.
 
     Examples:
       ckpt log support-42
@@ -185,7 +184,7 @@ def log(
       ckpt log support-42 --graph
       ckpt log support-42 --source update --json
     """
-    wanted = Wanted(
+    request = LogRequest(
         rev=rev,
         everything=everything or (graph and rev == "@"),
         limit=limit,
@@ -193,7 +192,7 @@ def log(
         sources=_known(source or ()),
         since=None if since is None else moment(since, session.clock()),
     )
-    view = session.read(lambda reader: run(reader, thread, wanted, ns, graph=graph, oneline=oneline))
+    view = session.read(lambda reader: run(reader, thread, request, ns, graph=graph, oneline=oneline))
     for remark in _remarks(view, limit):
         session.say(remark)
     return view

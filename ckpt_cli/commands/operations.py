@@ -1,4 +1,4 @@
-"""``ckpt operations``: what was done to this database, newest first; and forgetting old ones."""
+"""``ckpt operations``: lists what ckpt did to this database, newest first, and forgets old operations."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,7 +17,12 @@ from ckpt_cli.views.plan import PlanView, RowLine
 
 _DAY = 86400
 
-_Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted one wrote of its plan.")]
+_Numbers = Annotated[
+    list[int] | None,
+    typer.Argument(metavar="OPERATION", help="With --prune: forget only these operations.", show_default=False),
+]
+_Prune = Annotated[bool, typer.Option("--prune", help="Forget old operations; they can't be undone any more.")]
+_Settle = Annotated[bool, typer.Option("--settle", help="Take back now what an interrupted operation wrote.")]
 _ForgetTriggers = Annotated[
     bool, typer.Option("--forget-triggers", help="Ask again about triggers accepted with --remember.")
 ]
@@ -25,11 +30,8 @@ _ForgetTriggers = Annotated[
 
 def operations(
     session: Session,
-    numbers: Annotated[
-        list[int] | None,
-        typer.Argument(metavar="OPERATION", help="With --prune: forget these alone.", show_default=False),
-    ] = None,
-    prune: Annotated[bool, typer.Option("--prune", help="Forget old ones; they can't be undone any more.")] = False,
+    numbers: _Numbers = None,
+    prune: _Prune = False,
     keep: Annotated[
         int | None, typer.Option("--keep", metavar="N", min=0, help="With --prune: keep the newest N.")
     ] = None,
@@ -42,13 +44,14 @@ def operations(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> OperationsView | PlanView:
-    """List what ckpt did to this database: when, why, how many rows, and whether it still stands.
+    """List what ckpt did to this database: when, why, how many rows, and whether it is still in effect.
 
-    The log with its before-images is kept beside no database but in $XDG_STATE_HOME/ckpt; --prune bounds it: it shows
-    what would go and asks, and leaves no byte of it in the file. With both --keep and --older only what is older and
-    not among the newest goes. An operation named by its number goes with what took it back, or what it took back, as
-    both hold the same rows. One that was interrupted is settled by the next command that changes something, or by
-    --settle.
+    The log keeps the rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database. --prune
+    shows what it would forget, asks, and leaves no byte of it in the file. With both --keep and --older it forgets only
+    operations that are older and not among the newest. An operation that you name by its number is forgotten together
+    with its undo, or with the operation that it undid, as both hold the same rows. An interrupted operation is settled
+    by --settle, or by the next command that changes something.
+
 
     Examples:
       ckpt operations
@@ -64,22 +67,24 @@ def operations(
     if settle or (prune and not dry_run):
         session.settle(log)
     known = log.operations()
-    gone = named(known, numbers) if numbers else old(known, session.clock(), keep, older) if prune else []
+    pruned = operations_by_number(known, numbers or ())
+    if prune and not numbers:
+        pruned = operations_to_prune(known, session.clock(), keep, older)
     if prune:
-        plan = planned(gone)
+        plan = plan_pruning(pruned)
         if dry_run:
             return plan
-        if gone and not yes and not session.ask(plan):
+        if pruned and not yes and not session.ask(plan):
             raise Refused("not confirmed; nothing was forgotten")
-    return run(log, gone)
+    return run(log, pruned)
 
 
-def named(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
-    """Operations by their numbers, each with those that took it back or that it took back.
+def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
+    """The operations of these numbers, each together with its undo or with the operation that it undid.
 
     Raises:
-        NotFound: there is none of that number.
-        Refused: one was interrupted, and its rows tell how it ended.
+        NotFound: no operation has that number.
+        Refused: one was interrupted, and its rows are needed to find out how it ended.
     """
     chosen = set(numbers)
     if missing := sorted(chosen - {one.number for one in known}):
@@ -89,12 +94,12 @@ def named(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]
         size = len(chosen)
         pairs = [(one.number, one.undoes) for one in known if one.undoes is not None]
         chosen.update(number for pair in pairs if chosen.intersection(pair) for number in pair)
-    found = [one for one in known if one.number in chosen]
-    for one in found:
+    chosen_operations = [one for one in known if one.number in chosen]
+    for one in chosen_operations:
         if one.phase is Phase.PLANNED:
-            what = f"operation {one.number} was interrupted, or goes on now; nothing was forgotten"
+            what = f"operation {one.number} was interrupted, or is still running; nothing was forgotten"
             raise Refused(what, hint="`ckpt operations --settle` finds out how it ended")
-    return found
+    return chosen_operations
 
 
 def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool, confirmed: bool) -> None:
@@ -103,23 +108,23 @@ def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool, confirmed: 
     if prune is (bool(numbers) or bounded) and not (numbers and bounded):
         return
     if numbers and bounded:
-        raise UsageError("--keep and --older choose operations, and so do numbers", hint="say one of them")
+        raise UsageError("--keep and --older choose operations, and so do numbers", hint="use one or the other")
     if prune:
         raise UsageError("--prune needs --keep N, --older DAYS or numbers of operations")
     raise UsageError("numbers, --keep and --older belong to --prune")
 
 
-def planned(gone: Sequence[Operation]) -> PlanView:
-    """What pruning would forget, operation by operation."""
-    rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in gone]
-    numbers = spans(one.number for one in gone)
-    summary = f"--prune forgets operation{'' if len(gone) == 1 else 's'} {numbers}, for which there is no undo then"
-    return PlanView("operations", summary if gone else "--prune finds nothing to forget", rows=rows)
+def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
+    """The plan of a pruning: the operations that it would forget."""
+    rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in pruned]
+    numbers = spans(one.number for one in pruned)
+    summary = f"--prune forgets operation{'' if len(pruned) == 1 else 's'} {numbers}, for which there is no undo then"
+    return PlanView("operations", summary if pruned else "--prune finds nothing to forget", rows=rows)
 
 
-def run(log: OperationLog, gone: Sequence[Operation] = ()) -> OperationsView:
-    """The log as it stands, after forgetting some."""
-    numbers = [one.number for one in gone]
+def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
+    """The view of the log, after some operations were forgotten."""
+    numbers = [one.number for one in pruned]
     if numbers:
         log.prune(numbers)
     accepted = side_effects.load_accepted(log)
@@ -129,8 +134,10 @@ def run(log: OperationLog, gone: Sequence[Operation] = ()) -> OperationsView:
     )
 
 
-def old(found: Sequence[Operation], now: float, keep: int | None, older: float | None) -> list[Operation]:
-    """Those that pruning forgets; never one that was interrupted."""
+def operations_to_prune(
+    found: Sequence[Operation], now: float, keep: int | None, older: float | None
+) -> list[Operation]:
+    """The operations that pruning forgets; never one that was interrupted."""
     return [
         operation
         for place, operation in enumerate(found)

@@ -1,11 +1,11 @@
-"""``ckpt replay``: what a checkpoint's pending writes come to, and keeping them; or a line's steps, one by one."""
+"""``ckpt replay``: applies a checkpoint's pending writes, or plays the recorded steps of a line again."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from ckpt_cli.commands.update import ReducerOption, reducer_of
+from ckpt_cli.commands.update import ReducerOption, parse_reducer
 from ckpt_cli.completion.names import complete_revision
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.diff.diff import differences
@@ -29,7 +29,7 @@ _Rev = Annotated[
     str | None,
     typer.Argument(
         metavar="REV",
-        help="A checkpoint: @ (the head, unless --to is given), an id or a unique part of it, step:5, branch:2.",
+        help="A checkpoint: @ (the head; the default without --to), an id or a unique part of it, step:5, branch:2.",
         autocompletion=complete_revision,
         show_default=False,
     ),
@@ -39,7 +39,7 @@ _To = Annotated[
     typer.Option(
         "--to",
         metavar="REV",
-        help="Play the recorded steps forward to this one, from REV or from the first.",
+        help="Play the recorded steps up to this checkpoint, from REV or from the first one.",
         autocompletion=complete_revision,
         show_default=False,
     ),
@@ -58,57 +58,57 @@ def replay(
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView | ReplayView | PlayedView:
-    """Apply a checkpoint's pending writes to its state, and tell what would run again.
+    """Apply a checkpoint's pending writes to its state, and show what would run again.
 
-    Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: what finished
-    tasks wrote is kept, waiting and failed tasks are abandoned.
+    Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: it keeps what
+    finished tasks wrote, and abandons waiting and failed tasks.
 
-    With --to it plays what was recorded, step by step: who wrote what, what the channels' reducers make of it, and
-    whether the recorded state is that. Which reducers they are is learned from all of these steps.
+    --to plays the recorded steps again, one by one: who wrote what, what the channels' reducers make of it, and whether
+    the recorded state is the same. The reducers are learned from all of these steps.
 
     Examples:
       ckpt replay support-42
       ckpt replay support-42 step:2 --to @
       ckpt replay support-42 --commit --reason "the crm is down for good"
     """
-    said, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(parse_reducer(one) for one in reducer or ()), metadata_changes(metadata)
     if metadata and not commit:
         raise UsageError("--metadata belongs to --commit", hint="without it nothing is written")
     if to is not None:
         if commit:
             raise UsageError(
-                "--to only looks at what was recorded", hint="--commit keeps what is pending: leave --to out"
+                "--to only shows recorded steps", hint="to keep what is pending, use --commit without --to"
             )
         from ckpt_cli.queries.replayed_steps import play
 
-        return play(session, thread, rev, to, ns, said)
+        return play(session, thread, rev, to, ns, reducers)
     at = "@" if rev is None else rev
     if not commit:
-        return session.read(lambda r: run(r, r.resolve(thread, at, ns), said))
+        return session.read(lambda r: run(r, r.resolve(thread, at, ns), reducers))
     ends = [[Update(None, END)]]
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, at, ns)
         mint = Mint(session.clock)
-        return update.plan(reader, row, mint, ends, reducers=said, verb="replay", changes=changes)
+        return update.plan(reader, row, mint, ends, reducers=reducers, verb="replay", changes=changes)
 
     return session.change(session.make_plan(planned))
 
 
-def run(reader: Reader, row: CheckpointRow, said: Mapping[str, Reducer]) -> ReplayView:
-    """A checkpoint with its pending writes applied."""
-    found, state = plans.compute_outcome(reader, row, said), reader.state(row.ref)
+def run(reader: Reader, row: CheckpointRow, reducers: Mapping[str, Reducer]) -> ReplayView:
+    """The view of a checkpoint with its pending writes applied."""
+    outcome, state = plans.compute_outcome(reader, row, reducers), reader.state(row.ref)
     return ReplayView(
         row.thread_id,
         row.checkpoint_id,
         reader.short(row.thread_id)(row.checkpoint_id),
         state.step,
-        found.tasks.consumed,
-        [_task(task, state) for task in found.tasks.tasks],
-        differences(found.before, found.after),
-        list(found.evidence),
-        dict(found.unknown),
-        None if found.next is None else list(found.next),
+        outcome.tasks.consumed,
+        [_task(task, state) for task in outcome.tasks.tasks],
+        differences(outcome.before, outcome.after),
+        list(outcome.evidence),
+        dict(outcome.unknown),
+        None if outcome.next is None else list(outcome.next),
     )
 
 
@@ -120,7 +120,7 @@ def _task(task: Task, state: State) -> ReplayedTask:
         str(task.status),
         not finished,
         task.error,
-        [asked.value for asked in task.interrupts] if task.status is Status.WAITING else [],
+        [interrupt.value for interrupt in task.interrupts] if task.status is Status.WAITING else [],
         [write for write in writes if write.channel not in CONTROL_WRITES],
         task.answers,
     )

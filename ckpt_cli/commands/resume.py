@@ -1,4 +1,4 @@
-"""``ckpt resume``: answers questions that wait, so that the application's next run goes on with them."""
+"""``ckpt resume``: answers waiting questions; the application's next run continues with the answers."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_interrupt
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.json_input import given
+from ckpt_cli.parameters.json_input import parse_json_input
 from ckpt_cli.parameters.options import Ns, Thread
 from ckpt_cli.plans import resume as plans
 from ckpt_cli.plans.resume import Answer, Question
@@ -18,7 +18,7 @@ from ckpt_cli.values.jsonback import from_json
 from ckpt_cli.views.plan import PlanView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
 
-_HINT = "text is written with quotes of its own: '\"yes\"'"
+_HINT = "text needs quotes of its own: '\"yes\"'"
 
 
 def resume(
@@ -29,7 +29,7 @@ def resume(
         typer.Option(
             "--value",
             metavar="JSON",
-            help="The answer, or @FILE, @- for stdin: to the one question that waits, or to those named.",
+            help="The answer (JSON, @FILE, or @- for stdin) to the only question, or to those that -i names.",
         ),
     ] = None,
     interrupt: Annotated[
@@ -38,17 +38,17 @@ def resume(
             "--interrupt",
             "-i",
             metavar="ID[=JSON]",
-            help="Which question: its id, the beginning of it, or its node; may be repeated, each with its answer.",
+            help="A question: its id, the beginning of its id, or its node. May be repeated, each with its answer.",
             autocompletion=complete_interrupt,
         ),
     ] = None,
     ns: Ns = "",
 ) -> PlanView | QuestionsView:
-    """Record answers to the questions that a thread waits with; without any, list the questions.
+    """Record answers to a thread's waiting questions; without an answer, list the questions.
 
     Nothing is run. The answers are stored where LangGraph looks for them, so that graph.invoke(None, config) in the
-    application goes on as after Command(resume=...). That config names no checkpoint: with one, the library would drop
-    the answers and ask anew.
+    application continues as after Command(resume=...). That config must not name a checkpoint: with one, the library
+    would drop the answers and ask again.
 
     Examples:
       ckpt resume support-42
@@ -84,7 +84,7 @@ def _answers(value: str | None, named: list[str]) -> list[Answer]:
             f"what is the answer to {bare[0]!r}?", hint=f"--interrupt {argument(bare[0] + '=JSON')}, or --value JSON"
         )
     if value is not None and not bare:
-        raise UsageError("--value answers nothing: every --interrupt has an answer of its own")
+        raise UsageError("--value isn't used: every --interrupt has an answer of its own")
     return [_answer(one, value) for one in named]
 
 
@@ -94,4 +94,4 @@ def _answer(named: str, value: str | None) -> Answer:
 
 
 def _value(text: str, what: str) -> Any:
-    return from_json(given(text, what, hint=_HINT))
+    return from_json(parse_json_input(text, what, hint=_HINT))

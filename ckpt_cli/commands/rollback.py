@@ -1,4 +1,4 @@
-"""``ckpt rollback``: an earlier state becomes current again."""
+"""``ckpt rollback``: makes an earlier state current again."""
 
 from typing import Annotated
 
@@ -27,8 +27,8 @@ def rollback(
 ) -> PlanView:
     """Make an earlier state of a thread current again, as a new child of that checkpoint; nothing is lost.
 
-    What came after stays where it is, as a branch. The thread goes on from the restored state with the nodes that were
-    next there. Unlike a fork, the new checkpoint follows the old one, so its history stays whole.
+    The later checkpoints stay where they are, as a branch. The thread continues from the restored state with the nodes
+    that were next there. Unlike a fork, the new checkpoint is a child of the old one, so its history stays complete.
 
     Examples:
       ckpt rollback support-42 step:3

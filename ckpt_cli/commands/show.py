@@ -1,4 +1,4 @@
-"""``ckpt show``: one checkpoint whole."""
+"""``ckpt show``: shows one checkpoint."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,15 +36,15 @@ def show(
     rev: Rev = "@",
     ns: Ns = "",
     channel: Channels = None,
-    full: Annotated[bool, typer.Option("--full", help="Nothing folded, control channels too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Fold nothing, and show control channels too.")] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="As stored: type tags, sizes, first bytes, recorded forms of values.")
+        bool, typer.Option("--raw", help="Show what is stored: type tags, sizes, first bytes, values in recorded form.")
     ] = False,
 ) -> ShowView:
-    """One checkpoint whole: state, next, tasks, interrupts, metadata.
+    """Show one checkpoint: state, next, tasks, interrupts, metadata.
 
-    Messages read as a conversation. `•` marks what changed here; what was given at an input is in no channel yet, so it
-    stands before them. The last line is the config to paste in code.
+    Messages read as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it is
+    shown before them. The last line is the config to paste into code.
 
     Examples:
       ckpt show support-42
@@ -67,7 +67,7 @@ def run(
     everything: bool = False,
     raw: bool = False,
 ) -> ShowView:
-    """The checkpoint that a revision names, with some channels, with the user's, or with `everything`."""
+    """The view of the checkpoint that a revision names: with some channels, the user's, or `everything`."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)
@@ -75,12 +75,12 @@ def run(
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
     snapshot, near = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
-    found = _channels(reader, state, lineage, raw)
-    wanted = _wanted(found, channels, thread) if channels else {}
+    known = _channels(reader, state, lineage, raw)
+    wanted = _wanted(known, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
-    shown = wanted or {name: one for name, one in found.items() if everything or not one.control}
-    given = found[START] if START in found and not found[START].empty else None
-    left = [] if channels else [name for name in found if name not in shown and (given is None or name != START)]
+    shown = wanted or {name: one for name, one in known.items() if everything or not one.control}
+    entered = known[START] if START in known and not known[START].empty else None
+    hidden = [] if channels else [name for name in known if name not in shown and (entered is None or name != START)]
     return ShowView(
         thread_id=thread,
         ns=ns,
@@ -96,14 +96,14 @@ def run(
         marks=[*marks(lineage, row.checkpoint_id), *_tags(reader, row)],
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
-        hidden=len(left),
+        hidden=len(hidden),
         next=snapshot.next,
         tasks=_tasks(reader, row.ref, snapshot),
         consumed=snapshot.consumed,
         config=_config(row.ref),
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
-        given=given,
+        given=entered,
         metadata_problem=state.metadata_problem or None,
     )
 
@@ -112,12 +112,12 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
     before = _parent(reader, state, lineage)
     values = state.values if raw else {**state.values, **Inspection(reader, state.ref).values()}
     deltas = Inspection(reader, state.ref).deltas()
-    found = {}
+    channels = {}
     for name in dict.fromkeys([*values, *state.versions]):
         value = values.get(name)
         broken = isinstance(value, Node) and value.form is Form.BROKEN
         version = state.versions.get(name)
-        found[name] = Channel(
+        channels[name] = Channel(
             value=value,
             empty=name not in values,
             version=version,
@@ -126,11 +126,11 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
             problem=value.problem if broken and isinstance(value, Node) else None,
             note=_delta(deltas[name]) if name in deltas else None,
         )
-    return found
+    return channels
 
 
 def _delta(rebuilt: "Rebuilt") -> str:
-    """Where the value of a delta channel comes from, which this checkpoint doesn't hold."""
+    """How the value of a delta channel, which this checkpoint doesn't store, was rebuilt."""
     from ckpt_cli.history.reducers.reducers import ABSENT
 
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
@@ -140,7 +140,7 @@ def _delta(rebuilt: "Rebuilt") -> str:
 
 
 def _parent(reader: Reader, state: State, lineage: Lineage) -> State | None:
-    """The parent; None where the checkpoint is a first one, or the parent can't be read."""
+    """The parent's state; None if the checkpoint is a first one or the parent can't be read."""
     parent = lineage.parent(state.ref.checkpoint_id)
     try:
         return None if parent is None else reader.state(Ref(state.ref.thread_id, state.ref.ns, parent))
@@ -149,7 +149,7 @@ def _parent(reader: Reader, state: State, lineage: Lineage) -> State | None:
 
 
 def _changed(name: str, state: State, parent: State | None) -> bool:
-    """Whether a channel holds another value than at the parent; a new version alone may hold the same."""
+    """Whether a channel's value differs from the parent's; a new version may hold the same value."""
     if parent is None:
         return name in state.updated if state.updated else name in state.versions
     if state.versions.get(name) == parent.versions.get(name):
@@ -159,15 +159,15 @@ def _changed(name: str, state: State, parent: State | None) -> bool:
     return not same(state.values[name], parent.values[name])
 
 
-def _wanted(found: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
+def _wanted(known: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
     for name in names:
-        if name not in found:
-            raise no_channel(name, found, f"this checkpoint of {thread!r}")
-    return {name: found[name] for name in names}
+        if name not in known:
+            raise no_channel(name, known, f"this checkpoint of {thread!r}")
+    return {name: known[name] for name in names}
 
 
 def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
-    """A channel asked for alone has to be readable; among good ones it is only marked."""
+    """Refuse if none of the channels asked for can be decoded; a bad one among good ones is only marked."""
     if raw or not wanted or any(one.problem is None for one in wanted.values()):
         return
     name, one = next(iter(wanted.items()))
@@ -188,7 +188,7 @@ def _task(task: Task, namespaces: list[str]) -> TaskLine:
         status=str(task.status),
         path=task.path,
         error=task.error,
-        interrupts=[InterruptView(asked.id, asked.value) for asked in task.open],
+        interrupts=[InterruptView(interrupt.id, interrupt.value) for interrupt in task.open],
         namespaces=[ns for ns in namespaces if task.id and ns.rpartition("|")[2].endswith(f":{task.id}")],
         answers=task.answers,
     )
@@ -200,9 +200,9 @@ def _config(ref: Ref) -> dict[str, Any]:
 
 
 def _stored(checkpoint: Checkpoint) -> list[Stored]:
-    kept = {"checkpoint": checkpoint.body, "metadata": checkpoint.metadata}
-    kept |= {f"channel {name}": payload for name, payload in (checkpoint.channels or {}).items()}
-    return [_payload(what, payload) for what, payload in kept.items()]
+    payloads = {"checkpoint": checkpoint.body, "metadata": checkpoint.metadata}
+    payloads |= {f"channel {name}": payload for name, payload in (checkpoint.channels or {}).items()}
+    return [_payload(what, payload) for what, payload in payloads.items()]
 
 
 def _payload(what: str, payload: Payload) -> Stored:

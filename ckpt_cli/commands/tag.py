@@ -1,4 +1,4 @@
-"""``ckpt tag``: names for checkpoints, to be used as revisions (``tag:NAME``)."""
+"""``ckpt tag``: names checkpoints; a name is a revision (``tag:NAME``)."""
 
 from typing import Annotated
 
@@ -31,14 +31,14 @@ def tag(
     rev: _Rev = None,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The name.", show_default=False)] = None,
     ns: Ns = "",
-    listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags, of a thread or of all.")] = False,
-    delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Take a name away.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Move a name that another checkpoint has.")] = False,
+    listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags of a thread, or all tags.")] = False,
+    delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Remove a name.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Move a name from another checkpoint.")] = False,
     same_database: SameDatabase = False,
 ) -> TagView:
     """Give a checkpoint a name that every command takes as a revision: tag:NAME.
 
-    Tags are yours alone: they are kept beside the operation log, and the database isn't touched.
+    Tags are yours alone: they are kept beside the operation log, and the database isn't changed.
 
     Examples:
       ckpt tag support-42 step:7 before-refund
@@ -49,40 +49,40 @@ def tag(
     session.same_database = same_database
     if delete is not None:
         if thread is None or rev is not None or listed:
-            raise UsageError("a name is taken away with THREAD --delete NAME")
+            raise UsageError("to remove a name: ckpt tag THREAD --delete NAME")
         session.reader.thread(thread)
         return _view("deleted", session, [tags.remove(session.logs.for_writing(), thread, ns, delete)])
     if listed or thread is None:
         if rev is not None:
             raise UsageError("--list takes a THREAD or nothing")
-        session.reader  # noqa: B018 - a database that can't be opened is said first
+        session.reader  # noqa: B018 - a database that can't be opened is an error before anything is listed
         return _view("listed", session, tags.read_tags(session.log, thread))
     if rev is None or name is None:
-        raise UsageError("say which: THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
+        raise UsageError("REV or NAME is missing: ckpt tag THREAD REV NAME", hint="`ckpt tag --list` shows the tags")
     row = session.read(lambda reader: reader.resolve(thread, rev, ns))
-    given = tags.Tag(name, row.ref, session.clock())
+    new_tag = tags.Tag(name, row.ref, session.clock())
     log, saver = session.logs.for_writing(), session.reader.saver
-    had = [tag.ref for tag in tags.read_tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
-    tags.add(log, given, move=force, witness=_witness(session, row.ref), place=saver.place())
-    if had and had != [row.ref]:
-        session.say(f"tag:{name} was on {had[0].checkpoint_id}")
-    return _view("added", session, [given])
+    old_refs = [tag.ref for tag in tags.read_tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
+    tags.add(log, new_tag, move=force, witness=_witness(session, row.ref), place=saver.place())
+    if old_refs and old_refs != [row.ref]:
+        session.say(f"tag:{name} was on {old_refs[0].checkpoint_id}")
+    return _view("added", session, [new_tag])
 
 
 def _witness(session: Session, ref: Ref) -> bytes | None:
-    """The digest of a checkpoint, where it stays as it is: a shallow saver writes over its only one."""
+    """The digest of a checkpoint; None for a shallow saver, which overwrites its only checkpoint."""
     if Ability.BRANCHES not in session.reader.saver.abilities:
         return None
     return session.read(lambda reader: read_digests(reader.saver, [ref])).get(ref)
 
 
-def _view(did: str, session: Session, found: list[tags.Tag]) -> TagView:
-    return session.read(lambda reader: run(reader, did, found))
+def _view(did: str, session: Session, named: list[tags.Tag]) -> TagView:
+    return session.read(lambda reader: run(reader, did, named))
 
 
-def run(reader: Reader, did: str, found: list[tags.Tag]) -> TagView:
-    """What is told of tags: whether their checkpoints are still there."""
-    return TagView(did, [_line(reader, one) for one in found])
+def run(reader: Reader, did: str, named: list[tags.Tag]) -> TagView:
+    """The view of some tags, with whether their checkpoints still exist."""
+    return TagView(did, [_line(reader, one) for one in named])
 
 
 def _line(reader: Reader, one: tags.Tag) -> TagLine:

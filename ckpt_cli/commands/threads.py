@@ -1,4 +1,4 @@
-"""``ckpt threads``: what there is, where each thread stands, and who waits for an answer."""
+"""``ckpt threads``: lists the threads, the status of each, and which ones wait for an answer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.typed_times import moment
 from ckpt_cli.history.state.filters import Filter
 from ckpt_cli.model import Thread
-from ckpt_cli.parameters.options import MATCH, Limit, Since, matcher
-from ckpt_cli.queries.any_checkpoint import AnyOption, Unread, filter_of, fitting, older_by_server
+from ckpt_cli.parameters.options import MATCH, AnyCheckpoint, Limit, Since, matcher
+from ckpt_cli.queries.any_checkpoint import UnreadMetadata, count_older_by_server, parse_filter, threads_that_fit
 from ckpt_cli.queries.thread_status import ThreadStatus, prefetch_threads
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.threads import ThreadsView
 
 
-class Asked(StrEnum):
-    """The statuses that may be asked for."""
+class StatusOption(StrEnum):
+    """The statuses that ``--status`` takes."""
 
     DONE = "done"
     WAITING = "waiting"
@@ -32,7 +32,7 @@ class Asked(StrEnum):
 
 
 class Order(StrEnum):
-    """What threads may be sorted by."""
+    """The orders that ``--sort`` takes."""
 
     ACTIVITY = "activity"
     ID = "id"
@@ -42,7 +42,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ThreadsRequest:
     """Which threads are asked for; `since` in seconds since 1970, `limit` 0 for all."""
 
     statuses: tuple[str, ...] = ()
@@ -55,53 +55,53 @@ class Wanted:
 
     @property
     def judged(self) -> bool:
-        """Whether heads have to be read to know which threads are asked for."""
+        """Whether heads have to be read to know which threads are wanted."""
         return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
-def run(reader: Reader, wanted: Wanted, *, wide: bool = False) -> ThreadsView:
-    """Take threads newest first until there are enough; only what is printed is counted."""
-    candidates: Iterator[Thread] = _candidates(reader, wanted)
-    unread, unread_metadata = list[str](), Unread()
-    if wanted.where is not None and wanted.any_checkpoint:
-        candidates = fitting(reader, candidates, wanted.where, unread_metadata)
-    if wanted.order is not Order.ACTIVITY:
-        candidates = iter(_sorted(reader, candidates, wanted.order))
+def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> ThreadsView:
+    """The view of the wanted threads, newest first; the rest is read only where it decides or is shown."""
+    candidates: Iterator[Thread] = _candidates(reader, request)
+    unread, unread_metadata = list[str](), UnreadMetadata()
+    if request.where is not None and request.any_checkpoint:
+        candidates = threads_that_fit(reader, candidates, request.where, unread_metadata)
+    if request.order is not Order.ACTIVITY:
+        candidates = iter(_sorted(reader, candidates, request.order))
     statuses = (ThreadStatus(reader, thread) for thread in prefetch_threads(reader, candidates))
-    found = (one for one in statuses if _fits(one, wanted, unread, unread_metadata))
-    some = [one.view() for one in islice(found, wanted.limit or None)]
-    more = bool(wanted.limit) and next(found, None) is not None
-    if not wanted.judged:
-        unread = [one.problem for one in some if one.problem]
-    view = ThreadsView(some, more, list(wanted.statuses), wide, len(unread), unread[0] if unread else None)
+    fitting_statuses = (one for one in statuses if _fits(one, request, unread, unread_metadata))
+    views = [one.view() for one in islice(fitting_statuses, request.limit or None)]
+    more = bool(request.limit) and next(fitting_statuses, None) is not None
+    if not request.judged:
+        unread = [one.problem for one in views if one.problem]
+    view = ThreadsView(views, more, list(request.statuses), wide, len(unread), unread[0] if unread else None)
     view.unread_metadata, view.note = len(unread_metadata.problems), unread_metadata.note
-    if wanted.where is None:
-        view.note = _marked([one.metadata_problem for one in some if one.metadata_problem])
-    view.older = None if more else _older(reader, wanted, {one.thread_id for one in some})
+    if request.where is None:
+        view.note = _marked([one.metadata_problem for one in views if one.metadata_problem])
+    view.older = None if more else _older(reader, request, {one.thread_id for one in views})
     return view
 
 
 def _marked(problems: list[str]) -> str:
-    """How many threads are shown whose metadata can't be read, and why; "" where there are none."""
+    """A remark on how many of the threads shown have metadata that can't be read, and why; "" if none."""
     if not problems:
         return ""
-    some = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
-    return f"{some} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
+    counted = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
+    return f"{counted} of those shown {'has' if len(problems) == 1 else 'have'} unreadable metadata: {problems[0]}"
 
 
-def _older(reader: Reader, wanted: Wanted, shown: set[str]) -> int | None:
-    """How many more threads ``--any`` would list; None where only reading them all would tell."""
-    if wanted.where is None or wanted.any_checkpoint or wanted.statuses or wanted.since is not None:
+def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
+    """How many more threads ``--any`` would list; None if that needs reading them all."""
+    if request.where is None or request.any_checkpoint or request.statuses or request.since is not None:
         return None
-    return older_by_server(reader, wanted.where, shown, matcher(wanted.match))
+    return count_older_by_server(reader, request.where, shown, matcher(request.match))
 
 
-def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
-    fits = matcher(wanted.match)
+def _candidates(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
+    fits = matcher(request.match)
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
-        if wanted.since is not None and when is not None and when < wanted.since:
-            if ids.is_uuid6(thread.head.checkpoint_id):  # these are in the order of time, other ids may not be
+        if request.since is not None and when is not None and when < request.since:
+            if ids.is_uuid6(thread.head.checkpoint_id):  # these ids are in the order of time, others may not be
                 return
             continue
         if fits(thread.thread_id):
@@ -109,7 +109,7 @@ def _candidates(reader: Reader, wanted: Wanted) -> Iterator[Thread]:
 
 
 def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
-    """All of them by something that only a look at each can tell."""
+    """All threads, sorted by something for which each has to be read."""
     if order is Order.ID:
         return sorted(threads, key=lambda t: t.thread_id)
     if order is Order.STEP:
@@ -128,17 +128,17 @@ def _weight(reader: Reader, thread: Thread) -> int:
     total = 0
     for row in reader.saver.rows(thread.thread_id):
         if row.size is None:
-            hint = "--sort checkpoints tells how many each thread has"
-            raise NotSupported("this database doesn't tell how large a checkpoint is", hint=hint)
+            hint = "--sort checkpoints sorts by how many each thread has"
+            raise NotSupported("this database doesn't know how large a checkpoint is", hint=hint)
         total += row.size
     return total
 
 
-def _fits(one: ThreadStatus, wanted: Wanted, unread: list[str], unread_metadata: Unread) -> bool:
-    """Whether a thread is asked for; a head that can't be read is told, for nobody knows whether it would fit."""
-    fits = not wanted.statuses or one.status in wanted.statuses
-    if fits and wanted.where is not None and not wanted.any_checkpoint:
-        fits = one.fits(wanted.where)
+def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
+    """Whether a thread is wanted; one whose head can't be read goes to `unread`, as nobody knows whether it fits."""
+    fits = not request.statuses or one.status in request.statuses
+    if fits and request.where is not None and not request.any_checkpoint:
+        fits = one.fits(request.where)
         if not fits:
             unread_metadata.add(one.thread_id, one.metadata_problem)
     if one.problem:
@@ -147,7 +147,7 @@ def _fits(one: ThreadStatus, wanted: Wanted, unread: list[str], unread_metadata:
 
 
 _Status = Annotated[
-    list[Asked] | None,
+    list[StatusOption] | None,
     typer.Option(
         "--status",
         "-s",
@@ -161,7 +161,7 @@ _Sort = Annotated[
     typer.Option(
         "--sort",
         metavar="ORDER",
-        help="By activity, id, checkpoints, size or step; all but activity look at every thread.",
+        help="Sort by activity, id, checkpoints, size or step; all but activity read every thread.",
     ),
 ]
 
@@ -174,18 +174,18 @@ def threads(
     where: Annotated[
         str | None,
         typer.Option(
-            "--where", "-w", metavar="EXPRESSION", help="Over the head's metadata and state, in Python's words."
+            "--where", "-w", metavar="EXPRESSION", help="A Python expression over the head's metadata and state."
         ),
     ] = None,
-    any_: AnyOption = False,
+    any_: AnyCheckpoint = False,
     sort: _Sort = Order.ACTIVITY,
     limit: Limit = 50,
-    wide: Annotated[bool, typer.Option("--wide", help="Every column, as far as there is room.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Show as many columns as there is room for.")] = False,
 ) -> ThreadsView:
-    """List threads, the most recently active first: what each was about and where it stands.
+    """List threads, the most recently active first: what each was about, and its status.
 
-    done, waiting for an answer, failed, or unfinished: its next nodes have not run; unknown where an old or damaged
-    thread doesn't tell what comes next.
+    A thread is done, waiting for an answer, failed, or unfinished: its next nodes have not run yet. It is unknown if
+    the next nodes can't be determined, as in some old or damaged threads.
 
     Examples:
       ckpt threads
@@ -195,36 +195,36 @@ def threads(
       ckpt threads --where 'user_id == "u-112"' --any
       ckpt threads --sort size --limit 10 --wide
     """
-    wanted = Wanted(
+    request = ThreadsRequest(
         statuses=tuple(one.value for one in status or ()),
         since=None if since is None else moment(since, session.clock()),
         match=match,
-        where=filter_of(where, any_checkpoint=any_),
+        where=parse_filter(where, any_checkpoint=any_),
         any_checkpoint=any_,
         order=sort,
         limit=limit,
     )
     if sort is not Order.ACTIVITY:
         session.say(f"sorting by {sort.value} looks at every thread")
-    view = session.read(lambda reader: run(reader, wanted, wide=wide))
+    view = session.read(lambda reader: run(reader, request, wide=wide))
     view.narrowed = not (since is match is where is None)
-    for line in _talk(view, wanted):
+    for line in _talk(view, request):
         session.say(line)
     return view
 
 
-def _talk(view: ThreadsView, wanted: Wanted) -> Iterator[str]:
-    """What the filter looked at and missed, and which heads can't be read."""
+def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
+    """The remarks on stderr: what the filter tested and missed, and which heads can't be read."""
     if view.note:
         yield view.note
-    if wanted.where is not None and not view.unreadable and not view.unread_metadata:
-        wanted.where.must_have_worked()
-        if wanted.where.complaint:
-            yield wanted.where.complaint
-        if not wanted.any_checkpoint and not wanted.where.of_state:
+    if request.where is not None and not view.unreadable and not view.unread_metadata:
+        request.where.must_have_worked()
+        if request.where.complaint:
+            yield request.where.complaint
+        if not request.any_checkpoint and not request.where.of_state:
             yield from _heads_only(view)
     if view.unreadable:
-        yield _unread(view, wanted)
+        yield _unread(view, request)
 
 
 def _heads_only(view: ThreadsView) -> Iterator[str]:
@@ -235,9 +235,9 @@ def _heads_only(view: ThreadsView) -> Iterator[str]:
         yield "heads only; --any looks at the metadata of every checkpoint"
 
 
-def _unread(view: ThreadsView, wanted: Wanted) -> str:
-    """How many heads can't be read, of those shown or of those that had to be judged."""
-    least = "at least " if view.more and wanted.judged else ""
-    some = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
-    shown = " of those shown" if view.more and not wanted.judged else ""
-    return f"{some}{shown} can't be read: {view.problem}"
+def _unread(view: ThreadsView, request: ThreadsRequest) -> str:
+    """A remark on how many heads can't be read, of those shown or of those that were tested."""
+    least = "at least " if view.more and request.judged else ""
+    counted = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
+    shown = " of those shown" if view.more and not request.judged else ""
+    return f"{counted}{shown} can't be read: {view.problem}"

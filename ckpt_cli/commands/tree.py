@@ -1,4 +1,4 @@
-"""``ckpt tree``: a whole thread drawn, branches, forks and subgraphs, long runs folded."""
+"""``ckpt tree``: draws a whole thread with its branches, forks and subgraphs; long runs are folded."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -23,7 +23,7 @@ _LISTED = 12
 
 
 class TreeFormat(StrEnum):
-    """What a tree is printed as."""
+    """The formats in which a tree is printed."""
 
     TEXT = "text"
     MERMAID = "mermaid"
@@ -31,7 +31,7 @@ class TreeFormat(StrEnum):
 
 
 def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = False, form: str = "text") -> TreeView:
-    """Read ids and metadata of all, writes of those that are drawn, and the checkpoints of tips.
+    """The view of a tree; reads ids and metadata of all checkpoints, writes of those drawn, and the tips.
 
     Raises:
         ThreadNotFound; NotFound: there is no such namespace.
@@ -58,11 +58,11 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     )
 
 
-def _members(found: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
+def _members(rows: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
     by_ns: dict[str, list[str]] = {}
-    for row in found:
+    for row in rows:
         by_ns.setdefault(row.ns, []).append(row.checkpoint_id)
-    return {ns: tuple(some) for ns, some in by_ns.items()}
+    return {ns: tuple(checkpoint_ids) for ns, checkpoint_ids in by_ns.items()}
 
 
 class _Drawing:
@@ -87,7 +87,7 @@ class _Drawing:
         self.rows = list(self._views(list(rows(drawn, self._marked(drawn), full=full))))
 
     def _read_outline(self, drawn: Lineage) -> None:
-        """What it takes to know which checkpoints are worth a line: metadata and the names of what was written."""
+        """Read what decides which checkpoints get a line: metadata and the names of written channels."""
         left, some = _METADATA_BYTES, []
         for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
             left -= row.size or 0
@@ -98,24 +98,24 @@ class _Drawing:
     def _called(self) -> dict[str | None, list[Call]]:
         """The subgraphs by the checkpoint that called them."""
         callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
-        found: dict[str | None, list[Call]] = {}
+        calls: dict[str | None, list[Call]] = {}
         for call in nesting.calls(self.lines.ns, self._members, callers, self._parents(callers)):
             known = call.caller is not None and call.caller in self.lines.lineage
-            found.setdefault(call.caller if known else None, []).append(call)
-        return found
+            calls.setdefault(call.caller if known else None, []).append(call)
+        return calls
 
     def _parents(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
-        """Where no task's id tells who called, metadata does: of every checkpoint of such a namespace."""
+        """The caller of each subgraph checkpoint from its metadata, where no task id shows the caller."""
         lines, ns = self.lines, self.lines.ns
         unknown = [c for c in nesting.inside(self._members, ns) if nesting.above(c) == ns]
         unknown = [child for child in unknown if nesting.task(child) not in callers]
-        found = {}
+        parents = {}
         for child in unknown:
             inner = StepLines(lines.reader, lines.thread_id, child)
             for checkpoint_id, note in inner.notes(self._members[child]).items():
                 if ns in note.parents:
-                    found[child, checkpoint_id] = note.parents[ns]
-        return found
+                    parents[child, checkpoint_id] = note.parents[ns]
+        return parents
 
     def _marked(self, drawn: Lineage) -> Marked:
         notes = self.lines.attribution.notes
@@ -126,11 +126,11 @@ class _Drawing:
             always={drawn.head} if drawn.head is not None else set(),
         )
 
-    def _views(self, found: list[Row]) -> Iterator[TreeRow]:
-        shown = [row.checkpoint_id for row in found if row.checkpoint_id is not None]
-        folded = [i for row in found for i in row.run]
+    def _views(self, drawn_rows: list[Row]) -> Iterator[TreeRow]:
+        shown = [row.checkpoint_id for row in drawn_rows if row.checkpoint_id is not None]
+        folded = [i for row in drawn_rows for i in row.run]
         steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded, edits=shown)}
-        for row in found:
+        for row in drawn_rows:
             yield self._view(row, steps.get(row.checkpoint_id or ""))
         if None in self._calls:
             yield TreeRow(0, False, True, subgraphs=[self._subgraph(call) for call in self._calls[None]])
@@ -170,15 +170,15 @@ def tree(
     session: Session,
     thread: Thread,
     ns: Ns = "",
-    full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, and subgraphs within.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Draw every checkpoint, also those of subgraphs.")] = False,
     form: Annotated[
         TreeFormat, typer.Option("--format", metavar="FORMAT", help="text, mermaid or dot.", show_default=True)
     ] = TreeFormat.TEXT,
 ) -> TreeView:
-    """Draw a thread: who descends from whom, what each step did, where it waits or failed.
+    """Draw a thread: how its checkpoints descend from each other, what each step did, where it waits or failed.
 
-    The line of the head (@) goes straight down; other branches leave it to the right. Straight runs are folded, and so
-    are subgraphs, under the checkpoint that called them.
+    The head (@) and its ancestors are a straight line down; other branches leave it to the right. Runs of checkpoints
+    without a branch are folded. So are subgraphs, below the checkpoint that called them.
 
     Examples:
       ckpt tree support-42

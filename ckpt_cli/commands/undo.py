@@ -1,4 +1,4 @@
-"""``ckpt undo``: takes an operation back."""
+"""``ckpt undo``: takes back an operation."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ def undo(
         int | None,
         typer.Argument(
             metavar="OPERATION",
-            help="Its number in `ckpt operations`; the newest that stands unless given.",
+            help="Its number in `ckpt operations`; default: the newest that isn't undone.",
             show_default=False,
         ),
     ] = None,
@@ -23,8 +23,8 @@ def undo(
 ) -> PlanView:
     """Take back what ckpt did: every row becomes what it was before, byte for byte.
 
-    It refuses where rows were changed since, or where somebody went on from a checkpoint that would go, and where the
-    log isn't proved to be of this database. An undo is an operation too, so it can be undone.
+    It is refused if a row was changed since, if a checkpoint that would go has been continued, or if no row proves that
+    the log belongs to this database. An undo is an operation too, so it can be undone.
 
     Examples:
       ckpt undo

@@ -9,7 +9,7 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.history.reducers import learning
 from ckpt_cli.history.reducers.reducers import Reducer
 from ckpt_cli.model import Plan
-from ckpt_cli.parameters.json_input import file_or_stdin, given
+from ckpt_cli.parameters.json_input import file_or_stdin, parse_json_input
 from ckpt_cli.parameters.metadata import MetadataOption, metadata_changes
 from ckpt_cli.parameters.options import Ns, Rev, Thread
 from ckpt_cli.plans import update as plans
@@ -25,7 +25,7 @@ from ckpt_cli.views.plan import PlanView
 
 FinishedOption = Annotated[
     Finished | None,
-    typer.Option("--finished", help="What other tasks had finished there: keep it (langgraph up to 1.0.2) or drop it."),
+    typer.Option("--finished", help="What other tasks finished there: keep it, as langgraph up to 1.0.2, or drop it."),
 ]
 
 ReducerOption = Annotated[
@@ -33,8 +33,12 @@ ReducerOption = Annotated[
     typer.Option(
         "--reducer",
         metavar="CHANNEL=NAME",
-        help="What a channel does with writes: last, append, sum, messages, dict, …; may be repeated.",
+        help="How a channel combines writes: last, append, sum, messages, dict, …; may be repeated.",
     ),
+]
+
+_Values = Annotated[
+    str | None, typer.Option("--values", metavar="JSON", help="An object of channels: JSON, @FILE, or @- for stdin.")
 ]
 
 
@@ -42,36 +46,35 @@ def update(
     session: Session,
     thread: Thread,
     rev: Rev = "@",
-    values: Annotated[
-        str | None, typer.Option("--values", metavar="JSON", help="Channel to value: JSON, @FILE, or @- for stdin.")
-    ] = None,
+    values: _Values = None,
     as_node: Annotated[
         str | None,
-        typer.Option("--as-node", metavar="NODE", help="Who writes; the node that moved last unless given."),
+        typer.Option("--as-node", metavar="NODE", help="The node that writes; default: the one that ran last."),
     ] = None,
     then: Annotated[
         list[str] | None,
         typer.Option(
             "--next",
             metavar="NODE",
-            help="What comes after: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
+            help="What runs next: NODE[,NODE], END, or NODE=JSON for a Send; may be repeated.",
         ),
     ] = None,
     as_input: Annotated[bool, typer.Option("--as-input", help="Write as the graph's input.")] = False,
     bulk: Annotated[
         str | None,
-        typer.Option("--bulk", metavar="FILE", help="JSON Lines, a superstep each: {values, as_node, next} or a list."),
+        typer.Option(
+            "--bulk", metavar="FILE", help="JSON Lines, one superstep each: {values, as_node, next}, or a list."
+        ),
     ] = None,
     reducer: ReducerOption = None,
     finished: FinishedOption = None,
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Write values to the state as a node would: through the channels' reducers, with the node's way on.
+    """Write values to the state as a node would: through the channels' reducers, and with the node's next nodes.
 
-    It is what graph.update_state does, without the graph: which reducers the channels have and where the node goes on
-    to is learned from what is recorded, and shown with its evidence. Other tasks that wait are cleared; the plan says
-    which.
+    It does what graph.update_state does, without the graph. The channels' reducers and the node's next nodes are
+    learned from what is recorded, and shown with the evidence. Other waiting tasks are cleared; the plan says which.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify
@@ -79,12 +82,12 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    said, changes = dict(reducer_of(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(parse_reducer(one) for one in reducer or ()), metadata_changes(metadata)
 
     def planned(reader: Reader) -> Plan:
         row = reader.resolve(thread, rev, ns)
         mint = Mint(session.clock)
-        return plans.plan(reader, row, mint, steps, reducers=said, finished=finished, changes=changes)
+        return plans.plan(reader, row, mint, steps, reducers=reducers, finished=finished, changes=changes)
 
     return session.change(session.make_plan(planned))
 
@@ -94,16 +97,16 @@ def _steps(
 ) -> list[list[Update]]:
     if bulk is not None:
         if values is not None or as_node is not None or then or as_input:
-            raise UsageError("--bulk says it all: values, as_node and next stand in its lines")
+            raise UsageError("--bulk excludes the other options: its lines have values, as_node and next")
         lines = [line for line in file_or_stdin(bulk).splitlines() if line.strip()]
-        return [_superstep(given(line, f"line {number} of {bulk}")) for number, line in enumerate(lines, 1)]
+        return [_superstep(parse_json_input(line, f"line {number} of {bulk}")) for number, line in enumerate(lines, 1)]
     if as_input and (as_node is not None or then):
-        raise UsageError("--as-input goes with neither --as-node nor --next")
+        raise UsageError("--as-input excludes --as-node and --next")
     if values is None and as_node is None and not then:
         raise UsageError(
-            "nothing to update", hint="--values JSON says what; `ckpt edit --metadata` changes metadata alone"
+            "nothing to update", hint="--values JSON is what to write; `ckpt edit --metadata` changes only metadata"
         )
-    data = None if values is None else _values(given(values, "--values"))
+    data = None if values is None else _values(parse_json_input(values, "--values"))
     return [[Update(data, INPUT if as_input else as_node, _hops(then) if then else None)]]
 
 
@@ -113,7 +116,7 @@ def _superstep(line: Any) -> list[Update]:
 
 def _update(one: Any) -> Update:
     if not isinstance(one, dict) or not one.keys() <= {"values", "as_node", "next"}:
-        raise UsageError("a bulk update is an object of values, as_node and next")
+        raise UsageError("a bulk update is an object with values, as_node and next")
     hops = one.get("next")
     named = [hops] if isinstance(hops, str) else hops
     values = None if one.get("values") is None else _values(one["values"])
@@ -122,7 +125,7 @@ def _update(one: Any) -> Update:
 
 def _values(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise UsageError("values are an object: channel to value")
+        raise UsageError("values must be an object of channels")
     return {channel: from_json(value) for channel, value in data.items()}
 
 
@@ -131,20 +134,20 @@ def _hops(texts: Sequence[str]) -> list[Hop]:
     for text in texts:
         node, is_send, arg = text.partition("=")
         if is_send:
-            hops.append(Send(node, from_json(given(arg, f"--next {node}"))))
+            hops.append(Send(node, from_json(parse_json_input(arg, f"--next {node}"))))
         else:
             hops += [name for name in map(str.strip, text.split(",")) if name not in ("", "END", "__end__")]
     return hops
 
 
-def reducer_of(text: str) -> tuple[str, Reducer]:
-    """What ``--reducer CHANNEL=NAME`` says.
+def parse_reducer(text: str) -> tuple[str, Reducer]:
+    """The channel and the reducer of ``--reducer CHANNEL=NAME``.
 
     Raises:
         UsageError: there is no such reducer.
     """
     channel, _, name = text.partition("=")
-    found = learning.named(name)
-    if found is None:
+    reducer = learning.named(name)
+    if reducer is None:
         raise UsageError(f"no reducer {name!r}", hint="--reducer CHANNEL=NAME", candidates=learning.names())
-    return channel, found
+    return channel, reducer

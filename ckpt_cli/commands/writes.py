@@ -1,4 +1,4 @@
-"""``ckpt writes``: what the tasks of a step wrote, finished or not."""
+"""``ckpt writes``: shows what the tasks of a step wrote, finished or not."""
 
 from typing import Annotated
 
@@ -36,12 +36,12 @@ def writes(
     thread: Thread,
     rev: Rev = "@",
     ns: Ns = "",
-    full: Annotated[bool, typer.Option("--full", help="Nothing folded, the graph's own channels too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Fold nothing, and show the graph's own channels too.")] = False,
 ) -> WritesView:
-    """What each task wrote at a checkpoint: results, errors, interrupts, answers, Sends.
+    """Show what each task wrote at a checkpoint: results, errors, interrupts, answers, Sends.
 
-    Writes are stored on the checkpoint their task started from. Where a child continues it they are history; else they
-    are pending: finished tasks keep theirs when the step is run again.
+    Writes are stored on the checkpoint that their task started from. If a child continues that checkpoint, they are
+    history. If not, they are pending: when the step runs again, finished tasks keep theirs.
 
     Examples:
       ckpt writes support-42
@@ -56,7 +56,7 @@ def writes(
 
 
 def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView:
-    """The writes of the checkpoint that a revision names, by task in canonical order."""
+    """The view of the writes on the checkpoint that a revision names, by task in canonical order."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, names = reader.state(row.ref), Inspection(reader, row.ref).names()
@@ -71,18 +71,18 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
         short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
-        tasks=[_task(task_id, names.node(task_id), kept, state, due.get(task_id)) for task_id, kept in by_task.items()],
+        tasks=[_task(task_id, names.node(task_id), own, state, due.get(task_id)) for task_id, own in by_task.items()],
         problem=state.damage or None,
     )
 
 
-def _task(task_id: str, node: str | None, kept: list[TaskWrite], state: State, due: Task | None) -> TaskWrites:
+def _task(task_id: str, node: str | None, own: list[TaskWrite], state: State, due: Task | None) -> TaskWrites:
     node = node or (due.node if due else None)
-    path = next((write.row.task_path for write in kept), "")
+    path = next((write.row.task_path for write in own), "")
     by = _by(task_id, path, state)
     answered = due is not None and due.status is Status.ANSWERED
-    status = str(Status.ANSWERED if answered else status_of(kept)) if by in ("task", "call") else ""
-    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in kept])
+    status = str(Status.ANSWERED if answered else status_of(own)) if by in ("task", "call") else ""
+    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in own])
 
 
 def _by(task_id: str, path: str, state: State) -> str:
@@ -97,10 +97,10 @@ def _by(task_id: str, path: str, state: State) -> str:
 
 
 def _written(write: TaskWrite, node: str | None) -> Written:
-    edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after where it comes from
+    edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after its start node
     kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not edge else "trigger")
     sent = known.js_send(write.value) if kind == "send" else None
-    asked = [with_id(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
+    interrupts = [with_id(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload
     return Written(
         channel=write.channel,
@@ -108,7 +108,7 @@ def _written(write: TaskWrite, node: str | None) -> Written:
         kind=kind,
         value=sent.arg if sent else write.value,
         to=sent.node if sent else None,
-        interrupts=[InterruptView(one.id, one.value) for one in asked],
+        interrupts=[InterruptView(one.id, one.value) for one in interrupts],
         tag=payload.tag if payload else "",
         size=len(payload.data) if payload else 0,
     )

@@ -1,1 +1,1 @@
-"""What a shell offers at TAB: the names in a database, as words that no shell runs."""
+"""Shell completion: offers the names in a database, as words that no shell can run."""

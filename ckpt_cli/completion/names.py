@@ -1,4 +1,4 @@
-"""What the shell offers after TAB: names that are in the database. Silent when anything fails, done within a second."""
+"""The names in the database that complete an argument. Errors are silent; it takes a second at most."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -11,21 +11,21 @@ from ckpt_cli.errors import CkptError
 from ckpt_cli.inspection import Inspection
 from ckpt_cli.session import KEY_ENV, Session
 
-_BUDGET = 1.0  # seconds; a shell that hangs at TAB is worse than one that offers nothing
+_BUDGET = 1.0  # seconds; no completion is better than a shell that hangs
 _OFFERED = 200
 _ROWS = 50
 
 Offer = tuple[str, str]
-"""A word and what is said beside it."""
+"""A word and its description."""
 
 
 def complete_database(incomplete: str) -> list[str]:
-    """Databases that the config file names; where none fits, the shell offers files."""
+    """The databases of the config file; if none fits, the shell offers files."""
     from ckpt_cli.savers.url import names
 
     try:
         return [name for name in names() if name.startswith(incomplete)]
-    except CkptError:  # a config file that can't be read is said when the command runs
+    except CkptError:  # a config file that can't be read is reported when the command runs
         return []
 
 
@@ -41,7 +41,7 @@ def complete_thread(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 
 def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """The head, branches, and the short ids of the newest checkpoints of the thread on the command line."""
+    """The head, branches, tags, and the short ids of the newest checkpoints of the thread on the command line."""
     from ckpt_cli.history.lineage.ids import step, unix_time
     from ckpt_cli.output.quantities import ago
 
@@ -52,8 +52,8 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
         short = reader.short(thread_id)
         for row in reader.saver.newest(thread_id, ns, _ROWS):
             number = step(row.checkpoint_id)
-            said = "" if number is None else f"step {number}, "
-            yield short(row.checkpoint_id), said + ago(unix_time(row.checkpoint_id), session.clock())
+            description = "" if number is None else f"step {number}, "
+            yield short(row.checkpoint_id), description + ago(unix_time(row.checkpoint_id), session.clock())
         for branch in reader.lineage(thread_id, ns).branches:
             yield f"branch:{branch.number}", "the tip of a branch"
         for name in reader.tags(thread_id, ns):
@@ -63,7 +63,7 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
 
 
 def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """Channels at the head of the thread on the command line, else of the latest thread; the user's own first."""
+    """Channels of the thread on the command line, else of the latest thread; the user's own first."""
 
     def channels(session: Session) -> Iterator[Offer]:
         thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""
@@ -77,7 +77,7 @@ def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noq
 
 
 def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """Channels of the user's that hold something at the head of the thread on the command line."""
+    """The user's channels that have a value at the head of the thread on the command line."""
 
     def channels(session: Session) -> Iterator[Offer]:
         from ckpt_cli.history.state.channels import user_channels
@@ -90,7 +90,7 @@ def complete_path(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: 
 
 
 def complete_metadata(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The application's keys of metadata at the head of the thread on the command line, each with its ``=``."""
+    """The application's metadata keys at the head of the thread on the command line, each with its ``=``."""
 
     def keys(session: Session) -> Iterator[Offer]:
         from ckpt_cli.plans.metadata import is_application_key
@@ -104,9 +104,9 @@ def complete_metadata(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 
 def complete_source(incomplete: str) -> list[Offer]:
-    """What checkpoints come from."""
-    said = {"input": "what came in", "loop": "a step", "update": "a change by hand", "fork": "a copy"}
-    return [offer for offer in said.items() if offer[0].startswith(incomplete)]
+    """The sources of checkpoints."""
+    descriptions = {"input": "what came in", "loop": "a step", "update": "a change by hand", "fork": "a copy"}
+    return [offer for offer in descriptions.items() if offer[0].startswith(incomplete)]
 
 
 def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
@@ -115,7 +115,7 @@ def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
 
 def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """The questions that wait at the head of the thread on the command line."""
+    """The ids of the questions that wait at the head of the thread on the command line."""
 
     def waiting(session: Session) -> Iterator[Offer]:
         reader = session.reader
@@ -126,13 +126,13 @@ def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # n
 
 
 def _thread(ctx: typer.Context) -> str:
-    """The first thread on the line; an option that still needs its value leaves the arguments before it in `args`."""
+    """The first thread on the line; while an option lacks its value, the arguments before it are in `args`."""
     named = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]
     return next((str(name) for name in named if name), "")
 
 
 def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
-    """What one look at the database gives."""
+    """The offers that are read from the database; none if anything fails."""
     session = Session(database=ctx.params.get("db"), key_env=ctx.params.get("key_env") or KEY_ENV)
     with _budget():
         try:
@@ -145,7 +145,7 @@ def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> 
 
 @contextmanager
 def _budget() -> Iterator[None]:
-    """End the process, which only completes, when time is up: a query inside an engine can't be interrupted."""
+    """End the process when time is up, as a query inside an engine can't be interrupted; it does nothing else."""
     from threading import Timer
 
     timer = Timer(_BUDGET, os._exit, [0])

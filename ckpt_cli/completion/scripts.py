@@ -1,7 +1,7 @@
-"""The scripts that teach bash, zsh and fish to complete ckpt's words; none of them evaluates a word that it is given.
+"""The completion scripts for bash, zsh and fish; none of them evaluates a word that it gets.
 
-Each hands the line as it is typed to ckpt, in ``_CKPT_LINE``, and reads one word a line, for zsh and fish with a
-description behind a tab. `ckpt_cli.completion.words` makes these lines.
+Each passes the typed line to ckpt in ``_CKPT_LINE`` and reads one word per line; for zsh and fish a description follows
+after a tab. `ckpt_cli.completion.words` writes these lines.
 """
 
 BASH = """
@@ -16,7 +16,7 @@ BASH = """
 
 complete -o default -F %(complete_func)s %(prog_name)s
 """
-"""bash puts a word into the line as it is, so ckpt quotes it; ``$2`` is the piece that bash will put it in place of."""
+"""bash inserts a word into the line as it is, so ckpt quotes it; ``$2`` is the piece that bash will replace with it."""
 
 ZSH = """
 #compdef %(prog_name)s
@@ -42,7 +42,7 @@ else
   compdef %(complete_func)s %(prog_name)s
 fi
 """
-"""``compadd`` takes words and descriptions as data, and quotes a word for the place where it is put."""
+"""``compadd`` takes words and descriptions as data, and quotes a word for the place where it is inserted."""
 
 FISH = """
 function %(complete_func)s
@@ -57,22 +57,22 @@ end
 
 complete --command %(prog_name)s --no-files --arguments '(%(complete_func)s)'
 """
-"""fish takes what a function prints as data, and quotes a word for the place where it is put."""
+"""fish takes the output of a function as data, and quotes a word for the place where it is inserted."""
 
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def script(shell: str) -> str:
-    """The script of a shell, as Typer fills it in; empty where there is none."""
+    """The script of a shell, filled in as Typer does; empty if there is none."""
     names = {"complete_func": "_ckpt_completion", "prog_name": "ckpt", "autocomplete_var": "_CKPT_COMPLETE"}
     return (SCRIPTS[shell] % names).strip() if shell in SCRIPTS else ""
 
 
 def teach() -> None:
-    """Have Typer give out our scripts in place of its own.
+    """Make Typer (0.29 ``_completion_shared.py``) give out our scripts in place of its own.
 
-    Typer's (0.29 ``_completion_shared.py``) are safe too, where its insides are not as expected and it gives out those:
-    what ckpt answers to them is plain words alone (`ckpt_cli.completion.words`).
+    If Typer's internals are not as expected, it gives out its own. They are safe too, because ckpt answers them with
+    plain words only (`ckpt_cli.completion.words`).
     """
     from typer import _completion_shared
 

@@ -1,4 +1,4 @@
-"""A command line as it is typed so far: its words, and the quote that is open at the cursor."""
+"""Parses a command line that is typed so far: its words, and the quote that is open at the cursor."""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +7,14 @@ _SPECIAL_IN_DOUBLE = '$`"\\\n'
 
 @dataclass(slots=True)
 class TypedLine:
-    """The words before the cursor, and the one at it.
+    """The words before the cursor, and the unfinished word at the cursor.
 
     Attributes:
-        words: the finished ones, without their quotes.
-        word: what the unfinished one means so far; empty where the cursor is behind a blank.
+        words: the finished words, without their quotes.
+        word: the meaning of the unfinished word so far; empty if the cursor is after a blank.
         begin: where the unfinished word begins in the line.
-        quote: the quote that is open at the cursor, or nothing.
-        plain: no quote was opened and closed again within the unfinished word, and none opened with a ``$``.
+        quote: the quote that is open at the cursor, or "".
+        plain: whether the unfinished word has no closed quote, and no quote that begins with a ``$``.
         opened: where the text within the open quote begins.
     """
 
@@ -31,7 +31,7 @@ class TypedLine:
         self._read()
 
     def meaning(self, end: int) -> str:
-        """What the unfinished word means up to a place in the line."""
+        """The meaning of the unfinished word up to a place in the line."""
         return TypedLine(self.text[self.begin : end], self.fish).word
 
     def _read(self) -> None:
@@ -48,7 +48,7 @@ class TypedLine:
             at += 1
 
     def _take(self, char: str, at: int) -> int:
-        """Read one character of a word, and give how many more belong to it."""
+        """Read one character of a word; gives how many further characters it has used."""
         if char == self.quote:
             self.quote, self.plain = "", False
         elif not self.quote and char in "'\"":
@@ -62,7 +62,7 @@ class TypedLine:
         return 0
 
     def _escaped(self, follower: str) -> str:
-        """The character that a backslash takes the meaning from, or nothing where the backslash is text."""
+        """The character that a backslash escapes, or "" if the backslash is plain text."""
         if not self.quote:
             return follower
         if self.quote == '"':

@@ -1,4 +1,4 @@
-"""The demo's graphs as compiling them left them, one task of them, and how LangGraph applies what tasks wrote."""
+"""The demo's compiled graphs, their tasks, and how LangGraph applies the writes of tasks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -18,7 +18,7 @@ class Graph:
     Attributes:
         channels: every channel in the compiler's order.
         appending: the channels whose reducer appends.
-        barriers: a barrier channel and the node that it starts.
+        barriers: barrier channels, to the node that each starts.
     """
 
     channels: tuple[str, ...]
@@ -26,7 +26,7 @@ class Graph:
     barriers: Mapping[str, str] = field(default_factory=dict)
 
     def triggers(self, node: str) -> list[str]:
-        """The channels that start a node, sorted as its task id wants them."""
+        """The channels that start a node, sorted as its task id needs them."""
         if node == "__start__":
             return [node]
         return sorted([f"branch:to:{node}", *(channel for channel, due in self.barriers.items() if due == node)])
@@ -34,10 +34,11 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run of a node: what it returned, and the nodes it made due.
+    """One run of a node: what it returned, and the nodes that run next.
 
     Attributes:
-        joins: the barrier it reports to.
+        then: the nodes that it starts.
+        joins: the barrier channel that it writes to, or "".
     """
 
     node: str
@@ -47,13 +48,13 @@ class Task:
 
     @property
     def writes(self) -> Writes:
-        """Channel and value, in the order they are stored."""
+        """Channels and values, in the order in which they are stored."""
         barrier = [(self.joins, self.node)] if self.joins else []
         return [*self.output.items(), *((f"branch:to:{node}", None) for node in self.then), *barrier]
 
 
 class Channels:
-    """Values, versions and who has seen which, changed as langgraph 1.2 ``pregel/_algo.py: apply_writes`` does."""
+    """Values, versions and versions_seen, changed as by langgraph 1.2 ``pregel/_algo.py: apply_writes``."""
 
     def __init__(self, graph: Graph, tape: Tape) -> None:
         self.graph = graph
@@ -63,12 +64,12 @@ class Channels:
         self._tape = tape
 
     def put(self, name: str, writes: Writes) -> list[str]:
-        """Writes from outside, which are no step: input."""
+        """Apply writes that come from outside and are no step: input."""
         self.seen.setdefault(name, {})
         return self._write(writes, self._tape.version(self.versions.values()))
 
     def step(self, tasks: Iterable[tuple[str, Sequence[str], Writes]]) -> list[str]:
-        """One superstep of (node, triggers, writes); gives the channels that were written, sorted."""
+        """Apply one superstep of (node, triggers, writes); gives the written channels, sorted."""
         tasks = sorted(tasks, key=lambda task: task[0])
         for node, triggers, _ in tasks:
             self.seen.setdefault(node, {}).update({c: self.versions[c] for c in triggers if c in self.versions})
@@ -84,12 +85,12 @@ class Channels:
         return written
 
     def see_all(self) -> None:
-        """Carrying on after an interrupt: every version there is has been seen."""
+        """Mark every version as seen, as langgraph does when it continues after an interrupt."""
         present = {c: self.versions[c] for c in self.graph.channels if c in self.versions}
         self.seen.setdefault("__interrupt__", {}).update(present)
 
     def copy(self) -> "Channels":
-        """The same channels, to go another way from here."""
+        """A copy of the channels, for another branch."""
         other = Channels(self.graph, self._tape)
         other.values, other.versions, other.seen = dict(self.values), dict(self.versions), deepcopy(self.seen)
         return other

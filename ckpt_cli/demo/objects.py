@@ -1,4 +1,4 @@
-"""The typed objects in the demo's state, in the shapes that their libraries give them (langchain-core 1.7)."""
+"""The typed objects in the demo's state, in the form in which their libraries store them (langchain-core 1.7)."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -19,19 +19,19 @@ def _common(text: str, kind: str, message_id: str, name: str | None = None) -> d
 
 
 def human(text: str, message_id: str) -> Node:
-    """What the customer wrote."""
+    """A message of the customer."""
     return _message("human", "HumanMessage", _common(text, "human", message_id))
 
 
 def ai(text: str, message_id: str, calls: Mapping[str, Mapping[str, Any]] | None = None) -> Node:
-    """What the model said; `calls` names the tool calls it asked for: call id to ``{"name", "args"}``."""
-    asked = [{**call, "id": call_id, "type": "tool_call"} for call_id, call in (calls or {}).items()]
-    more = {"tool_calls": asked, "invalid_tool_calls": [], "usage_metadata": None}
+    """A message of the model; `calls` are its tool calls: call id to ``{"name", "args"}``."""
+    tool_calls = [{**call, "id": call_id, "type": "tool_call"} for call_id, call in (calls or {}).items()]
+    more = {"tool_calls": tool_calls, "invalid_tool_calls": [], "usage_metadata": None}
     return _message("ai", "AIMessage", {**_common(text, "ai", message_id), **more})
 
 
 def tool(text: str, message_id: str, name: str, call_id: str) -> Node:
-    """What a tool answered."""
+    """The answer of a tool."""
     more = {"tool_call_id": call_id, "artifact": None, "status": "success"}
     return _message("tool", "ToolMessage", {**_common(text, "tool", message_id, name), **more})
 
@@ -42,14 +42,14 @@ def decimal(text: str) -> Node:
 
 
 def order(order_id: str, item: str, paid: str, shipped: date) -> Node:
-    """A dataclass of the agent's own module, which nobody but its developers can import."""
+    """A dataclass of the agent's own module, which only its developers can import."""
     day = Node(Opened("datetime", "date", Form.ARGS, [shipped.year, shipped.month, shipped.day]))
     fields = {"id": order_id, "item": item, "paid": decimal(paid), "shipped": day}
     return Node(Opened("support_agent", "Order", Form.KWARGS, fields))
 
 
 def names(*members: str) -> Node:
-    """A ``set``, as a barrier channel keeps the nodes it has seen."""
+    """A ``set``, in which a barrier channel keeps the nodes that have written to it."""
     return Node(Opened("builtins", "set", Form.VALUE, list(members)))
 
 

@@ -1,7 +1,7 @@
-"""`Line`: one namespace of one thread as it runs; saves what langgraph 1.2.22 would have saved at every moment.
+"""`Line`: runs one namespace of one thread and saves what langgraph 1.2.22 would have saved at each step.
 
-It does so down to the order of the keys, so that the library can carry on from it and the demo shows nothing that a
-real database would not.
+Even the order of the keys is the same, so that the library can continue from it, and the demo shows nothing that a real
+database would not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ _LIKE = Payload("msgpack", b"\xc0")
 
 
 class Line:
-    """A run in progress: its channels, and the checkpoint it stands on.
+    """A run in progress: its channels and its latest checkpoint.
 
     Args:
-        tags: what the caller's config adds to the metadata.
+        tags: the metadata that the caller's config adds.
         ns: the namespace of a subgraph.
-        parents: the checkpoints it was called from, by namespace.
+        parents: the checkpoints that it was called from, by namespace.
     """
 
     def __init__(
@@ -49,24 +49,24 @@ class Line:
         return self.channels.values
 
     def ask(self, values: Mapping[str, Any], first: str) -> None:
-        """``invoke(values)``: saves the input, then what ``__start__`` makes of it."""
+        """``invoke(values)``: save the input, and then the step of ``__start__``."""
         self._save("input", self.channels.put("__input__", [("__start__", dict(values))]))
         known = {channel: value for channel, value in values.items() if channel in self.graph.channels}
         self.run(Task("__start__", known, then=[first]))
 
     def run(self, *tasks: Task) -> None:
-        """One superstep whose tasks all finish."""
+        """Run one superstep whose tasks all finish."""
         self.leave(*tasks)
         self._save("loop", self.channels.step((t.node, self.graph.triggers(t.node), t.writes) for t in tasks))
 
     def leave(self, *tasks: Task) -> None:
-        """Tasks that finish in a superstep that does not come to its end: their writes are all there is."""
+        """Save only the writes of tasks that finish in a superstep which doesn't end."""
         for task in tasks:
             self._write(task.node, task.writes, first=1 if task.node == self._answered else 0)
         self._answered = ""
 
     def fail(self, node: str, error: str) -> None:
-        """A task raises; the ``repr`` of what it raised is kept."""
+        """A task raises an exception, whose ``repr`` is saved."""
         self._write(node, [("__error__", error)])
 
     def pause(self, node: str, value: Any) -> None:
@@ -92,7 +92,7 @@ class Line:
         return Line(graph, self.tape, self._thread_id, self._tags, self._inside(node), **parents)
 
     def here(self) -> "Line":
-        """The checkpoint it stands on, to come back to when this line has gone on."""
+        """A copy of the line at its latest checkpoint, to start another branch from later."""
         other = Line(self.graph, self.tape, self._thread_id, self._tags, self._ns, **self._parents)
         other.channels = self.channels.copy()
         other._head, other._step = self._head, self._step

@@ -1,4 +1,4 @@
-"""What happened in the demo: four customers of one support agent, its graph, and who is waiting for whom."""
+"""The story of the demo: four customers of one support agent, and its graph."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def plan(now: float) -> Plan:
 
 
 def _refunded(tape: Tape) -> None:
-    """Done: asked, approved by a person, paid."""
+    """Done: a person has approved the refund, and it was paid."""
     tape.ago(hours=29)
     line = _thread(tape, "support-39", "u-207")
     _ask(line, _CHAIR, "Order 1021 never came, I want a refund")
@@ -65,7 +65,7 @@ def _refunded(tape: Tape) -> None:
 
 
 def _tracked(tape: Tape) -> None:
-    """Done: nothing but a question."""
+    """Done: only a question was answered."""
     tape.ago(hours=5)
     line = _thread(tape, "support-40", "u-318")
     _ask(line, _CLOCK, "Where is order 1050?")
@@ -87,7 +87,7 @@ def _failed(tape: Tape) -> None:
 
 
 def _waiting(tape: Tape) -> None:
-    """Waiting: routed wrong, corrected by hand on a new branch, and now somebody has to approve."""
+    """Waiting: the route was wrong and was corrected by hand on a new branch; now a person has to approve."""
     tape.ago(hours=2, minutes=10)
     line = _thread(tape, "support-42", "u-112")
     _ask(line, _LAMP, "My order 1043 is late")
@@ -110,18 +110,18 @@ def _thread(tape: Tape, thread_id: str, user_id: str) -> Line:
 
 def _ask(line: Line, bought: _Bought, text: str) -> None:
     tape = line.tape
-    said = len(line.values.get("messages", []))
+    messages = len(line.values.get("messages", []))
     line.ask({"messages": [objects.human(text, tape.uuid4())]}, first="agent")
     call = {"name": "lookup_order", "args": {"order_id": bought.order_id}}
-    call_id = f"call_{said + 1}"
+    call_id = f"call_{messages + 1}"
     ai = objects.ai(
-        "I will look again." if said else "Let me look that up.", f"lc_run--{tape.uuid4()}", {call_id: call}
+        "I will look again." if messages else "Let me look that up.", f"lc_run--{tape.uuid4()}", {call_id: call}
     )
     tape.wait(1.4)
     line.run(Task("agent", {"order_id": bought.order_id, "messages": [ai]}, then=["tools"]))
-    found = f"order {bought.order_id}: {bought.item}, {bought.paid} EUR, shipped, not delivered"
+    reply = f"order {bought.order_id}: {bought.item}, {bought.paid} EUR, shipped, not delivered"
     tape.wait(0.3)
-    line.run(Task("tools", {"messages": [objects.tool(found, tape.uuid4(), "lookup_order", call_id)]}, then=["triage"]))
+    line.run(Task("tools", {"messages": [objects.tool(reply, tape.uuid4(), "lookup_order", call_id)]}, then=["triage"]))
 
 
 def _triage(line: Line, route: str, then: str) -> None:
@@ -130,7 +130,7 @@ def _triage(line: Line, route: str, then: str) -> None:
 
 
 def _orders(line: Line, bought: _Bought) -> None:
-    """The subgraph `orders`, then the question to a person."""
+    """Run the subgraph `orders`, then ask a person."""
     inside = line.call("orders", ORDERS)
     order, refund = bought.value(line.tape), objects.decimal(bought.paid)
     line.tape.wait(0.1)

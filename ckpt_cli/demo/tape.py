@@ -1,7 +1,7 @@
-"""`Tape`: the clock and the dice of the demo, and the records made so far.
+"""`Tape`: the clock and the random numbers of the demo, and the records made so far.
 
-The dice have a fixed seed, so the last group of every checkpoint id, and with it the short id on the screen, is the
-same for everybody; only the times move.
+The random numbers have a fixed seed, so the last group of every checkpoint id, and with it the short id, is the same
+for everybody; only the times differ.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from uuid import UUID
 from ckpt_cli.model import Checkpoint, Write
 
 _SEED = 1043
-_SAVING = 0.0015  # seconds between two checkpoints at least, so that ids are in the order of saving
+_SAVING = 0.0015  # least seconds between two checkpoints, so that ids are in the order of saving
 _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
 
 
@@ -30,11 +30,12 @@ class Tape:
         self._dice = Random(_SEED)  # noqa: S311 - ids of a demo, nothing secret
 
     def ago(self, **time: float) -> None:
-        """Go to so long before now (``hours=2``)."""
+        """Set the clock to so long before now (``hours=2``)."""
         self._at = self._now - timedelta(**time).total_seconds()
 
     def wait(self, seconds: float) -> None:
-        """Let about so much time pass."""
+        """Advance the clock by about so many seconds."""
+
         self._at += seconds * (0.8 + 0.4 * self._dice.random())
 
     def day(self, days_ago: int) -> date:

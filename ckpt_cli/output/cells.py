@@ -1,6 +1,6 @@
-"""Text measured in terminal cells: a CJK character takes two, a family emoji two, an accent none.
+"""Measures text in terminal cells: a CJK character takes two, a family emoji two, an accent none.
 
-Everything here looks at text as it will be printed, so controls are neutralised first.
+Every function measures text as it will be printed, that is after `clean`.
 """
 
 import re
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line
+from ckpt_cli.output.theme import MORE
 
-_MORE = "…"
 _NARROW = re.compile("[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*")
-"""Latin letters and the marks ckpt itself prints, each of one cell: no table is needed for them."""
+"""Latin letters and most signs of the theme; each takes one cell, so Rich's table isn't needed for them."""
 _UNIT = re.compile(r"(\s*)((?:[^\s`]|`[^`]*`|`)+)")
-"""A word, or a command in backticks, with the blanks before it."""
+"""A word or a command in backticks, with the blanks before it."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
@@ -34,24 +34,24 @@ def _is_plain(text: str) -> bool:
 
 
 def truncate(text: str, cells: int) -> str:
-    """The text in at most so many cells; where something is left out it ends in …."""
+    """The text in at most so many cells; a text that is cut ends in …."""
     if len(text) <= cells and _is_plain(text):
         return text
-    text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more characters in a cell
+    text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more than 8 characters per cell
     if cell_len(text) > cells:
-        text = text[: _fitting(text, cells - 1)] + _MORE if cells > 0 else ""
-    return text.rstrip("\u200d")  # one that joins nothing would swallow what is put after it
+        text = text[: _fitting(text, cells - 1)] + MORE if cells > 0 else ""
+    return text.rstrip("\u200d")  # a joiner at the end would join with what is printed next
 
 
 def pad(text: str, cells: int, *, right: bool = False) -> str:
-    """The text in exactly so many cells, cut where it is longer; `right` aligns numbers."""
+    """The text in exactly so many cells, cut if it is longer; `right` aligns it to the right, as for numbers."""
     text = truncate(text, cells)
     blank = " " * (cells - cell_len(text))
     return blank + text if right else text + blank
 
 
 def wrap(text: str, cells: int) -> Iterator[str]:
-    """The lines of a text in at most so many cells each, broken at spaces where it can be; its own newlines stand."""
+    """The lines of a text in at most so many cells each, broken at spaces if possible; its own newlines are kept."""
     for paragraph in text.replace("\r\n", "\n").split("\n"):
         rest = clean(paragraph.expandtabs(4))
         while cell_len(rest) > cells:
@@ -67,9 +67,9 @@ def wrap(text: str, cells: int) -> Iterator[str]:
 
 
 def flow(text: str, cells: int) -> Iterator[str]:
-    """The lines of what ckpt itself says, broken at blanks only.
+    """The lines of a message of ckpt, broken at blanks only.
 
-    A path, an id or a command in backticks is there to be copied: one longer than a line has a line of its own.
+    A path, an id or a command in backticks is meant to be copied, so it is never broken, even if it is too long.
     """
     for paragraph in text.split("\n"):
         line = ""
@@ -88,7 +88,7 @@ def line_len(line: Line) -> int:
 
 
 def fit(line: Line, cells: int | None) -> Line:
-    """A styled line in at most so many cells; None cuts nothing."""
+    """A styled line in at most so many cells; None means no limit."""
     if cells is None or line_len(line) <= cells:
         return line
     fitted: Line = []
@@ -96,14 +96,14 @@ def fit(line: Line, cells: int | None) -> Line:
     for style, text in line:
         size = cell_len(text)
         if size > left:
-            return [*fitted, (style, clean(text)[: _fitting(clean(text), left)] + _MORE)] if cells > 0 else []
+            return [*fitted, (style, clean(text)[: _fitting(clean(text), left)] + MORE)] if cells > 0 else []
         fitted.append((style, text))
         left -= size
     return fitted
 
 
 def _fitting(text: str, cells: int) -> int:
-    """How many characters, whole clusters, fit into so many cells."""
+    """How many characters fit into so many cells, without splitting a cluster."""
     low, high = 0, min(len(text), 8 * max(cells, 0))
     while low < high:
         middle = (low + high + 1) // 2
@@ -114,7 +114,7 @@ def _fitting(text: str, cells: int) -> int:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether the character at this place belongs to the one before."""
+    """Whether the character at this place combines with the one before it."""
     if text[at].isascii():
         return False
     from unicodedata import combining

@@ -1,7 +1,7 @@
-"""No character out of a database drives a terminal: controls are shown as what they are.
+"""Replaces control characters with visible signs, so that no text out of a database controls the terminal.
 
-C0, DEL and C1 controls, bidirectional overrides and isolates (they make text read as what it isn't), zero-width and
-line separators that terminals obey, and lone surrogates that no encoding carries.
+These are C0, DEL and C1 controls, bidirectional overrides and isolates (they change the order in which text reads),
+zero-width characters, line separators that terminals obey, and lone surrogates, which no encoding can carry.
 """
 
 import re
@@ -14,7 +14,7 @@ _SHORT = {"\n": "⏎", "\t": "⇥"}
 
 
 def clean(text: str) -> str:
-    """The text with every such character replaced by something that only prints; nearly always the text itself."""
+    """The text with every such character replaced by something that only prints; mostly the text itself."""
     return text if text.isprintable() else hostile().sub(_shown, text)
 
 
@@ -28,9 +28,9 @@ def clean_line(line: Line) -> str:
 
 @cache
 def hostile(but: str = "") -> re.Pattern[str]:
-    """The characters that are not printed, made when the first text asks: so large a set takes 2 ms to compile.
+    """A pattern of the characters that are not printed; `but` excludes some controls from it.
 
-    `but` takes these controls out of it. Python calls none of the others printable.
+    It is compiled when first needed, which takes 2 ms. Python's `str.isprintable` is false for all of them.
     """
     c0 = "".join(char for char in map(chr, range(0x20)) if char not in but)
     return re.compile(f"[{re.escape(c0)}{_BEYOND_C0}]")

@@ -1,4 +1,4 @@
-"""The person's own editor: `$VISUAL` or `$EDITOR` on a file that only they can read, kept until nothing can be lost."""
+"""The person's own editor: opens `$VISUAL` or `$EDITOR` on a file that only they can read."""
 
 import os
 import shlex
@@ -15,7 +15,7 @@ _USUAL = ("sensible-editor", "vi", "nano")
 
 
 class Draft:
-    """A text being edited, in a file of its own."""
+    """A text that is being edited, in a file of its own."""
 
     def __init__(self, text: str, name: str) -> None:
         self._words = _editor()
@@ -26,18 +26,18 @@ class Draft:
         self.write(text)
 
     def edit(self, problem: str = "") -> str:
-        """What the file says once the editor has ended; a problem is told before it begins.
+        """Open the editor and give the file's text when it has ended; a problem is shown first.
 
         Raises:
             Refused: the editor failed.
-            UsageError: it can't be run.
+            UsageError: the editor can't be run.
         """
         if problem:
             for line in problem.splitlines():
                 say(line)
             _wait()
         try:
-            shown = None if os.isatty(1) else 2  # what it draws is no data
+            shown = None if os.isatty(1) else 2  # what the editor draws must not go into a pipe as data
             words = [*self._words, str(self.path)]
             code = subprocess.run(words, stdout=shown, check=False).returncode  # noqa: S603 - the person's own choice
         except OSError as error:
@@ -47,10 +47,10 @@ class Draft:
         return self.read()
 
     def read(self) -> str:
-        """What the file says.
+        """The text of the file.
 
         Raises:
-            Refused: it is gone, or no text.
+            Refused: the file no longer exists, or isn't text.
         """
         try:
             return self.path.read_text(encoding="utf-8-sig")
@@ -58,44 +58,44 @@ class Draft:
             raise Refused(f"{self.path} can't be read: {error}; nothing was written") from error
 
     def write(self, text: str) -> None:
-        """Put a text in place of what the file says."""
+        """Replace the text of the file."""
         self.path.write_bytes(text.encode())
 
     @property
     def worth_keeping(self) -> bool:
-        """Whether the file holds anything that a person wrote."""
+        """Whether the person changed the file."""
         try:
             return self.path.read_bytes() != self._first
         except OSError:
             return False
 
     def discard(self) -> None:
-        """Remove the file, and what the editor left beside it."""
+        """Remove the file and what the editor left beside it."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
 def _editor() -> list[str]:
-    """The words of the command.
+    """The editor's command line.
 
     Raises:
-        UsageError: none is named or found.
+        UsageError: no editor is set, or none is installed.
     """
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     person = sys.stdin is not None and sys.stdin.isatty()
-    found = named or next((name for name in _USUAL if person and shutil.which(name)), None)
-    if found is None:
-        raise UsageError("there is no editor", hint="set $EDITOR, or say what to change: --set PATH=JSON")
+    command = named or next((name for name in _USUAL if person and shutil.which(name)), None)
+    if command is None:
+        raise UsageError("no editor is set", hint="set $EDITOR, or name the change: --set PATH=JSON")
     try:
-        words = shlex.split(found)
+        words = shlex.split(command)
     except ValueError as error:
         raise UsageError(f"$EDITOR can't be read: {error}") from error
     if not words or shutil.which(words[0]) is None:
-        raise UsageError(f"the editor {found!r} isn't there", hint="set $EDITOR")
+        raise UsageError(f"the editor {command!r} isn't installed", hint="set $EDITOR")
     return words
 
 
 def _wait() -> None:
-    """Let the person read before an editor takes the screen."""
+    """Wait for Enter, so that the person can read before the editor takes the screen."""
     if sys.stdin is not None and sys.stdin.isatty():
         say("Enter opens the editor again, Ctrl-C stops.")
         sys.stdin.readline()

@@ -1,4 +1,4 @@
-"""Views as JSON: fields go by their names, values out of the state take the typed form of `values.jsonform`."""
+"""Writes views as JSON: fields under their names, values of the state in the typed form of `values.jsonform`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from ckpt_cli.output.clean import hostile
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.views.base import Json, View
 
-_LOOK = 3  # containers deep that parts of a view are looked for inside plain lists and dicts
+_LOOK = 3  # levels of plain lists and dicts that are searched for parts of a view
 
 
 class Query:
-    """A JMESPath expression, compiled before any database is opened."""
+    """A JMESPath expression; it is compiled, and refused, before any database is opened."""
 
     def __init__(self, expression: str) -> None:
         import jmespath  # type: ignore[import-untyped]
@@ -30,7 +30,7 @@ class Query:
             ) from error
 
     def __call__(self, data: Any) -> Any:
-        """What the expression picks out of JSON data."""
+        """The result of the expression on JSON data."""
         try:
             return self._compiled.search(data)
         except self._errors as error:
@@ -42,7 +42,7 @@ def _first_line(error: Exception) -> str:
 
 
 def document(view: View, query: Query | None, *, reveal: bool) -> str:
-    """A whole view, indented by two wherever it goes, so that one form is all there is."""
+    """A whole view as text, always indented by two, so that there is only one form."""
     data = form(view, reveal)
     if query is None:
         return text(data, indent=2)
@@ -50,19 +50,19 @@ def document(view: View, query: Query | None, *, reveal: bool) -> str:
 
 
 def rows(view: View, query: Query | None, *, reveal: bool) -> Iterator[str]:
-    """The rows of a list, one object a line, as they come; the query is asked of each."""
+    """The rows of a list, one JSON object per line, as they come; the query applies to each row."""
     for row in getattr(view, view.rows_field):
         data = form(row, reveal)
         yield text(query(data) if query else data, indent=None)
 
 
 def text(data: Any, *, indent: int | None) -> str:
-    """JSON text that is safe on a terminal: what it would obey is escaped, which JSON allows inside strings."""
+    """JSON text that is safe on a terminal: control characters are escaped, which JSON allows inside strings."""
     try:
         encoded = json.dumps(data, ensure_ascii=False, indent=indent)
-    except RecursionError:  # Python's encoder gives up at some 1000 levels, which a hostile value may have
+    except RecursionError:  # Python's encoder fails at about 1000 levels, which a hostile value may have
         encoded = "".join(_deep(data))
-    if encoded.isascii() and "\x7f" not in encoded:  # the other controls it escapes itself
+    if encoded.isascii() and "\x7f" not in encoded:  # the encoder escapes the other ASCII controls itself
         return encoded
     return hostile(but="\n").sub(lambda match: f"\\u{ord(match[0]):04x}", encoded)
 
@@ -101,7 +101,8 @@ def _holds_parts(value: Any, depth: int) -> bool:
 
 def _deep(data: Any) -> Iterator[str]:
     """The pieces of a JSON text of any depth, without indentation."""
-    todo: list[Any] = [data]  # a tuple is text to be given as it is
+    todo: list[Any] = [data]  # a tuple holds text to be written as it is
+
     while todo:
         item = todo.pop()
         if isinstance(item, tuple):

@@ -1,7 +1,7 @@
-"""Styled lines: what text renderers make, before anybody knows whether a terminal or a pipe will show them.
+"""Styled lines: what text renderers make, both for a terminal and for a pipe.
 
-A span is (style, text); styles are the names below, never colours. The writers neutralise control characters in every
-span, so no renderer can forget to.
+A span is (style, text); a style is a name in `theme.STYLES`, never a colour. The writers neutralise control characters
+in every span, so no renderer can forget to.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,40 +10,15 @@ from typing import NamedTuple
 Span = tuple[str, str]
 Line = list[Span]
 
-STYLES = frozenset(
-    {
-        "",  # plain
-        "title",  # thread ids, headings
-        "id",  # checkpoint ids
-        "key",  # channel names, field names
-        "node",  # graph nodes
-        "value",  # values out of the state
-        "muted",  # what may be skipped: times, rails, counts
-        "added",
-        "removed",
-        "changed",
-        "good",  # done, finished
-        "waiting",  # interrupts
-        "bad",  # errors, failed
-        "head",  # the mark of the head, branch names
-        "human",
-        "ai",
-        "tool",
-        "system",  # who speaks in a conversation
-        "exact",  # a value asked for by itself: a pipe gets it as it is, a terminal never does
-        "tab",  # only for TAB
-    }
-)
-
 TAB: Span = ("tab", "\t")
-"""Between the columns of a piped table; a tab in any other span is data and is neutralised."""
+"""The separator of columns in a piped table; a tab in any other span is data and is neutralised."""
 
 
 class Page(NamedTuple):
-    """How wide lines may be, and for whom.
+    """What a renderer has to know about its output.
 
     Attributes:
-        width: terminal cells; None when piped: nothing is cut or wrapped, lists are one tab-separated row a line.
+        width: terminal cells; None for a pipe: nothing is cut or wrapped, a list has one tab-separated row per line.
         now: seconds since 1970, for "2h ago".
         reveal: whether secrets are shown.
     """
@@ -54,7 +29,7 @@ class Page(NamedTuple):
 
 
 def plain(line: Line) -> str:
-    """The text alone."""
+    """The text of a line without its styles."""
     return "".join(text for _, text in line)
 
 

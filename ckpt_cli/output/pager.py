@@ -1,4 +1,4 @@
-"""Long output goes through the person's own pager."""
+"""Shows long output in the person's own pager."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ from ckpt_cli.ctrl_c import leave_to_child
 
 
 def page(lines: Iterable[str]) -> bool:
-    """Show lines in ``$PAGER`` or less; False where there is none (``cat`` and an empty word mean none)."""
+    """Show lines in ``$PAGER``, by default less; False if there is none (``cat`` and an empty variable mean none)."""
     words = shlex.split(os.environ.get("PAGER", "less"))
     if not words or words == ["cat"] or shutil.which(words[0]) is None:
         return False
@@ -21,6 +21,6 @@ def page(lines: Iterable[str]) -> bool:
         while process.returncode is None:
             try:
                 process.communicate(feed)
-            except KeyboardInterrupt:  # the pager's, as in git
+            except KeyboardInterrupt:  # Ctrl-C is meant for the pager, as in git
                 feed = None
     return True

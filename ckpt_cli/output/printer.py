@@ -1,4 +1,4 @@
-"""Prints views: to a person on a terminal, as plain lines into a pipe, or as JSON. Commands never know which."""
+"""Prints views: styled on a terminal, as plain lines into a pipe, or as JSON. Commands never know which."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ Color = Literal["auto", "always", "never"]
 
 
 class Printer:
-    """Where one command's answer goes, and how."""
+    """Prints one command's answer in the form that its options ask for."""
 
     def __init__(
         self,
@@ -43,31 +43,31 @@ class Printer:
             self._query = Query(query)
 
     def say(self, text: str) -> None:
-        """Tell the person something beside the answer."""
+        """Write a remark to stderr."""
         talk.say(text)
 
     def confirm(self, view: "PlanView") -> bool:
-        """Show what is planned, and whether the person says yes.
+        """Show the plan and ask whether to apply it.
 
         Raises:
-            UsageError: the answer shall be JSON, in which nobody can be asked.
-            Refused: nobody is there to ask.
+            UsageError: the answer is to be JSON, which has no place for a question.
+            Refused: there is no terminal to ask on.
         """
         if self._json:
             raise UsageError("--json shows no plan to say yes to", hint="--dry-run shows it, --yes applies it")
         from ckpt_cli.output import prompt
 
-        view.asked = prompt.confirm(view, colored=wants_color(self._color, talk.on_terminal()))
-        return view.asked
+        view.confirmed = prompt.confirm(view, colored=wants_color(self._color, talk.on_terminal()))
+        return view.confirmed
 
     def confirm_again(self, question: str) -> bool:
-        """Ask one more question about what `confirm` has shown."""
+        """Ask one more question about the plan that `confirm` has shown."""
         from ckpt_cli.output import prompt
 
         return prompt.answer(question)
 
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
-        """Print a view; `release` lets go of the database before anybody is kept waiting in a pager."""
+        """Print a view; `release` closes the database before a pager waits for the person."""
         if self._json or self._jsonl:
             from ckpt_cli.output import json
 
@@ -101,7 +101,7 @@ def render(view: View, page: Page) -> Iterator[Line]:
 
 
 def wants_color(choice: Color, person: bool) -> bool:
-    """Colours or not: the option decides, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
+    """Whether to use colours: the option decides, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):

@@ -7,7 +7,7 @@ from ckpt_cli.errors import Refused
 from ckpt_cli.output import talk
 from ckpt_cli.output.clean import clean_line
 from ckpt_cli.output.line import Line, Page
-from ckpt_cli.output.text.plan import planned
+from ckpt_cli.output.text.plan import plan_lines
 from ckpt_cli.views.plan import PlanView
 
 _YES = {"y", "yes"}
@@ -22,7 +22,7 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
         raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
     paint = _painter(colored)
-    for line in planned(view, Page(talk.width(), 0.0)):
+    for line in plan_lines(view, Page(talk.width(), 0.0)):
         sys.stderr.write(paint(line) + "\n")
     return answer("Apply? [y/N] ")
 

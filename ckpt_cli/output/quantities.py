@@ -1,10 +1,10 @@
-"""Times and sizes as people read them: how long ago, when in the time zone of this machine, how big."""
+"""Writes times and sizes as people read them: how long ago, when in the local time zone, how big."""
 
 from datetime import UTC, datetime
 
 
 def ago(then: float | None, now: float) -> str:
-    """``3m ago``, ``2h ago``, ``5d ago``; the date after four weeks; "" where it isn't known."""
+    """``3m ago``, ``2h ago``, ``5d ago``; the date after four weeks; "" if the time isn't known."""
     if then is None:
         return ""
     seconds = int(now - then)
@@ -17,7 +17,7 @@ def ago(then: float | None, now: float) -> str:
 
 
 def clock(then: float | None) -> str:
-    """``2026-11-21 09:28:05``, local; "" where it isn't known."""
+    """``2026-11-21 09:28:05``, local; "" if the time isn't known."""
     return "" if then is None else datetime.fromtimestamp(then).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -36,7 +36,7 @@ def iso(then: float | None) -> str | None:
 
 
 def size(count: int | None) -> str:
-    """``512 B``, ``1.2 kB``, ``148 MB``; "" where it isn't known."""
+    """``512 B``, ``1.2 kB``, ``148 MB``; "" if the size isn't known."""
     if count is None:
         return ""
     amount, unit = float(count), "B"

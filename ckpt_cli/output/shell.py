@@ -1,6 +1,6 @@
-"""Names as tables show them."""
+"""Shows names in tables."""
 
 
 def visible(name: str) -> str:
-    """A name between quotes where its ends, or all of it, could not be seen."""
+    """The name, in quotes if it is empty or begins or ends with a blank."""
     return name if name and name == name.strip() else f"'{name}'"

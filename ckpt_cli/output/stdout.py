@@ -1,4 +1,4 @@
-"""The one writer of stdout: UTF-8 wherever it goes, a closed pipe and a full disk told apart."""
+"""The one writer of stdout: always UTF-8; a closed pipe and a full disk are different errors."""
 
 import os
 import sys
@@ -11,11 +11,11 @@ _BLOCK = 1 << 14  # characters
 
 
 class OutputClosedError(Exception):
-    """Whoever read our output has had enough (``ckpt log | head``)."""
+    """The reader closed the pipe (``ckpt log | head``)."""
 
 
 def stream() -> TextIO:
-    """stdout, set to write UTF-8 with what UTF-8 can't carry shown as escapes."""
+    """stdout, set to write UTF-8; what UTF-8 can't encode is written as escapes."""
     if sys.stdout is None:
         raise OutputClosedError
     if hasattr(sys.stdout, "reconfigure"):
@@ -24,11 +24,11 @@ def stream() -> TextIO:
 
 
 def write(lines: Iterable[str], *, prompt: bool = False) -> None:
-    """Write lines as they come, in blocks; `prompt` ones are seen at once by who reads the pipe.
+    """Write lines as they come, in blocks; with `prompt` each line is flushed at once.
 
     Raises:
-        OutputClosedError: nobody reads any more.
-        Failed: the disk is full, or the like.
+        OutputClosedError: the reader closed the pipe.
+        Failed: the output can't be written, for example because the disk is full.
     """
     out = stream()
     block: list[str] = []
@@ -43,7 +43,7 @@ def write(lines: Iterable[str], *, prompt: bool = False) -> None:
 
 
 def put(out: TextIO, lines: list[str]) -> None:
-    """Write whole lines; only what goes wrong here is taken for an output error."""
+    """Write whole lines; only errors raised here count as output errors."""
     try:
         out.write("".join(f"{line}\n" for line in lines))
         out.flush()
@@ -55,7 +55,7 @@ def put(out: TextIO, lines: list[str]) -> None:
 
 
 def discard() -> None:
-    """Let the interpreter's last flush go nowhere, so that it doesn't complain."""
+    """Redirect stdout to nothing, so that the interpreter's last flush doesn't fail."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""stderr: what is said to the person, never part of the answer."""
+"""stderr: messages to the person, never part of the answer."""
 
 import os
 import re
@@ -16,28 +16,29 @@ from ckpt_cli.output.stdout import OutputClosedError, discard
 
 BUG = 70
 PIPE_CLOSED = 141
-"""128 + SIGPIPE: what a shell shows for a program that ``head`` had enough of."""
+"""128 + SIGPIPE: what a shell shows for a program whose reader (``head``) closed the pipe."""
 
 
 def on_terminal() -> bool:
-    """Whether what is said here reaches a terminal."""
+    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def width() -> int | None:
-    """Cells of the terminal that stderr is, whatever stdout is; None where it is none, or doesn't know its width.
+    """The width of stderr's terminal in cells; None if stderr is no terminal or its width isn't known.
 
-    COLUMNS goes first.
+    The variable COLUMNS overrides it.
     """
     if not on_terminal():
         return None
-    told = os.environ.get("COLUMNS", "")
-    columns = int(told) if told.isdecimal() and int(told) else os.get_terminal_size(sys.stderr.fileno()).columns
+    variable = os.environ.get("COLUMNS", "")
+    is_set = variable.isdecimal() and int(variable)
+    columns = int(variable) if is_set else os.get_terminal_size(sys.stderr.fileno()).columns
     return max(20, columns) if columns else None
 
 
 def say(text: str) -> None:
-    """One line to the person; a terminal gets it in lines of its own, which it would break inside ids."""
+    """Write one line to stderr; for a terminal it is wrapped here, because the terminal would break it inside ids."""
     if sys.stderr is None:
         return
     line, cells = clean(text), width()
@@ -50,7 +51,7 @@ def say(text: str) -> None:
 
 
 def report(error: Exception, *, as_json: bool = False) -> int:
-    """Say what went wrong, and the exit code for it; as one line of JSON for a script."""
+    """Write what went wrong, for a script as one line of JSON, and give the exit code."""
     if ctrl_c.was_pressed():
         return stopped(as_json=as_json)
     if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
@@ -60,33 +61,33 @@ def report(error: Exception, *, as_json: bool = False) -> int:
         discard()
         error = Failed(f"can't write: {error.strerror}")
     if isinstance(error, CkptError):
-        said = Said(error.exit_code, _kind(error), error.message, error.hint, error.candidates)
-    elif hasattr(error, "format_message"):  # Typer's own, whose class it keeps to itself
-        said = _usage(error)
+        error_report = ErrorReport(error.exit_code, _kind(error), error.message, error.hint, error.candidates)
+    elif hasattr(error, "format_message"):  # one of Typer's own errors, whose class is private
+        error_report = _usage(error)
     elif type(error).__name__ == "Abort":
         return stopped(as_json=as_json)
     else:
-        said = _bug(error)
-    said = _without_urls(said)
+        error_report = _bug(error)
+    error_report = _without_urls(error_report)
     if as_json:
-        _write_json(said)
+        _write_json(error_report)
     else:
-        _explain(said.message, said.candidates, said.hint)
-    return said.code
+        _explain(error_report.message, error_report.candidates, error_report.hint)
+    return error_report.code
 
 
 def stopped(*, as_json: bool = False) -> int:
-    """Say that Ctrl-C ended the command and what it left, and the exit code for it."""
+    """Write that Ctrl-C ended the command and what that left behind, and give the exit code."""
     if ctrl_c.claim_last_line():
         if as_json:
-            _write_json(Said(ctrl_c.CODE, "interrupted", ctrl_c.stop_message().removeprefix("ckpt: ")))
+            _write_json(ErrorReport(ctrl_c.CODE, "interrupted", ctrl_c.stop_message().removeprefix("ckpt: ")))
         else:
             say(ctrl_c.stop_message())
     return ctrl_c.CODE
 
 
-class Said(NamedTuple):
-    """What is said of an error.
+class ErrorReport(NamedTuple):
+    """An error as it is shown.
 
     Attributes:
         code: the exit code.
@@ -101,26 +102,28 @@ class Said(NamedTuple):
     candidates: Sequence[str] = ()
 
 
-def _without_urls(said: Said) -> Said:
-    """The same where no word of the command line that it repeats is a URL with a password, wherever that was typed."""
-    if "@" not in f"{said.message}{said.candidates}":
-        return said
+def _without_urls(error_report: ErrorReport) -> ErrorReport:
+    """The same report with the passwords of URLs masked: a message may repeat a word of the command line."""
+    if "@" not in f"{error_report.message}{error_report.candidates}":
+        return error_report
     from ckpt_cli.masking import hide_urls
 
-    return said._replace(message=hide_urls(said.message), candidates=[*map(hide_urls, said.candidates)])
+    return error_report._replace(
+        message=hide_urls(error_report.message), candidates=[*map(hide_urls, error_report.candidates)]
+    )
 
 
 def _kind(error: CkptError) -> str:
-    """The name of the error's nearest class in `ckpt_cli.errors`; the others are nobody's business outside."""
+    """The name of the error's nearest class in `ckpt_cli.errors`; subclasses elsewhere are no contract."""
     public = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == CkptError.__module__)
     return re.sub(r"(?<!^)(?=[A-Z])", "-", public).lower()
 
 
-def _write_json(said: Said) -> None:
+def _write_json(error_report: ErrorReport) -> None:
     if sys.stderr is not None:
         import json
 
-        error = {**said._asdict(), "candidates": [*said.candidates]}
+        error = {**error_report._asdict(), "candidates": [*error_report.candidates]}
         sys.stderr.write(json.dumps({"error": error}) + "\n")  # ASCII, so that nothing drives a terminal
         sys.stderr.flush()
 
@@ -133,20 +136,20 @@ def _explain(message: str, candidates: Sequence[str], hint: str) -> None:
         say(f"hint: {hint}")
 
 
-def _usage(error: Exception) -> Said:
-    """Typer's errors have a context, whose command explains itself."""
+def _usage(error: Exception) -> ErrorReport:
+    """The report of one of Typer's errors, with the help of its command as the hint."""
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "ckpt"
-    said = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-    message, _, meant = said.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
+    text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    message, _, meant = text.replace("(Possible options: ", "Did you mean ").partition("Did you mean ")
     message = message.rstrip(" .").replace("Value error, ", "")
     hint = f"did you mean {meant.rstrip('?)')}?" if meant else f"{path} --help"
     if path == "ckpt" and hasattr(error, "option_name"):
         hint = f"options come after the command: ckpt COMMAND {error.option_name} …"
-    return Said(int(getattr(error, "exit_code", 2)), "usage-error", message[:1].lower() + message[1:], hint)
+    return ErrorReport(int(getattr(error, "exit_code", 2)), "usage-error", message[:1].lower() + message[1:], hint)
 
 
-def _bug(error: Exception) -> Said:
+def _bug(error: Exception) -> ErrorReport:
     from ckpt_cli.masking import hide
 
     if os.environ.get("CKPT_TRACEBACK"):
@@ -154,4 +157,4 @@ def _bug(error: Exception) -> Said:
     where = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(where.filename).name}:{where.lineno}"
     message = f"this is a bug in ckpt: {type(error).__name__}: {hide(str(error))} ({place})"
-    return Said(BUG, "bug", message, "CKPT_TRACEBACK=1 shows where it came from")
+    return ErrorReport(BUG, "bug", message, "CKPT_TRACEBACK=1 shows where it came from")

@@ -1,4 +1,4 @@
-"""The home of Rich: styled lines on a terminal, and the pager when they are more than a screen."""
+"""Prints styled lines on a terminal, through the pager if they are more than a screen; only this module needs Rich."""
 
 import shutil
 import sys
@@ -10,32 +10,11 @@ from rich.theme import Theme
 from ckpt_cli.output import stdout
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import TAB, Line
-
-THEME = {
-    "title": "bold",
-    "id": "yellow",
-    "key": "cyan",
-    "node": "magenta",
-    "value": "",
-    "muted": "dim",
-    "added": "green",
-    "removed": "red",
-    "changed": "yellow",
-    "good": "green",
-    "waiting": "bold yellow",
-    "bad": "bold red",
-    "head": "bold green",
-    "human": "bold blue",
-    "ai": "bold green",
-    "tool": "bold magenta",
-    "system": "bold dim",
-    "exact": "",
-    "tab": "",
-}
+from ckpt_cli.output.theme import STYLES
 
 
 def width() -> int:
-    """Cells in a line; COLUMNS goes first."""
+    """The width of the terminal in cells; the variable COLUMNS overrides it."""
     return max(20, shutil.get_terminal_size().columns)
 
 
@@ -53,10 +32,10 @@ def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callabl
 
 
 def painter(colored: bool) -> Callable[[Line], str]:
-    """What turns a line into text with the codes of this terminal, as many colours as it has."""
+    """A function that turns a line into text with escape codes, for as many colours as this terminal has."""
     console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
     colors = COLOR_SYSTEMS.get(console.color_system or ("standard" if colored else ""))
-    styles = Theme(THEME, inherit=False).styles
+    styles = Theme(STYLES, inherit=False).styles
 
     def paint(line: Line) -> str:
         spans = ((style, text if (style, text) == TAB else clean(text)) for style, text in line)

@@ -1,4 +1,4 @@
-"""A state edited in the person's own editor: opened again after an error, and put onto a thread that moved on."""
+"""Edits a state in the person's own editor: opens it again after an error, and merges if the thread moved on."""
 
 import json
 import re
@@ -26,21 +26,21 @@ from ckpt_cli.views.plan import PlanView
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class Maker(Protocol):
-    """What makes a plan of a new state (`commands.edit`)."""
+class EditMaker(Protocol):
+    """Makes the plan for a new state; see `commands.edit`."""
 
     def plan(
         self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
-        """What applies the edit."""
+        """A function that applies the edit."""
 
     def may(self, reader: Reader, row: CheckpointRow) -> None:
-        """Refuse what can't be edited."""
+        """Refuse a checkpoint that can't be edited."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What is being edited: the checkpoint, and its state as JSON, with secrets and as the person sees it."""
+    """What is edited: a checkpoint, and its state as JSON, with secrets (`whole`) and masked (`shown`)."""
 
     row: CheckpointRow
     seen: Seen
@@ -49,11 +49,11 @@ class _Base:
     hidden: masks.Hidden
 
 
-def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> PlanView:
-    """Edit a checkpoint's state; nothing of the database is held open while the editor is.
+def edit_in_editor(session: Session, make: EditMaker, thread: str, rev: str, ns: str) -> PlanView:
+    """Edit a checkpoint's state; no transaction is open while the editor is.
 
     Raises:
-        Refused: not confirmed, given up, or the thread moved on and the edits don't fit any more; the text is kept.
+        Refused: not confirmed, given up, or the thread moved on and the edits no longer fit; the text is kept.
     """
 
     def read(reader: Reader) -> _Base:
@@ -77,10 +77,10 @@ def in_editor(session: Session, make: Maker, thread: str, rev: str, ns: str) -> 
 
 
 class _Editing:
-    """One draft on its way into the database."""
+    """The edits of one draft, until they are applied."""
 
     def __init__(
-        self, session: Session, make: Maker, read: Callable[[Reader], _Base], draft: Draft, base: _Base
+        self, session: Session, make: EditMaker, read: Callable[[Reader], _Base], draft: Draft, base: _Base
     ) -> None:
         self._session = session
         self._make = make
@@ -90,7 +90,7 @@ class _Editing:
         self._rebased = False
 
     def until_done(self) -> PlanView:
-        """Open the editor until what it leaves can be applied."""
+        """Open the editor until its text can be applied."""
         problem, last = "", _text(self._base.shown)
         while True:
             text = self._draft.edit(problem)
@@ -124,10 +124,10 @@ class _Editing:
         return self._session.read(plan)()
 
     def _moved(self, document: dict[str, Any], error: Refused) -> str:
-        """Put the edits onto what the thread is now, to be looked over; the problem in words.
+        """Merge the edits into the thread's new state, to be checked in the editor; gives the problem in words.
 
         Raises:
-            Refused: it didn't move and the reason is another one, or the edits don't fit.
+            Refused: the thread didn't move on, or the edits don't fit its new state.
         """
         base, now = self._base, self._session.read(self._read)
         if now.row.ref == base.row.ref and now.seen == base.seen:
@@ -139,7 +139,7 @@ class _Editing:
             raise Refused(f"{what}; nothing was written") from clash
         self._base, self._rebased = now, True
         self._draft.write(_text(both))
-        return f"the thread moved on while you edited: now your edits stand in the state of {now.row.checkpoint_id}"
+        return f"the thread moved on while you edited: your edits are now in the state of {now.row.checkpoint_id}"
 
 
 def _base(reader: Reader, row: CheckpointRow) -> _Base:

@@ -1,4 +1,4 @@
-"""``--metadata``: what a person says about the application's metadata of new checkpoints."""
+"""``--metadata``: changes of the application's metadata in new checkpoints."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -7,7 +7,7 @@ import typer
 
 from ckpt_cli.completion.names import complete_metadata
 from ckpt_cli.errors import UsageError
-from ckpt_cli.parameters.json_input import given
+from ckpt_cli.parameters.json_input import parse_json_input
 from ckpt_cli.plans.metadata import MetadataChanges, Scalar, is_application_key
 
 MetadataOption = Annotated[
@@ -15,7 +15,7 @@ MetadataOption = Annotated[
     typer.Option(
         "--metadata",
         metavar="KEY=TEXT",
-        help="Set the application's metadata: KEY=TEXT, KEY:=JSON; KEY= drops it. May be repeated.",
+        help="Set a key of the application's metadata: KEY=TEXT or KEY:=JSON; KEY= removes it. May be repeated.",
         autocompletion=complete_metadata,
         show_default=False,
     ),
@@ -25,29 +25,29 @@ _HINT = "--metadata KEY=TEXT, KEY:=JSON for a number, true or false, KEY= to dro
 
 
 def metadata_changes(texts: Sequence[str] | None) -> MetadataChanges:
-    """What ``--metadata`` says, all of it together; of one key the last word counts.
+    """The changes of all ``--metadata`` options; the last one for a key counts.
 
     Raises:
-        UsageError: a key is LangGraph's own, or a value is none that LangGraph keeps.
+        UsageError: a key is LangGraph's own, or a value is of a type that LangGraph doesn't keep.
     """
-    said: dict[str, Scalar | _Dropped] = {}
+    changes: dict[str, Scalar | _Dropped] = {}
     for text in texts or ():
         key, value = _parsed(text)
-        said.pop(key, None)
-        said[key] = value
-    values = {key: value for key, value in said.items() if not isinstance(value, _Dropped)}
-    return MetadataChanges(values, frozenset(said.keys() - values.keys()))
+        changes.pop(key, None)
+        changes[key] = value
+    values = {key: value for key, value in changes.items() if not isinstance(value, _Dropped)}
+    return MetadataChanges(values, frozenset(changes.keys() - values.keys()))
 
 
 class _Dropped:
-    """In place of a value: the key goes."""
+    """In place of a value: the key is removed."""
 
 
 def _parsed(text: str) -> "tuple[str, Scalar | _Dropped]":
-    key, is_said, value = text.partition("=")
+    key, equals, value = text.partition("=")
     is_json = key.endswith(":")
     key = key.removesuffix(":")
-    if not is_said or not key:
+    if not equals or not key:
         raise UsageError(f"--metadata {text!r} names no key and value", hint=_HINT)
     _must_be_utf8(text)
     if not is_application_key(key):
@@ -56,7 +56,7 @@ def _parsed(text: str) -> "tuple[str, Scalar | _Dropped]":
             hint="it changes what your application stores beside LangGraph's own keys, such as user_id",
         )
     if is_json:
-        return key, _scalar(key, given(value, f"the value of {key}", hint=f"{key}=TEXT takes text as it is"))
+        return key, _scalar(key, parse_json_input(value, f"the value of {key}", hint=f"{key}=TEXT takes text as it is"))
     return key, value or _Dropped()
 
 
@@ -68,7 +68,7 @@ def _must_be_utf8(text: str) -> None:
 
 
 def _scalar(key: str, value: Any) -> Scalar:
-    """A value that LangGraph would take from a config, without U+0000 as there.
+    """A value that LangGraph keeps from a config; U+0000 is removed, as LangGraph does.
 
     langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``.
     """

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, so that they read, complete and behave the same everywhere."""
+"""Arguments and options that several commands share; they have the same help and completion everywhere."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -16,7 +16,7 @@ Threads = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="THREAD",
-        help="Thread ids; all threads unless given.",
+        help="Thread ids; default: all threads.",
         autocompletion=complete_thread,
         show_default=False,
     ),
@@ -34,7 +34,11 @@ Rev = Annotated[
 At = Annotated[
     str,
     typer.Option(
-        "--at", metavar="REV", help="Look at this checkpoint.", autocompletion=complete_revision, show_default=True
+        "--at",
+        metavar="REV",
+        help="Read the value at this checkpoint.",
+        autocompletion=complete_revision,
+        show_default=True,
     ),
 ]
 
@@ -42,7 +46,7 @@ SameDatabase = Annotated[
     bool,
     typer.Option(
         "--same-database",
-        help="You know that the operation log is of this database, though no row proves it.",
+        help="Use the operation log even if no row proves that it belongs to this database.",
     ),
 ]
 
@@ -51,7 +55,7 @@ Ns = Annotated[
     typer.Option(
         "--ns",
         metavar="NAMESPACE",
-        help="A subgraph's namespace; the root graph unless given.",
+        help="A subgraph's namespace; default: the root graph.",
         autocompletion=complete_namespace,
         show_default=False,
     ),
@@ -64,44 +68,57 @@ Channels = Annotated[
     ),
 ]
 
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="At most so many; 0 for all.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Show at most N; 0 shows all.")]
 
 Since = Annotated[
-    str | None, typer.Option("--since", metavar="WHEN", help="Not older: 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
+    str | None, typer.Option("--since", metavar="WHEN", help="Nothing older than 2h, 3d, 2026-11-01, 2026-11-01T10:00.")
+]
+
+AnyCheckpoint = Annotated[
+    bool,
+    typer.Option(
+        "--any", help="With --where: test the metadata of every checkpoint, not the head.", show_default=False
+    ),
 ]
 
 _CHANGE = "Change"
 
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.", rich_help_panel=_CHANGE)
+    bool, typer.Option("--dry-run", help="Show what would be done; change nothing.", rich_help_panel=_CHANGE)
 ]
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.", rich_help_panel=_CHANGE)]
 
 Reason = Annotated[
-    str, typer.Option("--reason", metavar="TEXT", help="Why, for the operation log.", rich_help_panel=_CHANGE)
+    str,
+    typer.Option(
+        "--reason", metavar="TEXT", help="Why you do this; kept in the operation log.", rich_help_panel=_CHANGE
+    ),
 ]
 
 WithTriggers = Annotated[
     bool,
     typer.Option(
         "--with-triggers",
-        help="Go on where the database's own triggers, rules or foreign keys do more than is shown.",
+        help="Apply the change even if the database's triggers, rules or foreign keys will do more than is shown.",
         rich_help_panel=_CHANGE,
     ),
 ]
 
 Remember = Annotated[
     bool,
-    typer.Option("--remember", help="With --with-triggers: these are all right from now on.", rich_help_panel=_CHANGE),
+    typer.Option("--remember", help="With --with-triggers: accept these from now on.", rich_help_panel=_CHANGE),
 ]
 
-MATCH = "Ids with this part, or a glob: 'user-*'."
-"""What ``--match`` says of itself, wherever threads are chosen."""
+MATCH = "Only ids that contain TEXT or match a glob: 'user-*'."
+"""The help of ``--match``, in every command that selects threads."""
 
 
 def matcher(pattern: str | None) -> Callable[[str], bool]:
-    """A glob of the whole id where there is a ``*`` or ``?``, else a part of it in any case; None fits all."""
+    """A test for thread ids: a pattern with ``*`` or ``?`` is a glob of the whole id, any other is a part of it.
+
+    A glob is case-sensitive, a part is not. None fits every id.
+    """
     if pattern is None:
         return lambda _: True
     if any(sign in pattern for sign in "*?"):

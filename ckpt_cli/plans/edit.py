@@ -49,11 +49,8 @@ def plan(
         ChannelNotFound: a channel is new to the thread.
         NotSupported: the generation stores a checkpoint's Sends with its parent, where a child would find others.
     """
-    origin, before, snapshot = (
-        read_origin(reader, row.ref),
-        Inspection(reader, row.ref).values(),
-        Inspection(reader, row.ref).snapshot(),
-    )
+    origin, inspection = read_origin(reader, row.ref), Inspection(reader, row.ref)
+    before, snapshot = inspection.values(), inspection.snapshot()
     must_run_once(reader, snapshot, row, rerun=rerun)
     names = [c for c, value in after.items() if c not in before or not same(value, before[c])]
     removed = [c for c in before if c not in after]

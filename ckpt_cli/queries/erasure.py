@@ -1,4 +1,4 @@
-"""``ckpt delete --forget``: the threads go from the operation log too, and what ckpt can't reach is named."""
+"""``ckpt delete --forget``: also wipes threads from the operation log, and names what ckpt can't reach."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,14 +21,14 @@ _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """How the threads were chosen that are to be forgotten.
+    """How the threads to be forgotten were chosen.
 
     Attributes:
-        choose: gives their ids, as far as the database has them, and notes about others that may be meant.
-        pattern: what ids hold that are meant; None unless ids alone were chosen so. Of threads that were deleted before
-            nothing but their ids can be asked for.
-        filtered: whether anything but whole ids was said.
-        words: match patterns and expressions, which the log must not keep.
+        choose: gives the ids of those in the database, and notes about others that may be meant.
+        pattern: the pattern of ids, if nothing else chose them; else None. Threads that were deleted before can be
+            chosen by their ids only.
+        filtered: whether there is any condition beside whole ids.
+        words: the patterns and expressions, which the log must not keep.
     """
 
     choose: Callable[[Reader], tuple[list[str], list[str]]]
@@ -37,7 +37,7 @@ class Selection:
     words: Sequence[str]
 
     def texts(self) -> list[str]:
-        """The texts in those words: parts of patterns, and what is quoted in an expression."""
+        """The texts in `words`: the parts of patterns, and the quoted texts of expressions."""
         quoted = (first or second for word in self.words for first, second in _QUOTED.findall(word))
         return [
             *quoted,
@@ -46,11 +46,11 @@ class Selection:
 
 
 def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
-    """The plan that deletes threads, and what the log is wiped of then.
+    """The plan that deletes threads, and what will be wiped from the log.
 
     Raises:
-        ThreadNotFound: neither the database nor the log has one of them.
-        Refused: the reason that is to be logged names what is to be forgotten, or an operation isn't settled.
+        ThreadNotFound: a thread is neither in the database nor in the log.
+        Refused: the reason to be logged names what is to be forgotten, or an operation isn't settled.
     """
     if not session.options.dry_run:
         session.settle(session.logs.for_writing())
@@ -64,8 +64,8 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
         if selection.pattern is not None:
             thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(logged)))
         _must_not_tell(session.options.reason, [*thread_ids, *selection.texts()])
-        plan, found = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
-        return plan._replace(notes=(*plan.notes, *notes)), found
+        plan, in_log = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
+        return plan._replace(notes=(*plan.notes, *notes)), in_log
 
     return session.make_plan(plan)
 
@@ -73,19 +73,21 @@ def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
 def _plan(
     reader: Reader, session: Session, thread_ids: list[str], logged: Collection[str], *, filtered: bool
 ) -> tuple[Plan, Survey]:
-    there = [thread_id for thread_id in thread_ids if thread_id not in logged]
-    gone = [thread_id for thread_id in thread_ids if thread_id in logged]
-    plan = plans.threads(reader, there) if there or not gone else Plan("", verb="delete")
-    if not there:
-        plan = plan._replace(summary=f"of {_some(len(gone), 'thread')}: the database has nothing of it any more")
-    found = survey(reader.saver, session.logs.for_writing(), thread_ids)
-    if found.planned and not session.options.dry_run:
-        what = f"operation {found.planned[0]} was interrupted, or goes on now, and its rows are needed to settle it"
+    stored = [thread_id for thread_id in thread_ids if thread_id not in logged]
+    only_logged = [thread_id for thread_id in thread_ids if thread_id in logged]
+    plan = plans.threads(reader, stored) if stored or not only_logged else Plan("", verb="delete")
+    if not stored:
+        plan = plan._replace(summary=f"of {_some(len(only_logged), 'thread')}: the database has nothing of it any more")
+    in_log = survey(reader.saver, session.logs.for_writing(), thread_ids)
+    if in_log.planned and not session.options.dry_run:
+        what = (
+            f"operation {in_log.planned[0]} was interrupted, or is still running, and its rows are needed to settle it"
+        )
         raise Refused(f"{what}; nothing was written", hint="`ckpt operations --settle` finds out how it ended")
-    notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in gone[:_LISTED])]
-    notes += _wiped(found)
+    notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in only_logged[:_LISTED])]
+    notes += _wiped(in_log)
     notes += _copied(reader, session, thread_ids)
-    if found.others:
+    if in_log.others:
         notes.append(
             "not looked at: other threads' rows and the reasons in the operation log may name the person too;"
             " `ckpt operations N --prune` forgets an operation"
@@ -94,29 +96,29 @@ def _plan(
         what = f"{_some(len(others), 'more thread')} that {'was' if len(others) == 1 else 'were'} deleted before"
         notes.append(f"the operation log has {what}, which only an id finds: {_listed(sorted(others))}")
     notes.append(f"out of reach for ckpt: {reader.saver.out_of_reach}; and LangGraph's store (long-term memory)")
-    return plan._replace(notes=tuple(notes)), found
+    return plan._replace(notes=tuple(notes)), in_log
 
 
-def _wiped(found: Survey) -> Iterator[str]:
-    whose, its = ("this thread", "its") if len(found.threads) == 1 else ("these threads", "their")
-    yield f"there is no undo: the operation log is wiped of {whose} and {its} tags"
-    if found.undoable:
-        what = f"operation{'' if len(found.undoable) == 1 else 's'} {spans(found.undoable)}"
+def _wiped(in_log: Survey) -> Iterator[str]:
+    threads, its = ("this thread", "its") if len(in_log.threads) == 1 else ("these threads", "their")
+    yield f"there is no undo: the operation log is wiped of {threads} and {its} tags"
+    if in_log.undoable:
+        what = f"operation{'' if len(in_log.undoable) == 1 else 's'} {spans(in_log.undoable)}"
         yield f"{what} can't be taken back either, except in other threads"
 
 
 def _copied(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:
-    found = find_copies(reader.saver, session.logs.for_writing(), thread_ids)
-    if found.present:
-        yield f"copies with the same checkpoints, which stay unless they are named: {_listed(found.present)}"
-    if found.logged:
-        yield f"deleted copies, which stay in the operation log unless they are named: {_listed(found.logged)}"
+    copied = find_copies(reader.saver, session.logs.for_writing(), thread_ids)
+    if copied.present:
+        yield f"copies with the same checkpoints, which stay unless they are named: {_listed(copied.present)}"
+    if copied.logged:
+        yield f"deleted copies, which stay in the operation log unless they are named: {_listed(copied.logged)}"
 
 
 def _must_not_tell(reason: str, names: Collection[str]) -> None:
     if leave_out(reason, names) != reason:
         what = "the reason names what is to be forgotten, and the operation log would keep it"
-        raise Refused(f"{what}; nothing was written", hint="say it without the name, or leave --reason out")
+        raise Refused(f"{what}; nothing was written", hint="give a reason without the name, or leave --reason out")
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The neighbours of one checkpoint: parent, children, the nodes that made it, its place among the branches."""
+"""Reads the neighbours of one checkpoint: parent, children, the nodes that made it, its place among the branches."""
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -8,12 +8,12 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
 
-_BRANCHES = 3  # so many are named
-_WRITE = 4096  # bytes of a Send that is read for the node it calls
+_BRANCHES = 3  # branches that are named; more are counted
+_WRITE = 4096  # bytes of a Send that is read for the node that it calls
 
 
 class Neighbours:
-    """What a checkpoint is linked to, with the steps that metadata tells."""
+    """The checkpoints around one checkpoint, with their steps from metadata."""
 
     def __init__(self, reader: Reader, row: CheckpointRow, lineage: Lineage) -> None:
         self._row = row
@@ -38,12 +38,12 @@ class Neighbours:
 
     @property
     def children(self) -> list[Link]:
-        """Oldest first."""
+        """The children, oldest first."""
         return [self._link(child) for child in self._children]
 
     @property
     def parent(self) -> Link | None:
-        """Also one that was never stored; None for a first checkpoint."""
+        """The parent, also one that was never stored; None for a first checkpoint."""
         parent = self._lineage.parent(self._row.checkpoint_id)
         if parent is not None:
             return self._link(parent)
@@ -55,22 +55,22 @@ class Neighbours:
 
 
 def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
-    """Head, tip, fork point, and the branches it is on where there are several."""
-    found = ["head"] if checkpoint_id == lineage.head else []
+    """The marks of a checkpoint: head, tip, fork point, and the branches that it is on if there are several."""
+    labels = ["head"] if checkpoint_id == lineage.head else []
     children = lineage.children.get(checkpoint_id, [])
     if not children and checkpoint_id != lineage.head:
-        found.append("tip")
+        labels.append("tip")
     if len(children) > 1:
-        found.append("fork point")
+        labels.append("fork point")
     if len(lineage.branches) > 1:
         tips = _tips(lineage, checkpoint_id)
-        some = [f"branch:{branch.number}" for branch in lineage.branches if branch.tip in tips]
-        found += some if len(some) <= _BRANCHES else [f"on {len(some)} branches"]
-    return found
+        branches = [f"branch:{branch.number}" for branch in lineage.branches if branch.tip in tips]
+        labels += branches if len(branches) <= _BRANCHES else [f"on {len(branches)} branches"]
+    return labels
 
 
 def _tips(lineage: Lineage, checkpoint_id: str) -> set[str]:
-    """What descends from a checkpoint and has no children, or itself."""
+    """The descendants of a checkpoint that have no children; the checkpoint itself if it has none."""
     tips, left = set[str](), [checkpoint_id]
     while left:
         at = left.pop()

@@ -1,4 +1,4 @@
-"""Names that a person asked for and that exist nowhere: an error with the nearest ones, never an empty answer."""
+"""Errors for names that don't exist, with the nearest existing ones."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -8,8 +8,8 @@ from ckpt_cli.reading import Reader
 _LISTED = 12
 
 
-def channels_of(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
-    """Every channel of a namespace that its head knows or a task wrote to; None where the head can't be read."""
+def read_channels(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
+    """The channels of a namespace that its head has or a task wrote to; None if the head can't be read."""
     try:
         state = reader.state(reader.head(thread_id, ns).ref)
     except PayloadCorrupt:
@@ -19,14 +19,14 @@ def channels_of(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
 
 
 def no_channel(name: str, known: Iterable[str], where: str) -> ChannelNotFound:
-    """That there is no such channel, and what may have been meant; the user's own are named first."""
+    """The error that there is no such channel, with the nearest names, the user's own first."""
     near = _near(name, known := sorted(known, key=lambda n: (n.startswith("__") or ":" in n, n)))
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:_LISTED]) or 'none'}"
     return ChannelNotFound(f"no channel {name!r} in {where}", hint=hint, candidates=near if len(near) > 1 else ())
 
 
 def no_namespace(name: str, known: Collection[str], where: str) -> NotFound:
-    """That there is no such namespace, and which there are."""
+    """The error that there is no such namespace, with the nearest ones or all."""
     near = _near(name, known) or sorted(known)
     hint = "" if near else "there are no subgraphs: leave --ns out"
     return NotFound(f"no namespace {name!r} in {where}", hint=hint, candidates=near[:_LISTED])

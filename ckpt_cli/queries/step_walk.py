@@ -1,4 +1,4 @@
-"""Goes down a line of checkpoints step by step: what stood before, what was written, what stood after."""
+"""Walks a line of checkpoints step by step: the state before, the writes, the state after."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,13 +26,13 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State, TaskWrite
 
 AT_ONCE = 50
-"""Checkpoints that are read in one moment of the database."""
+"""The number of checkpoints that are read in one transaction."""
 
 _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
 
-class Given(NamedTuple):
-    """One write that made a checkpoint; `node` is None where it can't be known."""
+class RecordedWrite(NamedTuple):
+    """One write that made a checkpoint; `node` is None if it can't be known."""
 
     task: str
     node: str | None
@@ -40,16 +40,16 @@ class Given(NamedTuple):
     value: Any
 
 
-class Pace(NamedTuple):
+class WalkedStep(NamedTuple):
     """One checkpoint of a line, and how it came to be.
 
     Attributes:
-        state: the checkpoint; None where it can't be read.
-        before: the user's channels of its parent; None where they can't be read.
-        after: its own; None where they can't be read.
-        given: the writes that made it, in the library's order.
-        grown: they made it out of its parent by a run, so they are evidence for reducers.
-        doubt: why something else than the writes make may stand there; "" where nothing tells.
+        state: the checkpoint; None if it can't be read.
+        before: the user's channels of its parent; None if they can't be read.
+        after: its own user's channels; None if they can't be read.
+        writes: the writes that made it, in the library's order.
+        by_run: whether a run made it from its parent by these writes, which makes them evidence for reducers.
+        doubt: why its state may be something else than the writes make; "" if there is no reason.
         ordered: whether the order in which several tasks' writes are applied is recorded.
     """
 
@@ -57,39 +57,39 @@ class Pace(NamedTuple):
     state: State | None
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
-    given: Sequence[Given] = ()
-    grown: bool = False
+    writes: Sequence[RecordedWrite] = ()
+    by_run: bool = False
     doubt: str = ""
     ordered: bool = True
 
     @property
     def by_task(self) -> list[dict[str, list[Any]]]:
-        """What each task wrote to each of the user's channels."""
+        """For each task, the values that it wrote to each of the user's channels."""
         tasks: dict[str, dict[str, list[Any]]] = {}
-        for one in self.given:
-            own = tasks.setdefault(one.task, {})
-            if self.counts(one):
-                own.setdefault(one.channel, []).append(one.value)
+        for write in self.writes:
+            own = tasks.setdefault(write.task, {})
+            if self.is_user_write(write):
+                own.setdefault(write.channel, []).append(write.value)
         return list(tasks.values())
 
     @property
     def written(self) -> dict[str, list[Any]]:
-        """What was written to each of the user's channels."""
-        found: dict[str, list[Any]] = {}
-        for one in self.given:
-            if self.counts(one):
-                found.setdefault(one.channel, []).append(one.value)
-        return found
+        """The values that were written to each of the user's channels."""
+        values: dict[str, list[Any]] = {}
+        for write in self.writes:
+            if self.is_user_write(write):
+                values.setdefault(write.channel, []).append(write.value)
+        return values
 
-    def counts(self, one: Given) -> bool:
-        """Whether a write is one to a channel of the user's."""
-        if one.channel in _NO_VALUES or (one.channel == START and self.state is None):
+    def is_user_write(self, write: RecordedWrite) -> bool:
+        """Whether a write goes to a channel of the user's."""
+        if write.channel in _NO_VALUES or (write.channel == START and self.state is None):
             return False
-        return self.state is None or not is_control(one.channel, self.state)
+        return self.state is None or not is_control(write.channel, self.state)
 
 
-class Walk:
-    """Reads each checkpoint of a line once; only what delta channels are made of is looked for before its start."""
+class StepWalk:
+    """Reads each checkpoint of a line once; before its start only what delta channels need is read."""
 
     def __init__(self, reader: Reader, start: Ref | None) -> None:
         self._reader = reader
@@ -101,15 +101,15 @@ class Walk:
             self._parent = reader.state(start)
             self._before = self.line.at(self._parent)
 
-    def on(self, some: Sequence[Ref]) -> Iterator[Pace]:
-        """The next checkpoints."""
-        step_nodes, size = self._step_nodes(some), self._reader.saver.page
-        for at, ref in enumerate(some):
+    def steps(self, refs: Sequence[Ref]) -> Iterator[WalkedStep]:
+        """The steps that made the next checkpoints of the line."""
+        step_nodes, size = self._step_nodes(refs), self._reader.saver.page
+        for at, ref in enumerate(refs):
             if at % size == 0:
-                self._reader.saver.expect(some[at : at + size])
-            yield self._pace(step_nodes, ref)
+                self._reader.saver.expect(refs[at : at + size])
+            yield self._walk(step_nodes, ref)
 
-    def _pace(self, step_nodes: StepNodes, ref: Ref) -> Pace:
+    def _walk(self, step_nodes: StepNodes, ref: Ref) -> WalkedStep:
         attribution = step_nodes.attribution
         parent_id = attribution.lineage.parent(ref.checkpoint_id)
         doubt, self._problem = self._problem, ""
@@ -120,41 +120,47 @@ class Walk:
             state = self._reader.state(ref)
         except PayloadCorrupt as error:
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
-            return Pace(ref, None, before, None, doubt=error.message)
+            return WalkedStep(ref, None, before, None, doubt=error.message)
         credited = attribution.credited(ref.checkpoint_id)
         grown = credited is not None and state.source == "loop" and self._is_next(state, credited)
         after = self.line.at(state, stored, grown=grown)
-        given = self._given(step_nodes, ref, credited)
+        writes = self._writes(step_nodes, ref, credited)
         doubt = doubt or _doubt(attribution, ref, credited)
         self._parent, self._before = state, after
         ordered = all(write.row.task_path for write in credited or ())
-        return Pace(ref, state, before, after, given, grown and before is not None, doubt, ordered)
+        return WalkedStep(ref, state, before, after, writes, grown and before is not None, doubt, ordered)
 
     def _is_next(self, state: State, credited: Sequence[TaskWrite]) -> bool:
-        if any(write.channel == ERROR_SOURCE for write in credited):  # which writes count is for handlers to say
+        if any(write.channel == ERROR_SOURCE for write in credited):  # an error handler decides which writes count
             return False
         return self._parent is not None and state.step is not None and self._parent.step == state.step - 1
 
-    def _given(self, step_nodes: StepNodes, ref: Ref, credited: Sequence[TaskWrite] | None) -> list[Given]:
+    def _writes(self, step_nodes: StepNodes, ref: Ref, credited: Sequence[TaskWrite] | None) -> list[RecordedWrite]:
         attribution = step_nodes.attribution
         if credited is None:
-            told = attribution.note(ref.checkpoint_id)
-            nodes = list(outputs_by_node(told.outputs, told.source))
+            own_note = attribution.note(ref.checkpoint_id)
+            nodes = list(outputs_by_node(own_note.outputs, own_note.source))
             by = nodes[0] if len(nodes) == 1 else None
-            by_channel = values_by_channel(told.outputs, told.source)
-            return [Given(by or "", by, channel, value) for channel, some in by_channel.items() for value in some]
+            by_channel = values_by_channel(own_note.outputs, own_note.source)
+            return [
+                RecordedWrite(by or "", by, channel, value)
+                for channel, values in by_channel.items()
+                for value in values
+            ]
         own = [write for write in credited if caller(path(write)) is None]
         tasks = {write.task_id for write in own}
         if len(tasks) == 1 or all(write.row.task_path for write in own):
-            return [Given(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value) for w in own]
+            return [
+                RecordedWrite(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value) for w in own
+            ]
         parent_id = attribution.lineage.parent(ref.checkpoint_id) or ""
         ordered = node_writes(self._reader, ref._replace(checkpoint_id=parent_id))
-        return [Given(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
+        return [RecordedWrite(w.task_id, node, w.channel, w.value) for node, w in ordered if w.task_id in tasks]
 
-    def _step_nodes(self, some: Sequence[Ref]) -> StepNodes:
-        reader, (thread_id, ns, _) = self._reader, some[0]
+    def _step_nodes(self, refs: Sequence[Ref]) -> StepNodes:
+        reader, (thread_id, ns, _) = self._reader, refs[0]
         attribution = WriteAttribution(reader.lineage(thread_id, ns))
-        ids = [ref.checkpoint_id for ref in some]
+        ids = [ref.checkpoint_id for ref in refs]
         refs = [Ref(thread_id, ns, i) for i in attribution.relatives(ids)]
         notes = {ref.checkpoint_id: note(reader.value(p), ref.checkpoint_id) for ref, p in reader.saver.metadata(refs)}
         attribution.fill(notes, reader.writes_by_checkpoint(thread_id, ns, attribution.sources(ids)))
@@ -163,7 +169,7 @@ class Walk:
 
 def _doubt(attribution: WriteAttribution, ref: Ref, credited: Sequence[TaskWrite] | None) -> str:
     """Why a checkpoint may hold something else than its writes make."""
-    told, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
+    own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
     runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
     if credited is not None:
         if any(write.channel == ERROR_SOURCE for write in credited):
@@ -171,12 +177,12 @@ def _doubt(attribution: WriteAttribution, ref: Ref, credited: Sequence[TaskWrite
         if any(write.channel == ERROR for write in credited):
             return "a task failed there before, and not all writes may be of the run that went on"
         return "its parent has run several times, and may hold another run's writes" if len(runs) > 1 else ""
-    if told.outputs is not None:
+    if own_note.outputs is not None:
         return "only its metadata tells what was written"
-    if told.source == "fork":
+    if own_note.source == "fork":
         return "a copy, which no writes make"
-    if told.source == "update":
+    if own_note.source == "update":
         return "an update whose writes are not stored"
-    if told.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
+    if own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:
         return "its parent's writes made another child"
-    return "" if told.source == "input" else "no writes are stored for it"
+    return "" if own_note.source == "input" else "no writes are stored for it"

@@ -1,4 +1,4 @@
-"""The search of one thread: what `ckpt grep` does for each."""
+"""Searches one thread for `ckpt grep`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ from ckpt_cli.views.grep import Hit, Sighted, Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look.
+    """What is searched.
 
     Attributes:
-        ns: only the namespaces that begin so, "" for the root graph; None for all of a thread.
-        channels: only these; () for all, and then metadata too.
-        since: nothing made before.
+        ns: only namespaces that begin with it, "" for the root graph; None for all namespaces.
+        channels: only these channels; () for all, which includes metadata.
+        since: only checkpoints made since then, in seconds since 1970.
     """
 
     places: tuple[Place, ...] = tuple(Place)
@@ -31,12 +31,12 @@ class Scope:
 
 @dataclass(slots=True)
 class Result:
-    """What came of the search of one thread.
+    """The result of searching one thread.
 
     Attributes:
-        hits: by namespace and first appearance.
-        undecoded: payloads that can't hold the pattern, and so were only looked at from outside.
-        damaged: a part of the database itself couldn't be read.
+        hits: sorted by namespace and first appearance.
+        undecoded: how many payloads were not decoded because they can't hold the pattern.
+        damaged: whether a part of the database itself couldn't be read.
     """
 
     hits: list[Hit] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Result:
 
 
 def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> Result:
-    """All that matches in one thread."""
+    """Search one thread."""
     result, search = Result(), Search(needle)
     try:
         for ns in namespaces(reader, thread, scope):
@@ -58,7 +58,7 @@ def run(reader: Reader, thread: str, needle: Needle, scope: Scope) -> Result:
 
 
 def namespaces(reader: Reader, thread: str, scope: Scope) -> list[str]:
-    """Those of a thread that are in the scope."""
+    """The namespaces of a thread that are in the scope."""
     known = reader.saver.namespaces(thread)
     if not scope.ns or scope.ns in known:
         return known if scope.ns is None else [ns for ns in known if ns == scope.ns]
@@ -91,11 +91,11 @@ class _Namespace:
                 self._writes({row.checkpoint_id for row in recent})
             except DatabaseDamaged as error:
                 self._damaged("", f"writes: {error.message}")
-        told = self._seen.distinct([(row.checkpoint_id, row.parent_id) for row in rows])
-        self._result.hits += [self._hit(one, rows[-1].checkpoint_id) for one in told]
+        sightings = self._seen.distinct([(row.checkpoint_id, row.parent_id) for row in rows])
+        self._result.hits += [self._hit(one, rows[-1].checkpoint_id) for one in sightings]
 
     def _checkpoints(self, rows: Sequence[CheckpointRow]) -> Iterator[Checkpoint]:
-        """Those that can be fetched, in order."""
+        """The checkpoints that can be read, in order."""
         at = 0
         while at < len(rows):
             try:
@@ -139,15 +139,15 @@ class _Namespace:
             self._failed(checkpoint_id, f"{spell(path)}: {node.problem}", node.needs_key)
 
     def _writes(self, recent: set[str]) -> None:
-        some = recent if len(recent) <= self._reader.saver.page else None
-        for write in self._reader.saver.writes(self._thread, self._ns, some):
+        chosen = recent if len(recent) <= self._reader.saver.page else None
+        for write in self._reader.saver.writes(self._thread, self._ns, chosen):
             wanted = write.checkpoint_id in recent and self._wanted(write.channel)
             if wanted and write.payload is not None and not self._passed(write.payload):
                 value = self._reader.value(write.payload)
                 self._values(write.checkpoint_id, Place.WRITES, {write.channel: value})
 
     def _passed(self, first: Payload, *more: Payload, mapping: bool = False) -> bool:
-        """Whether payloads need no decoding: they can't hold the pattern, and nothing is wrong with them outside."""
+        """Whether payloads need no decoding: they can't hold the pattern, and can be read to their end."""
         whole = self._reader.codec.is_whole
         passed = not any(map(self._needle.may_hold, (first, *more))) and whole(first, mapping=mapping)
         if not passed or not all(map(whole, more)):

@@ -20,7 +20,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 
-_INPUT_BYTES = 65536  # a first checkpoint that is longer isn't read for a title
+_INPUT_BYTES = 65536  # a longer first checkpoint isn't read for a title
 _TITLE = 120  # cells of an input that has no text
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
 
@@ -40,16 +40,16 @@ class ThreadStatus:
         self._reader = reader
         self._thread = thread
         self.problem: str | None = None
-        self.gave_state = False  # whether a filter was answered from more than metadata
+        self.gave_state = False  # whether a filter used more than metadata
 
     @property
     def thread_id(self) -> str:
-        """Which thread it is."""
+        """The id of the thread."""
         return self._thread.thread_id
 
     @cached_property
     def state(self) -> State | None:
-        """The head, None where it can't be read."""
+        """The state of the head; None if it can't be read."""
         try:
             return self._reader.state(self._thread.head)
         except PayloadCorrupt as error:
@@ -58,27 +58,27 @@ class ThreadStatus:
 
     @cached_property
     def snapshot(self) -> Snapshot | None:
-        """What runs next at the head."""
+        """The tasks and next nodes at the head."""
         return Inspection(self._reader, self._thread.head).snapshot() if self.state is not None else None
 
     @property
     def status(self) -> str | None:
-        """How far it has come."""
+        """The status of the thread; None if the head can't be read."""
         return str(self.snapshot.status) if self.snapshot is not None else None
 
     def fits(self, where: Filter) -> bool:
-        """Whether a filter takes it."""
+        """Whether the thread fits a filter."""
         fits = where.matches(self.name)
         where.of_state |= self.gave_state
         return fits
 
     @property
     def metadata_problem(self) -> str:
-        """What of the head's metadata can't be read; "" if all can, or nothing of the head."""
+        """Which part of the head's metadata can't be read; "" if all can, or if the head can't be read at all."""
         return self.state.metadata_problem if self.state is not None else ""
 
     def name(self, name: str) -> Any:
-        """What a filter may ask for: the thread, its head's metadata, then its state.
+        """The value of a name in a filter: from the thread, its head's metadata, or its state, in this order.
 
         Raises:
             LookupError: there is no such name.
@@ -90,9 +90,9 @@ class ThreadStatus:
             return metadata[name]
         if name == "metadata" and self.state is not None and name not in self.state.values:
             return dict(metadata)
-        found = self._of_state(name)
+        value = self._of_state(name)
         self.gave_state = True
-        return found
+        return value
 
     def _of_state(self, name: str) -> Any:
         if name == "status":
@@ -106,14 +106,14 @@ class ThreadStatus:
         return self.state.values[name]
 
     def view(self) -> ThreadView:
-        """Everything that is printed of it."""
-        thread, state, found = self._thread, self.state, self.snapshot
+        """The view of the thread."""
+        thread, state, snapshot = self._thread, self.state, self.snapshot
         head = thread.head
         rows = self._reader.rows(thread.thread_id)
         lineage = self._reader.lineage(thread.thread_id, head.ns)
         first = next(iter(lineage.rows), head.checkpoint_id)
         sizes = [row.size for row in rows if row.size is not None]
-        tasks = found.tasks if found is not None else []
+        tasks = snapshot.tasks if snapshot is not None else []
         step = state.step if state is not None and state.step is not None else ids.step(head.checkpoint_id)
         return ThreadView(
             thread_id=thread.thread_id,
@@ -126,7 +126,7 @@ class ThreadStatus:
             step=step,
             source=state.source if state is not None else "",
             status=self.status,
-            next=found.next if found is not None else None,
+            next=snapshot.next if snapshot is not None else None,
             updated=_when(head.checkpoint_id, state),
             created=iso(ids.unix_time(first)),
             title=self._title(first),
@@ -147,11 +147,11 @@ class ThreadStatus:
         head = self._thread.head
         all_changes = StepLines(self._reader, head.thread_id, head.ns).changes(first)
         changes = [change for change in all_changes if change.kind not in (ChangeKind.UNREAD, ChangeKind.UNREADABLE)]
-        told = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
-        return told or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
+        title = titles.from_changes(changes) or self._from_input(Ref(head.thread_id, head.ns, first))
+        return title or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 
     def _from_input(self, ref: Ref) -> str:
-        """The raw input, which the first checkpoint alone holds."""
+        """A title from the raw input, which only the first checkpoint holds."""
         row = self._reader.saver.row(ref)
         if row is None or (row.size or 0) > _INPUT_BYTES:
             return ""
@@ -159,8 +159,8 @@ class ThreadStatus:
             values = self._reader.state(ref).values
         except PayloadCorrupt:
             return ""
-        given = values.get("__start__")
-        return titles.from_input(given) or ("" if given in (None, {}, []) else brief(given, _TITLE))
+        value = values.get("__start__")
+        return titles.from_input(value) or ("" if value in (None, {}, []) else brief(value, _TITLE))
 
 
 def _when(checkpoint_id: str, state: State | None) -> str | None:

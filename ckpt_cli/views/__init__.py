@@ -1,1 +1,1 @@
-"""What commands return, one module a verb; the fields are the JSON contract and only ever grow."""
+"""The data that commands return, one module for each verb. Fields are the JSON contract: they are only ever added."""

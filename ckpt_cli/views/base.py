@@ -1,4 +1,4 @@
-"""`View`: what every command returns. Its fields, by name, are the ``--json`` contract and only ever grow."""
+"""`View`: what every command returns. Its fields, by name, are the ``--json`` contract: they are only ever added."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -8,9 +8,9 @@ class View:
 
     Attributes:
         verb: names the text renderer, ``output/text/VERB.py``.
-        rows_field: in a list, the field that ``--jsonl`` streams, one JSON object a line; "" where there is no list.
-        query_field: what ``--query`` looks into, where that is not the whole view.
-        changes_database: whether a command that may give it changes a database, and so is told how.
+        rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view is no list.
+        query_field: the field that ``--query`` applies to; "" for the whole view.
+        changes_database: whether a command that returns it may change a database, and so has the options for that.
     """
 
     verb: ClassVar[str]
@@ -20,20 +20,21 @@ class View:
 
     @property
     def exit_code(self) -> int:
-        """0 unless the answer itself is a finding (``diff --exit-code``)."""
+        """0, unless the answer itself is worth another code (``diff --exit-code``)."""
         return 0
 
     @property
     def cut(self) -> str:
-        """What a person must know who gets only a part; on a terminal the text itself says it, elsewhere stderr."""
+        """A remark that the answer is only a part; on a terminal the text itself says so, elsewhere stderr."""
         return ""
 
 
 class Json(NamedTuple):
-    """Data that is JSON already and is printed as it is, as a patch whose values were encoded before.
+    """Data that is JSON already and is printed as it is, such as a patch with encoded values.
 
     Attributes:
-        data: itself, or what makes it, told whether secrets are shown; so that only who prints it computes it.
+        data: the data, or a function that makes it; its argument is whether secrets are shown. A function is called
+            only if the data is printed.
     """
 
     data: Any

@@ -1,4 +1,4 @@
-"""What `ckpt demo` wrote and what to try on it."""
+"""The view of ``ckpt demo``: what it wrote and what to try on it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +9,7 @@ from ckpt_cli.views.tree import TreeView
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A command line to copy, and what it answers."""
+    """A command line to copy, and the question that it answers."""
 
     command: str
     answers: str

@@ -1,4 +1,4 @@
-"""What ``ckpt diff`` tells: what two checkpoints differ in."""
+"""The view of ``ckpt diff``: the differences of two checkpoints."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -8,7 +8,7 @@ from ckpt_cli.views.base import Json, View
 
 
 class End(NamedTuple):
-    """One side of a comparison; `checkpoint_id` is null for the nothing before a first checkpoint."""
+    """One side of a comparison; `checkpoint_id` is null for the empty state before a first checkpoint."""
 
     thread_id: str
     ns: str
@@ -22,10 +22,10 @@ class DiffView(View):
     """Two checkpoints side by side.
 
     Attributes:
-        equal: nothing that was compared differs.
-        channels: one difference for each channel that isn't the same, by structure.
-        same: how many channels are.
-        meta: with ``--meta``, what metadata, versions and what nodes have seen differ in.
+        equal: whether nothing that was compared differs.
+        channels: one difference, by structure, for each channel that isn't equal.
+        same: how many channels are equal.
+        meta: with ``--meta``, the differences of metadata, versions and versions_seen.
         patch: RFC 6902, from the older to the newer state: an object of channels in the typed JSON form that ``show
             --json`` gives them. Secrets are masked unless ``--reveal``.
     """
@@ -33,7 +33,7 @@ class DiffView(View):
     verb: ClassVar[str] = "diff"
     full = False
     stat = False
-    finding = False
+    with_exit_code = False
 
     before: End
     after: End
@@ -45,5 +45,5 @@ class DiffView(View):
 
     @property
     def exit_code(self) -> int:
-        """1 where a difference was to be told so."""
-        return int(self.finding and not self.equal)
+        """1 if something differs and ``--exit-code`` was given, else 0."""
+        return int(self.with_exit_code and not self.equal)

@@ -1,4 +1,4 @@
-"""What ``ckpt get`` gives: one value."""
+"""The view of ``ckpt get``: one value."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ class GetView(View):
     """One value of the state at one checkpoint.
 
     Attributes:
-        path: as ckpt spells it.
+        path: the path in ckpt's own spelling.
     """
 
     verb: ClassVar[str] = "get"

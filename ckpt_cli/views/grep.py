@@ -1,4 +1,4 @@
-"""What ``ckpt grep`` finds."""
+"""The view of ``ckpt grep``: the texts that match."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,15 +23,15 @@ class Hit:
     Attributes:
         place: ``state``, ``writes`` or ``metadata``.
         channel: the channel, or the key of metadata.
-        path: where it stands in `first`, as `ckpt get` takes it.
-        first: where it appeared.
+        path: its path in the checkpoint `first`, as `ckpt get` takes it.
+        first: the first checkpoint that holds it.
         last: the last checkpoint that holds it.
-        present: the head of its namespace still does.
-        checkpoints: how many hold it.
-        before: what stands before the first match in its line.
+        present: whether the head of its namespace holds it.
+        checkpoints: how many checkpoints hold it.
+        before: the text before the first match in its line.
         match: the first match.
-        after: what stands after it.
-        more: further matches in the same text.
+        after: the text after it.
+        more: the number of further matches in the same text.
     """
 
     thread_id: str
@@ -51,7 +51,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ThreadCount:
-    """With ``--count``: how many texts of a thread match."""
+    """With ``--count``, the number of matching texts of one thread."""
 
     thread_id: str
     hits: int
@@ -59,7 +59,7 @@ class ThreadCount:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A checkpoint, or a channel or write of it, that could not be searched; `locked` where a key would help."""
+    """A checkpoint, or a channel or write of it, that could not be searched; `locked` if a key would help."""
 
     thread_id: str
     ns: str
@@ -70,19 +70,19 @@ class Unreadable:
 
 @dataclass
 class GrepView(View):
-    """All that matches, as it is found.
+    """All matching texts, as they are found.
 
     Attributes:
-        hits: by thread; with ``--count`` a `ThreadCount` for each thread that has any.
-        unreadable: what could not be searched, the first 1,000; complete once all hits were taken.
-        unsearched: how many that are in all.
-        undecoded: payloads whose bytes can't hold the pattern: they were read from end to end, but damage inside an
-            object in them is not in `unreadable`.
+        hits: thread by thread; with ``--count``, a `ThreadCount` for each thread that has any.
+        unreadable: the first 1,000 parts that could not be searched; complete once all hits were taken.
+        unsearched: how many parts could not be searched, in all.
+        undecoded: how many payloads were not decoded because their bytes can't hold the pattern. They were read to
+            their end, but damage inside one of their objects is not in `unreadable`.
     """
 
     verb: ClassVar[str] = "grep"
     rows_field: ClassVar[str] = "hits"
-    finding = False
+    with_exit_code = False
     found = 0
     searched = 0
     damaged = False
@@ -94,12 +94,12 @@ class GrepView(View):
 
     @property
     def exit_code(self) -> int:
-        """3 where the database itself is damaged; 1 where nothing was found and that was to be told so.
+        """3 if the database itself is damaged; 5 if nothing was found and something couldn't be read.
 
-        5 where nothing was found and something couldn't be read.
+        1 if nothing was found and ``--exit-code`` was given; else 0.
         """
         if self.damaged:
             return 3
         if self.unsearched and not self.found:
             return 5
-        return int(self.finding and not self.found)
+        return int(self.with_exit_code and not self.found)

@@ -1,4 +1,4 @@
-"""What ``ckpt info`` tells of a database."""
+"""The view of ``ckpt info``: a database as a whole."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,22 +16,22 @@ class InfoView(View):
         location: path or URL without credentials.
         generation: the schema generation in words.
         layout: its short name.
-        size: bytes on disk, null where unknown.
-        facts: what else the engine knows, label to text.
-        unwritable: why nothing can be changed there by this user, null where reading tells nothing against it.
+        size: bytes on disk, null if unknown.
+        facts: what else the engine reports, label to text.
+        unwritable: why this user can't change anything there; null if no reason was seen by reading.
         abilities: what ckpt can do with it: ``write``, ``atomic``, ``branches``, ``task_paths``.
-        oldest: when the first checkpoint was made (ISO 8601, UTC), null where ids don't tell.
+        oldest: when the first checkpoint was made (ISO 8601, UTC), null if its id holds no time.
         newest: when the last one was made.
-        sampled: how many checkpoints were read for what follows: the first and the last of some threads, spread evenly
-            over the most recently active ones.
-        eras: the LangGraph releases that write such checkpoints, to how many of the sampled ones are theirs.
-        encodings: type tag to how many of the sampled payloads (checkpoints and small writes) bear it.
-        formats: checkpoint format (`v`) to sampled checkpoints.
+        sampled: how many checkpoints were read for the following fields: the first and the last of some threads, spread
+            evenly over the most recently active ones.
+        eras: the LangGraph releases that write such checkpoints, to the number of sampled checkpoints.
+        encodings: type tags, to the number of sampled payloads (checkpoints and small writes).
+        formats: checkpoint formats (`v`), to the number of sampled checkpoints.
         locked: sampled checkpoints that can't be read without the key.
         corrupt: sampled checkpoints that can't be read for another reason.
-        side_effects: triggers, rules and foreign keys that do more when ckpt changes rows.
-        caveats: what this user can't see, or the database won't do, a sentence each.
-        key: where something is encrypted, whether the key ``fits``, is ``wrong`` or ``missing``; null where nothing is.
+        side_effects: triggers, rules and foreign keys that act when ckpt changes rows.
+        caveats: what this user can't see or the database can't do, one sentence each.
+        key: if something is encrypted, whether the key ``fits``, is ``wrong`` or ``missing``; else null.
     """
 
     verb: ClassVar[str] = "info"

@@ -1,4 +1,4 @@
-"""The checkpoints of a thread, newest first."""
+"""The view of ``ckpt log``: the checkpoints of a thread, newest first."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -9,7 +9,7 @@ from ckpt_cli.views.steps import StepView
 
 @dataclass(frozen=True, slots=True)
 class RailView:
-    """What ``--graph`` draws beside a checkpoint: its own lanes, and the line of joining lanes above it."""
+    """What ``--graph`` draws beside a checkpoint: its own lanes, and the line above it in which lanes join."""
 
     joins: str
     lanes: str
@@ -20,12 +20,12 @@ class LogView(View):
     """A log.
 
     Attributes:
-        checkpoints: of the namespace, all in all.
+        checkpoints: how many the namespace has.
         steps: those that were asked for, newest first.
-        omitted: how many more would have been shown but for the limit; null where that wasn't counted.
+        omitted: how many more there are beyond the limit; null if they weren't counted.
         other_branches: how many branches are not on the line that was followed.
-        rails: beside each step, if asked for.
-        oneline: whether only id, nodes and changes are wanted.
+        rails: the drawing beside each step, with ``--graph``.
+        oneline: whether only id, nodes and changes are to be shown.
     """
 
     verb: ClassVar[str] = "log"

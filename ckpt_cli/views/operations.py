@@ -1,4 +1,4 @@
-"""What ``ckpt operations`` tells: what was done to this database with ckpt."""
+"""The view of ``ckpt operations``: what ckpt did to this database."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -12,13 +12,13 @@ class OperationLine:
     """One operation.
 
     Attributes:
-        at: when, ISO 8601 in UTC.
+        at: when it was done, ISO 8601 in UTC.
         state: ``done``, ``undone``, ``abandoned`` (interrupted before anything was written), ``planned`` (interrupted;
-            the next change finds out).
-        undoes: the operation that it takes back.
-        rows: physical rows it touched.
-        bytes: what its images take on disk.
-        forgotten: how many of its rows were wiped from the log and don't come back.
+            the next change finds out how it ended).
+        undoes: the number of the operation that it takes back.
+        rows: how many physical rows it changed.
+        bytes: the size of its row images on disk.
+        forgotten: how many of its rows were wiped from the log and can't be restored.
     """
 
     number: int
@@ -38,10 +38,10 @@ class OperationsView(View):
     """The operation log of one database, newest first.
 
     Attributes:
-        log: the file; it exists once there was an operation or a tag.
-        accepted: triggers, rules and foreign keys that may act when ckpt changes this database.
-        pruned: how many were forgotten by this very command.
-        to_wipe: whether a crash left something in the file that was to be forgotten.
+        log: the path of the log file, which exists once there was an operation or a tag.
+        accepted: triggers, rules and foreign keys that the person has accepted for this database.
+        pruned: how many operations this very command has forgotten.
+        to_wipe: whether a crash left something in the file that was to be wiped.
     """
 
     verb: ClassVar[str] = "operations"

@@ -1,4 +1,4 @@
-"""What ``ckpt`` alone says: which verbs there are, and which database is at hand."""
+"""The view of ``ckpt`` without a verb: all verbs, and the database that would be used."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from ckpt_cli.views.base import View
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A verb in one line, under the heading it belongs to."""
+    """A verb with its help in one line and its heading."""
 
     name: str
     heading: str
@@ -20,8 +20,8 @@ class OverviewView(View):
     """The verbs, in their order.
 
     Attributes:
-        database: what ``$CKPT_DB`` names or the current folder holds; null where neither has one that opens.
-        problem: why not, in words.
+        database: the database that ``$CKPT_DB`` names or the current folder holds; null if none can be opened.
+        problem: why none can be opened, in words.
     """
 
     verb: ClassVar[str] = "overview"

@@ -1,4 +1,4 @@
-"""What every changing command tells: what it will do or has done, row by row, and how to go on."""
+"""The view of every command that changes a database: what it will do or has done, row by row, and how to continue."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -15,11 +15,11 @@ class RowLine:
     Attributes:
         change: ``add``, ``change`` or ``remove``.
         table: the table or collection.
-        thread_id: null, as the other names, where the row is no checkpoint and no write by itself.
-        task_id: null where it is a checkpoint.
-        idx: the write's place among those of its task; text where what is stored there is no integer.
-        before: bytes it has.
-        after: bytes it will have.
+        thread_id: null, like the other names, if the row by itself is no checkpoint and no write.
+        task_id: null for a checkpoint.
+        idx: the write's place among those of its task; text if no integer is stored there.
+        before: its size in bytes before.
+        after: its size in bytes afterwards.
     """
 
     change: str
@@ -41,22 +41,22 @@ class PlanView(View):
         command: the verb that made it.
         summary: what it does, in one line.
         reason: why, in the user's words.
-        notes: what else to know before saying yes.
-        changes: what it does to the state, as `diff` tells it; empty where it makes no other state.
+        notes: what else to know before confirming it.
+        changes: its changes of the state, as in `diff`; empty if the state stays the same.
         rows: every row that is added, changed or removed.
-        side_effects: triggers, rules and foreign keys that it sets off: what they do is not shown, logged or undone.
-        applied: whether it was; never with ``--dry-run``.
-        operation: its number in the operation log, null unless applied.
-        undo: the command that takes it back; null unless it was applied and can be.
-        log: the file that keeps the rows of a deletion for undo; null where none are kept.
+        side_effects: triggers, rules and foreign keys that will fire; what they do is not shown, logged or undone.
+        applied: whether it was applied; never with ``--dry-run``.
+        operation: its number in the operation log; null if it was not applied.
+        undo: the command that takes it back; null if it was not applied or can't be undone.
+        log: the file that keeps the rows of a deletion for undo; null if none are kept.
         forgets: whether the operation log is wiped of what is deleted.
-        config: what to hand to the graph to go on from the result; null where there is nothing to go on from.
+        config: the config with which the graph continues from the result; null if there is nothing to continue from.
     """
 
     verb: ClassVar[str] = "plan"
     changes_database: ClassVar[bool] = True
-    asked = False
-    """Whether the person has seen it already, and said yes."""
+    confirmed = False
+    """Whether the person has seen the plan and confirmed it."""
 
     command: str
     summary: str

@@ -1,4 +1,4 @@
-"""What ``ckpt replay`` tells: what pending writes come to and what would run again, or how a line of steps was made."""
+"""The views of ``ckpt replay``: the result of pending writes and what would run again, or a line of recorded steps."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,11 +22,11 @@ class ReplayedTask:
     """One task of the step.
 
     Attributes:
-        again: it would run again if the thread was resumed now.
+        again: whether it would run again if the thread were resumed now.
         error: as stored.
-        asks: the questions it waits with.
+        asks: the questions that it waits with.
         writes: what it wrote.
-        answers: those recorded that it has not taken yet.
+        answers: the recorded answers that it has not taken yet.
     """
 
     node: str | None
@@ -43,12 +43,12 @@ class ReplayView(View):
     """A checkpoint with its pending writes applied; nothing is written.
 
     Attributes:
-        consumed: a child has done so already, and nothing of it is pending.
-        changes: what the writes make of the state.
+        consumed: whether a child has applied them already, so that none is pending.
+        changes: how the writes change the state.
         reducers: channel and reducer, with the evidence for it.
-        unknown: channels that are written to and whose value then can't be told, each with why; `changes` has none of
-            them, and ``--commit`` wants their reducers.
-        next: who would run after ``--commit``; null where that can't be known.
+        unknown: the written channels whose value afterwards can't be known, each with the reason. `changes` has none of
+            them, and ``--commit`` needs their reducers.
+        next: the nodes that would run after ``--commit``; null if that can't be known.
     """
 
     verb: ClassVar[str] = "replay"
@@ -68,7 +68,7 @@ class ReplayView(View):
 
 @dataclass(frozen=True, slots=True)
 class PlayedWrite:
-    """One write of a recorded step to a channel of the user's; `reducer` is null where none is known."""
+    """One write of a recorded step to a channel of the user's; `reducer` is null if none is known."""
 
     channel: str
     value: Any
@@ -77,12 +77,12 @@ class PlayedWrite:
 
 @dataclass(frozen=True, slots=True)
 class PlayedTask:
-    """Who wrote in a recorded step.
+    """The writes of one task of a recorded step, or of an input or update.
 
     Attributes:
-        node: null where it can't be known, and for what no task wrote.
+        node: null if it can't be known, and for writes that no task made.
         by: ``task``, ``input`` or ``update``.
-        sends: the nodes it called with a Send, one for each.
+        sends: the nodes that it called, one for each Send.
     """
 
     node: str | None
@@ -96,12 +96,12 @@ class PlayedStep:
     """A recorded step, played again.
 
     Attributes:
-        step: null where it is not recorded.
-        source: ``input``, ``loop``, ``update``, ``fork``; "" where not recorded.
-        tasks: those whose writes made it, as far as they are stored.
+        step: null if it is not recorded.
+        source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
+        tasks: the tasks whose writes made it, as far as they are stored.
         changes: from its parent's state to its own.
-        verdict: ``agrees`` (it is what the writes make), ``differs``, ``unknown``.
-        why: in words, unless it agrees.
+        verdict: ``agrees`` (the state is what the writes make), ``differs``, ``unknown``.
+        why: the reason in words, unless it agrees.
         otherwise: the channels that hold something else than the writes make.
     """
 
@@ -118,10 +118,10 @@ class PlayedStep:
 
 @dataclass
 class PlayedView(View):
-    """The steps from one checkpoint down to another, as they are played.
+    """The steps from one checkpoint to a later one, as they are played.
 
     Attributes:
-        before: where it starts; its `checkpoint_id` is null for the nothing before a first checkpoint.
+        before: where it starts; its `checkpoint_id` is null for the empty state before a first checkpoint.
         count: how many steps there are.
         reducers: channel and reducer, with the evidence for it on the whole line.
         steps: oldest first.

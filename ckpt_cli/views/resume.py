@@ -1,4 +1,4 @@
-"""What ``ckpt resume`` tells where no answer is given: the questions that wait."""
+"""The view of ``ckpt resume`` without an answer: the waiting questions."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,13 +11,13 @@ class QuestionLine:
     """One question.
 
     Attributes:
-        id: what to answer it by; null before langgraph 0.2.60.
-        node: who asks.
+        id: the id to answer it by; null before langgraph 0.2.60.
+        node: the node that asks.
         ns: the namespace of the graph that asks, "" for the root.
-        value: what it asks.
+        value: the value of the interrupt.
         answers: how many answers its task has had before.
-        changed: the namespace of the subgraph that was changed since it asked: the next run asks again, and this
-            question may be another one then; null where none was.
+        changed: the namespace of a subgraph that was changed after it asked: the next run asks again, perhaps something
+            else; null if there is none.
     """
 
     id: str | None
@@ -30,7 +30,7 @@ class QuestionLine:
 
 @dataclass
 class QuestionsView(View):
-    """The questions that wait at the head of a thread, `ns` among those of one namespace."""
+    """The questions that wait at the head of a thread; `ns` is set if only one namespace was asked for."""
 
     verb: ClassVar[str] = "resume"
     rows_field: ClassVar[str] = "questions"

@@ -1,4 +1,4 @@
-"""What ``ckpt show`` tells: one checkpoint whole."""
+"""The view of ``ckpt show``: one checkpoint."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Link(NamedTuple):
     """Another checkpoint of the same namespace.
 
     Attributes:
-        stored: false for a parent that is named but in no row.
+        stored: false for a parent that is named but not in the database.
     """
 
     checkpoint_id: str
@@ -25,13 +25,13 @@ class Channel(NamedTuple):
     """One channel of a checkpoint.
 
     Attributes:
-        value: null where the channel is empty.
-        empty: it has a version and holds nothing.
-        version: as stored, null where there is none.
-        changed: its value is not the parent's.
-        control: the graph's own, no part of the user's state.
-        problem: why it can't be decoded, null where it can.
-        note: how a value that is not stored here was found (a delta channel), null for others.
+        value: null if the channel is empty.
+        empty: whether it has a version and holds nothing.
+        version: as stored, null if there is none.
+        changed: whether its value differs from the parent's.
+        control: whether it is one of the graph's own channels, no part of the user's state.
+        problem: why it can't be decoded; null if it can.
+        note: how the value of a delta channel, which is not stored here, was computed; null for other channels.
     """
 
     value: Any
@@ -47,10 +47,10 @@ class TaskLine(NamedTuple):
     """A task of the step that begins here.
 
     Attributes:
-        node: null where it can't be known.
+        node: null if it can't be known.
         status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``.
-        namespaces: the subgraphs it called.
-        answers: those recorded that it has not taken yet.
+        namespaces: the subgraphs that it called.
+        answers: the recorded answers that it has not taken yet.
     """
 
     id: str | None
@@ -67,8 +67,8 @@ class Stored(NamedTuple):
     """A payload as it is in the database.
 
     Attributes:
-        what: ``checkpoint``, ``metadata``, or ``channel NAME`` where channels are kept apart.
-        tag: the serializer's type tag, "" where the schema has none.
+        what: ``checkpoint``, ``metadata``, or ``channel NAME`` if channels are stored separately.
+        tag: the serializer's type tag, "" if the schema has none.
         head: its first bytes, in hexadecimal.
     """
 
@@ -83,26 +83,26 @@ class ShowView(View):
     """One checkpoint.
 
     Attributes:
-        step: as recorded, null where it isn't.
-        source: ``input``, ``loop``, ``update``, ``fork``; "" where not recorded.
-        nodes: the nodes that made it, to their number of tasks, as far as known.
+        step: null if it isn't recorded.
+        source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
+        nodes: the nodes that made it, as far as known, to their number of tasks.
         time: when it was made (ISO 8601, UTC).
         format: the checkpoint format (`v`).
         parent: null for a first checkpoint.
-        marks: ``head``, ``tip``, ``fork point``, ``branch:N`` for each it is on where there are
-            several, or ``on N branches`` where it is on more than three.
-        metadata: what else is in it beside source and step.
-        metadata_problem: what of it can't be read; null if all can.
-        given: what came in, still to be taken in by the step that begins here; null where nothing did.
+        marks: ``head``, ``tip``, ``fork point``; if there are several branches, ``branch:N`` for each that it is on, or
+            ``on N branches`` if these are more than three.
+        metadata: the metadata without source and step.
+        metadata_problem: which part of it can't be read; null if all can.
+        given: an input that the step beginning here will take in; null if there is none.
         channels: by name; control channels only if asked for.
-        hidden: control channels left out.
-        next: the nodes still to run (all that ran where a child continues it); null where that can't be known.
-        tasks: null where a checkpoint is only partly readable.
-        consumed: a child continues it.
-        config: what names this checkpoint in code.
+        hidden: how many control channels are left out.
+        next: the nodes still to run, or all that ran if a child continues it; null if that can't be known.
+        tasks: the tasks of the step that begins here.
+        consumed: whether a child continues it.
+        config: the config that names this checkpoint in code.
         stored: with ``--raw``, the payloads.
-        problem: what beside the channels can't be read, so that channels, versions and next are not all known; null if
-            all can.
+        problem: which part beside the channels can't be read, so that channels, versions and next may be incomplete;
+            null if all can.
     """
 
     verb: ClassVar[str] = "show"

@@ -10,10 +10,10 @@ class SideEffectLine:
     Attributes:
         kind: ``trigger``, ``rule`` or ``foreign key``.
         table: the table it is defined on.
-        relation: the checkpoint table whose rows set it off.
-        on: what is done to a row then: ``add``, ``change``, ``remove``.
-        accepted: whether a person said that it is all right, now or for this database.
-        altered: whether a person accepted it for this database as it was earlier, and it has changed since.
+        relation: the checkpoint table on whose rows it fires.
+        on: the changes of a row on which it fires: ``add``, ``change``, ``remove``.
+        accepted: whether the person has accepted it, now or for this database.
+        altered: whether the person accepted it earlier and it was changed since.
     """
 
     kind: str

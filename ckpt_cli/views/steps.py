@@ -1,4 +1,4 @@
-"""One checkpoint in one line: what `log` and `tree` tell of it. Field names are the JSON contract."""
+"""The line about one checkpoint in `log` and `tree`. Field names are the JSON contract."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,20 @@ class ChangeView:
     """What one step did to one channel.
 
     Attributes:
-        kind: ``added`` (items of a list, messages), ``edited`` (items in their places), ``set`` (it is `after` now),
-            ``summed`` (a number was added), ``wrote`` (`after` was given to the channel's reducer, or to a channel of
-            which it isn't known whether it keeps the last value: what stands there now isn't told), ``same`` (written,
-            as it was before), ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (so many tasks
-            wrote), ``sent`` (nodes called), ``unread`` (too long to be read for this), ``unreadable`` (it can't be
-            decoded).
-        added: items or messages added, tasks that wrote, Sends.
-        removed: messages taken out.
-        after: what was written; for ``summed`` the sum of that, for ``added`` the new items, for ``edited`` those and
-            the edited.
-        to: node to number of Sends.
-        size: bytes written.
-        text: the same in words.
-        edited: items that became others in their places.
-        unsure: for ``set``, that what stood there before was not read, so that it may be as it was.
+        kind: ``added`` (items of a list, messages), ``edited`` (items changed in place), ``set`` (the value is now
+            `after`), ``summed`` (a number was added), ``wrote`` (`after` was written to a channel that has a reducer or
+            may have one; the value of the channel was not read), ``same`` (the write left the value the same),
+            ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (several tasks wrote), ``sent`` (nodes
+            were called), ``unread`` (too long to be read for this), ``unreadable`` (can't be decoded).
+        added: how many items or messages were added, tasks wrote, or Sends there were.
+        removed: how many messages were removed.
+        after: what was written; for ``summed`` the sum of it, for ``added`` the new items, for ``edited`` the new and
+            the edited items.
+        to: the nodes that were called, to their number of Sends.
+        size: how many bytes were written.
+        text: the change in words.
+        edited: how many items were changed in place.
+        unsure: for ``set``, that the previous value was not read, so that it may be the same.
     """
 
     channel: str
@@ -47,11 +46,11 @@ class TaskView:
     """A task of the step that has not been finished.
 
     Attributes:
-        node: null where it can't be known.
+        node: null if it can't be known.
         status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``.
         error: as stored.
-        changes: what a finished one has written; it is kept until its siblings are done.
-        answers: those recorded that it has not taken yet.
+        changes: what a finished task has written, which is kept until its siblings have finished.
+        answers: the recorded answers that it has not taken yet.
     """
 
     id: str | None
@@ -65,7 +64,7 @@ class TaskView:
 
 @dataclass(slots=True)
 class HaltView:
-    """That a task asked (``interrupt``) or failed (``error``) here; `over` once it finished after all."""
+    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over` if it finished after all."""
 
     kind: str
     node: str | None
@@ -78,21 +77,22 @@ class StepView:
 
     Attributes:
         short: its short form, unique in the thread.
-        parent_id: as stored; `missing` if no such checkpoint is there.
-        step: null where neither metadata nor id tells it.
-        source: ``input``, ``loop``, ``update``, ``fork``; "" where not recorded.
-        nodes: the nodes that made it, to their number of tasks; for an update the node it was made as, where recorded.
-        changes: null where nothing that was read tells.
-        time: ISO 8601, UTC; null where the id doesn't tell.
-        head: the saver's own latest one.
-        branch: the number of the branch it is the tip of.
-        children: how many checkpoints go on from here.
-        status: of a tip that was looked into: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``.
-        next: the nodes to run next, of such a tip; null where unknown.
-        tasks: of such a tip, if it isn't done.
+        parent_id: as stored; `missing` if that checkpoint is not in the database.
+        step: null if neither metadata nor the id holds it.
+        source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
+        nodes: the nodes that made it, to their number of tasks; for an update, the node it was made as, if recorded.
+        changes: null if nothing that was read shows them.
+        time: ISO 8601, UTC; null if the id holds none.
+        head: whether it is the latest one for the saver.
+        branch: the number of the branch whose tip it is.
+        children: how many children it has.
+        status: of a tip that was decoded: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``.
+        next: of such a tip, the nodes to run next; null if unknown.
+        tasks: of such a tip that isn't done, the tasks.
         halts: questions and errors of tasks that started here.
         tags: the names that ``ckpt tag`` gave it.
-        problem: what of it can't be read, null where all that was read of it could; most are never looked into.
+        problem: which part of it can't be read; null if everything that was read could be. Most checkpoints are never
+            decoded.
     """
 
     checkpoint_id: str

@@ -1,4 +1,4 @@
-"""What ``ckpt tag`` tells: the names that were given to checkpoints."""
+"""The view of ``ckpt tag``: names of checkpoints."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,9 +11,9 @@ class TagLine:
     """One tag.
 
     Attributes:
-        id: the checkpoint it is on.
-        gone: that checkpoint is no longer in the database.
-        at: when it was given, ISO 8601 in UTC.
+        id: the checkpoint that it names.
+        gone: whether that checkpoint is no longer in the database.
+        at: when the tag was made, ISO 8601 in UTC.
     """
 
     name: str
@@ -29,7 +29,7 @@ class TagView(View):
     """Tags by thread, namespace and name.
 
     Attributes:
-        did: ``listed``, ``added`` or ``deleted``: what was done to those told of.
+        did: ``listed``, ``added`` or ``deleted``: what was done with these tags.
     """
 
     verb: ClassVar[str] = "tag"

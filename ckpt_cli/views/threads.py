@@ -1,4 +1,4 @@
-"""The threads of a database and the status of each."""
+"""The view of ``ckpt threads``: the threads of a database and the status of each."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -8,7 +8,7 @@ from ckpt_cli.views.base import View
 
 @dataclass(frozen=True, slots=True)
 class WaitingView:
-    """A question that waits: who asks, and the id that ``Command(resume={id: …})`` takes (null where there is none)."""
+    """A waiting question: the node that asks, and the id for ``Command(resume={id: …})`` (null if it has none)."""
 
     node: str | None
     id: str | None
@@ -31,19 +31,19 @@ class ThreadView:
         ns: the namespace of its head; "" unless the thread has no root graph.
         head: the id of its latest checkpoint.
         short: the head's short form.
-        checkpoints: of all namespaces.
+        checkpoints: how many there are in all namespaces.
         namespaces: how many subgraph namespaces it has.
-        branches: tips in the head's namespace.
-        step, source: the head's.
+        branches: how many tips the head's namespace has.
+        step, source: those of the head.
         status: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown`` (the next node of an old thread can't be
-            told), or null where the head can't be read, and then `problem` says why.
-        next: the nodes to run next; null where unknown.
-        updated: when the head was made (ISO 8601, UTC); null where it doesn't tell.
+            determined), or null if the head can't be read; then `problem` says why.
+        next: the nodes to run next; null if unknown.
+        updated: when the head was made (ISO 8601, UTC); null if neither its id nor its `ts` says so.
         created: when the first checkpoint was made.
-        title: what it was about: the first human message, else its input.
-        size: bytes of all checkpoints, where the engine knows them.
-        metadata: of the head, without what every checkpoint has.
-        metadata_problem: what of that can't be read; null if all can.
+        title: what the thread was about: its first human message, else its input.
+        size: the bytes of all checkpoints, if the engine knows them.
+        metadata: the head's metadata, without the keys that every checkpoint has.
+        metadata_problem: which part of it can't be read; null if all can.
     """
 
     thread_id: str
@@ -73,16 +73,16 @@ class ThreadsView(View):
     """Threads, in the order asked for.
 
     Attributes:
-        more: whether there are more than were asked for.
+        more: whether there are more threads than the limit.
         asked: the statuses that were asked for.
-        wide: whether every column is wanted.
-        unreadable: of the threads shown, those whose head can't be decoded; with a filter on status or state, of all
-            that were looked at: nobody knows whether it wants them.
-        problem: why, of the first of them.
-        older: with a filter on metadata, how many more threads have it in older checkpoints; null where that wasn't
+        wide: whether every column is to be shown.
+        unreadable: how many of the threads shown have a head that can't be decoded; with a filter on status or state,
+            how many of all threads that were read, as nobody knows whether they fit.
+        problem: why the first of these can't be decoded.
+        older: with a filter on metadata, how many more threads fit it in older checkpoints; null if they weren't
             counted.
-        unread_metadata: with a filter on metadata, how many threads it passes over whose metadata can't be read, so
-            that nobody knows whether they fit.
+        unread_metadata: with a filter on metadata, how many threads don't fit it and have metadata that can't be read,
+            so that nobody knows whether they would.
     """
 
     verb: ClassVar[str] = "threads"
@@ -101,11 +101,11 @@ class ThreadsView(View):
 
     @property
     def cut(self) -> str:
-        """That there are more."""
+        """A remark that there are more threads."""
         count = f"{len(self.threads):,} threads" if len(self.threads) != 1 else "thread"
         return f"only the first {count}: --limit 0 lists all" if self.more else ""
 
     @property
     def exit_code(self) -> int:
-        """5 where nothing was found and something couldn't be read."""
+        """5 if nothing was found and something couldn't be read, else 0."""
         return 5 if self.unreadable and not self.threads else 0

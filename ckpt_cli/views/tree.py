@@ -1,4 +1,4 @@
-"""A thread, or one namespace of it, as the tree that ``ckpt tree`` draws."""
+"""The view of ``ckpt tree``: a thread, or one namespace of it, as a tree."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,16 +18,16 @@ class BranchView:
 
 @dataclass(frozen=True, slots=True)
 class FoldView:
-    """A straight run of checkpoints that is not drawn one by one.
+    """A run of checkpoints without branches that is not drawn one by one.
 
     Attributes:
-        checkpoints: how many.
-        first: the oldest one's id.
-        last: the newest one's.
-        nodes: the nodes that made them, to how often, in the order of their first step.
-        turns: how many of them are inputs.
+        checkpoints: how many there are.
+        first: the id of the oldest.
+        last: the id of the newest.
+        nodes: the nodes that made them, to their number of steps, in the order of their first step.
+        turns: how many of the checkpoints are inputs.
         edits: how many are updates or forks.
-        subgraphs: how many checkpoints of subgraphs were made meanwhile.
+        subgraphs: how many checkpoints their subgraphs have.
     """
 
     checkpoints: int
@@ -41,7 +41,7 @@ class FoldView:
 
 @dataclass(frozen=True, slots=True)
 class AsideView:
-    """Branches that leave here and are not drawn, and the checkpoints in them."""
+    """The number of branches that begin here and are not drawn, and of the checkpoints in them."""
 
     branches: int
     checkpoints: int
@@ -53,10 +53,10 @@ class SubgraphView:
 
     Attributes:
         ns: its namespace.
-        node: the node that is this graph.
-        checkpoints: how many it has, of this call.
-        nested: how many the subgraphs inside it have.
-        rows: its own tree, if everything is drawn.
+        node: the node that runs this graph.
+        checkpoints: how many checkpoints this call made.
+        nested: how many checkpoints the subgraphs inside it have.
+        rows: its own tree, with ``--full``.
     """
 
     ns: str
@@ -71,9 +71,9 @@ class TreeRow:
     """One line of the drawing: a checkpoint, a fold, or only branches aside.
 
     Attributes:
-        depth: rails at its left, all of which go on below.
-        joint: it leaves the last of those rails here.
-        ends: nothing follows on its own line.
+        depth: how many rails are at its left; all of them continue below.
+        joint: whether it leaves the last of those rails here.
+        ends: whether nothing follows on its own line.
     """
 
     depth: int
@@ -92,12 +92,12 @@ class TreeView(View):
     Attributes:
         ns: the namespace drawn, "" for the root graph.
         head: the id of the head.
-        status: the head's: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``; null if it can't be read.
+        status: of the head: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``; null if it can't be read.
         checkpoints: how many there are in this namespace.
-        namespaces: how many subgraph namespaces hang below.
+        namespaces: how many subgraph namespaces there are below this one.
         subgraph_checkpoints: how many checkpoints they have.
-        problem: what of the head can't be read, null if all can.
-        form: ``text``, ``mermaid`` or ``dot``: what it is printed as.
+        problem: which part of the head can't be read; null if all can.
+        form: ``text``, ``mermaid`` or ``dot``: the format in which it is printed.
     """
 
     verb: ClassVar[str] = "tree"

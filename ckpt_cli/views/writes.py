@@ -1,4 +1,4 @@
-"""What ``ckpt writes`` tells: the writes stored on a checkpoint, by task."""
+"""The view of ``ckpt writes``: the writes stored on a checkpoint, by task."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -11,13 +11,13 @@ class Written(NamedTuple):
     """One write.
 
     Attributes:
-        idx: its place among its task's writes; text where what is stored there is no integer.
+        idx: its place among its task's writes; text if no integer is stored there.
         kind: ``value`` (to a channel of the user's), ``send``, ``trigger`` (to one of the graph's own), ``interrupt``,
             ``resume``, ``error``, ``nothing`` (the task ran and wrote to no channel).
         to: the node that a Send calls.
         interrupts: the questions, with their ids.
         tag: the payload's type tag.
-        size: its bytes.
+        size: the payload's size in bytes.
     """
 
     channel: str
@@ -34,11 +34,11 @@ class TaskWrites(NamedTuple):
     """What one task wrote.
 
     Attributes:
-        node: null where it can't be known, and for writes that no task made.
+        node: null if it can't be known, and for writes that no task made.
         by: ``task``; ``input`` (input and answers, which belong to the step); ``update`` (``update_state``); ``call``
-            (a task that another one started); ``run`` (a whole run with ``durability="exit"``).
-        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" where no task made them.
-        path: the task's path, "" where none is stored.
+            (a task that another task started); ``run`` (a whole run with ``durability="exit"``).
+        status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``; "" if no task made them.
+        path: the task's path, "" if none is stored.
     """
 
     id: str
@@ -54,8 +54,10 @@ class WritesView(View):
     """The writes stored on one checkpoint.
 
     Attributes:
-        consumed: a child continues the checkpoint, so they are history; else they are pending.
-        problem: what beside its channels can't be read of the checkpoint, which tells the nodes; null if all can.
+        consumed: whether a child continues the checkpoint: then they are history, else they are pending.
+        problem: which part of the checkpoint beside its channels can't be read, so that nodes may be missing; null if
+            all can.
+
     """
 
     verb: ClassVar[str] = "writes"

@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 def look(path: Path, command: Callable[[Session], V]) -> tuple[V, list[str]]:
-    """The view that a command gives of a database, and what it told the person."""
+    """The view that a command returns, and what it wrote to stderr."""
     said: list[str] = []
     session = Session(str(path), clock=lambda: golden.NOW, say=said.append)
     try:

@@ -1,4 +1,4 @@
-"""A checkpoint database told in full, with everything that chance made replaced by the order of its appearance."""
+"""Describes a checkpoint database in full; random values are replaced by numbers in the order of their appearance."""
 
 import json
 import re

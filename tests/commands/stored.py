@@ -12,7 +12,7 @@ from tests.hostile import IDS, TABLES
 
 
 def database(path: Path, *threads: str, **values: Any) -> Path:
-    """A database whose threads (``t`` unless named) have one checkpoint each, with these channels."""
+    """A database of threads (by default only ``t``) with one checkpoint each, which has these channels."""
     connection = sqlite3.connect(path)
     connection.executescript(TABLES)
     for thread in threads or ("t",):

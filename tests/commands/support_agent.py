@@ -1,4 +1,4 @@
-"""The agent whose database `ckpt demo` writes: the real LangGraph with a scripted model, and what its customers did."""
+"""The agent of `ckpt demo` in the real LangGraph with a scripted model, and what its customers did."""
 
 import operator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A plan is shown, and one question asked; only yes applies it."""
+"""A plan is shown with one question; only yes applies it."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def test_nobody_to_ask(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("YES", 0), ("n", 7), ("", 7), ("\x04", 7)])
 def test_the_question(path: Path, answer: str, code: int) -> None:
-    """On a terminal the plan is shown and one question asked; only yes applies it, and stdout has only the outcome."""
+    """On a terminal the plan is shown with one question; only yes applies it, and stdout has only the outcome."""
     controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "ckpt_cli", "fork", THREAD, "step:1", "-d", str(path)]
     with subprocess.Popen(command, stdin=terminal, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -1,4 +1,4 @@
-"""Damaged checkpoints: what can be read is shown, what can't is told, and nothing is guessed."""
+"""Of a damaged checkpoint everything readable is shown, the rest is named, and nothing is guessed."""
 
 import sqlite3
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def text(view: View) -> str:
 
 
 def test_rows_of_damaged_tips_are_marked(cut: Path) -> None:
-    """In a log and in a tree, where tips are looked into; the head's problem is said, too."""
+    """A log and a tree, which decode tips, mark them; stderr names the head's problem."""
     view, said = look(cut, lambda session: log(session, "forks", everything=True))
     assert [step.short for step in view.steps if step.problem] == ["c65df1", "886312"]
     assert text(view).count("⚠ unreadable") == 2
@@ -53,7 +53,7 @@ def test_rows_of_damaged_tips_are_marked(cut: Path) -> None:
 
 
 def test_what_is_next_is_unknown_where_a_checkpoint_is_damaged(cut: Path) -> None:
-    """Neither "nothing" nor "done" can be told without versions, before a child and at the head."""
+    """Without versions the next nodes are unknown, neither "nothing" nor "done", before a child and at the head."""
     head, first = at(cut, show, "forks"), at(cut, show, "forks", "895f06")
     assert (head.next, head.consumed, first.next, first.consumed) == (None, False, None, True)
     assert "truncated" in head.problem and "truncated" in first.problem
@@ -69,7 +69,7 @@ def test_writes_of_a_damaged_checkpoint_are_shown_and_doubted(cut: Path) -> None
 
 
 def test_threads_count_the_unreadable_among_those_shown(database: Database) -> None:
-    """Without a filter nothing else is looked at, so nothing is claimed of the rest."""
+    """Without a filter no other thread is read, so nothing is claimed about the rest."""
     view, said = look(database("encrypted"), lambda session: threads(session, limit=3))
     assert (len(view.threads), view.unreadable, view.more) == (3, 3, True)
     assert said[0].startswith("3 threads of those shown can't be read: ")

@@ -75,8 +75,8 @@ def test_every_row_is_what_langgraph_writes(agent: ModuleType, demo: Path, tmp_p
     assert told(demo).splitlines() == told(tmp_path / "real.sqlite").splitlines()
 
 
-def test_langgraph_sees_where_each_thread_stands(agent: ModuleType, demo: Path) -> None:
-    """Next, the question asked and the error are what the real get_state says."""
+def test_langgraph_sees_the_same_status_of_each_thread(agent: ModuleType, demo: Path) -> None:
+    """The next nodes, the question and the error are those of the real get_state."""
     with Real(agent, demo) as graph:
         states = {n: graph.get_state(config(f"support-{n}")) for n in (39, 40, 41, 42)}
     assert {n: state.next for n, state in states.items()} == {39: (), 40: (), 41: ("audit",), 42: ("approve_refund",)}
@@ -118,7 +118,7 @@ def test_langgraph_takes_the_answer_and_goes_on_to_the_end(agent: ModuleType, de
 
 
 def test_langgraph_runs_only_the_failed_node_again(agent: ModuleType, demo: Path) -> None:
-    """The failed thread goes on from the pending writes of the node that had finished."""
+    """The failed thread continues from the pending writes of the node that had finished."""
     with Real(agent, demo) as graph:
         agent.RAN.clear()
         values = graph.invoke(None, config("support-41"))

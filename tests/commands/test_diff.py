@@ -78,7 +78,7 @@ def two(tmp_path: Path) -> Path:
     return path
 
 
-def test_structure_words_and_types_are_told(two: Path) -> None:
+def test_structure_words_and_types_are_shown(two: Path) -> None:
     """Fields by their paths, list elements by content, words of long texts, numbers of another type."""
     golden.check("diff/structure", at(two, diff, "before", "@", "after:@"))
 
@@ -113,7 +113,7 @@ def text(view: DiffView, width: int) -> list[str]:
 
 
 def test_huge_differences_are_summed_up(tmp_path: Path) -> None:
-    """Unless all of it is asked for."""
+    """Without ``--full`` fewer than 60 lines are shown."""
     path = stored(tmp_path / "many.sqlite", many={f"key {n}": n for n in range(500)}, l=list(range(3000)))
     view = at(path, diff, "t", "@", channel=["many", "l"])
     assert len(text(view, 80)) < 60
@@ -121,7 +121,7 @@ def test_huge_differences_are_summed_up(tmp_path: Path) -> None:
     assert len(text(apart, 80)) < 60
 
 
-def test_a_delta_channel_is_never_told_as_removed(database: Database) -> None:
+def test_a_delta_channel_is_never_shown_as_removed(database: Database) -> None:
     """It is stored only now and then, and rebuilt in between."""
     path = database("real")
     kinds = [
@@ -146,8 +146,8 @@ def test_two_threads_and_two_namespaces_can_be_compared(database: Database) -> N
 @pytest.mark.parametrize(
     ("options", "code"), [({"exit_code": True}, 1), ({}, 0), ({"exit_code": True, "channel": ["topic"]}, 0)]
 )
-def test_exit_code_1_is_told_when_asked_for(options: dict[str, Any], code: int, database: Database) -> None:
-    """And only for what was compared."""
+def test_exit_code_1_needs_its_option(options: dict[str, Any], code: int, database: Database) -> None:
+    """Without ``--exit-code`` it is 0; only compared channels count."""
     assert at(database("real"), diff, "chat-linear", **options).exit_code == code
 
 
@@ -161,7 +161,7 @@ def test_exit_code_1_is_told_when_asked_for(options: dict[str, Any], code: int, 
         (("chat-linear",), {"channel": ["nothing"]}, ChannelNotFound),
     ],
 )
-def test_what_is_not_there_is_said(
+def test_an_unknown_name_is_an_error(
     words: tuple[str, ...], options: dict[str, Any], error: type[UsageError], database: Database
 ) -> None:
     """On either side."""

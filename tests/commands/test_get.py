@@ -37,7 +37,7 @@ def told(path: Path, *words: str, width: int | None = None, **options: str) -> s
         ("messages[0].response_metadata", "{}"),
     ],
 )
-def test_text_is_told_as_it_is_and_structures_as_json(path: str, text: str, database: Database) -> None:
+def test_text_is_printed_as_it_is_and_structures_as_json(path: str, text: str, database: Database) -> None:
     """So that a shell can use either."""
     assert told(database("real"), "chat-linear", path) == text
 
@@ -83,7 +83,7 @@ def test_a_delta_channel_has_a_value_where_none_is_stored(database: Database) ->
         ("messages[", UsageError, 2),
     ],
 )
-def test_what_is_not_there_is_said(path: str, error: type[PathNotFound], code: int, database: Database) -> None:
+def test_an_unknown_name_is_an_error(path: str, error: type[PathNotFound], code: int, database: Database) -> None:
     """Nothing is printed for it."""
     with pytest.raises(error) as caught:
         at(database("real"), get, "chat-linear", path)
@@ -107,14 +107,14 @@ def test_a_whole_process_prints_nothing_but_the_value(database: Database) -> Non
 
 
 def test_a_query_is_of_the_value(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--query`` looks into what ``get`` prints, not into what stands around it in ``--json``."""
+    """``--query`` applies to the value, not to the fields around it in ``--json``."""
     words = ["get", "chat-linear", "messages", "-d", str(database("real"))]
     assert run([*words, "--query", "[0].content"]) == 0
     assert json.loads(capsys.readouterr().out) == "You are a scripted bot."
 
 
 def test_a_namespace_by_its_beginning(database: Database) -> None:
-    """A beginning that only one namespace has is enough, and one that several have is told apart."""
+    """The beginning of one namespace is enough; the beginning of several is ambiguous."""
     path = database("real")
     assert at(path, get, "subgraphs", "n", ns="child:afe").ns == "child:afeff8d5-25fd-4d3e-c929-9e5e8fc15d04"
     with pytest.raises(UsageError, match="begins 2 namespaces"):

@@ -48,7 +48,7 @@ def hits(path: Path, *words: Any, **options: Any) -> list[Hit]:
 
 
 def asked(path: Path, *words: Any, **options: Any) -> tuple[GrepView, list[str]]:
-    """The whole answer, and what was told beside it."""
+    """The whole answer, and what was written to stderr."""
 
     def taken(session: Session) -> GrepView:
         view = grep(session, *words, **options)
@@ -58,7 +58,7 @@ def asked(path: Path, *words: Any, **options: Any) -> tuple[GrepView, list[str]]
     return look(path, taken)
 
 
-def test_a_text_is_told_once_from_where_it_appeared(database: Database) -> None:
+def test_a_text_is_reported_once_with_its_first_checkpoint(database: Database) -> None:
     """With the last checkpoint that holds it and how many do; input and writes that became state are not repeated."""
     (hit,) = hits(database("real"), "how is Kyoto", ["chat-linear"])
     assert (hit.place, hit.path, hit.first.step, hit.last.step, hit.present) == (
@@ -80,7 +80,7 @@ def test_a_text_that_was_removed_has_a_last_checkpoint(database: Database) -> No
 
 
 def test_first_and_last_are_one_hit_a_thread(database: Database) -> None:
-    """The earliest appearance, and what was there latest."""
+    """``--first`` gives the earliest appearance, ``--last`` the one that stayed latest."""
     path = database("real")
     all_hits = hits(path, "Oslo", ["chat-linear"])
     assert hits(path, "Oslo", ["chat-linear"], first=True) == [min(all_hits, key=lambda h: h.first.checkpoint_id)]
@@ -107,7 +107,7 @@ def test_options_narrow_the_search(pattern: str, options: dict[str, Any], found:
 
 
 def test_numbers_dates_and_keys_are_searched_as_they_read(database: Database) -> None:
-    """What stands on the screen is what is searched."""
+    """The text that is searched is the text that is shown."""
     path = database("real")
     for pattern, found in [
         ("9223372036854775813", "everything.bigint"),
@@ -120,7 +120,7 @@ def test_numbers_dates_and_keys_are_searched_as_they_read(database: Database) ->
 
 
 def test_secrets_are_never_found(database: Database) -> None:
-    """They are masked on the screen, so they can't be told from the answer either."""
+    """They are masked when shown, so the answer doesn't reveal them either."""
     assert hits(database("real"), "s3cret|hunter2|\\*\\*", ["types-all"]) == []
 
 
@@ -137,7 +137,7 @@ def test_an_encrypted_database_is_searched_with_the_key(database: Database, monk
     assert hits(path, "how is Kyoto", ["chat-linear"])
 
 
-def test_what_cannot_be_searched_is_told_beside_the_hits(tmp_path: Path) -> None:
+def test_what_cannot_be_searched_is_named_on_stderr(tmp_path: Path) -> None:
     """One bad channel hides nothing of the others."""
     view, said = asked(broken_channel(tmp_path), "fine|shape")
     assert [hit.match for hit in view.hits] == ["fine"]
@@ -155,7 +155,7 @@ def test_what_cannot_be_searched_is_told_beside_the_hits(tmp_path: Path) -> None
         (lambda body: b"", "truncated"),
     ],
 )
-def test_damage_is_told_also_where_the_pattern_can_not_be(
+def test_damage_is_named_also_if_the_pattern_can_not_match(
     harm: Callable[[bytes], bytes], problem: str, tmp_path: Path
 ) -> None:
     """A payload without the pattern's word isn't decoded, yet that it can be read to its end is seen to."""
@@ -167,7 +167,7 @@ def test_damage_is_told_also_where_the_pattern_can_not_be(
     assert (view.undecoded, view.exit_code, len(said)) == (3, 5, 1)  # two metadata and one checkpoint
 
 
-def test_damage_in_a_message_is_told_with_its_place(tmp_path: Path) -> None:
+def test_damage_in_a_message_is_named_with_its_path(tmp_path: Path) -> None:
     """An object that holds the pattern and can't be read is no silent miss."""
     bad = ormsgpack.Ext(5, ormsgpack.packb(["m", "Message", "Kyoto"])[:-2] + b"to")
     path = stored(tmp_path / "d.sqlite", messages=["hello", ormsgpack.Ext(5, ormsgpack.packb("Kyoto"))], other=[bad])
@@ -176,7 +176,7 @@ def test_damage_in_a_message_is_told_with_its_place(tmp_path: Path) -> None:
 
 
 def test_a_damaged_page_costs_no_other_hit(tmp_path: Path) -> None:
-    """What the file still gives is found, what it doesn't is told, and the exit code says that the file is damaged."""
+    """Readable hits are found, unreadable parts are named, and the exit code says that the file is damaged."""
     path = stored(tmp_path / "d.sqlite", "a", "b", "c", note="Kyoto", filler="x" * 20_000)
     tear(path, "b")
     view, said = asked(path, "Kyoto")
@@ -186,8 +186,8 @@ def test_a_damaged_page_costs_no_other_hit(tmp_path: Path) -> None:
     assert "damaged" in said[0]
 
 
-def test_nothing_found_is_success_unless_asked_for(database: Database) -> None:
-    """As in `ckpt diff`, an exit code of 1 is asked for."""
+def test_no_hit_is_success_without_exit_code(database: Database) -> None:
+    """As in `ckpt diff`, ``--exit-code`` makes it 1."""
     path = database("real")
     assert at(path, grep, "nobody said this", ["chat-linear"]).exit_code == 0
     assert at(path, grep, "nobody said this", ["chat-linear"], exit_code=True).exit_code == 1
@@ -195,7 +195,7 @@ def test_nothing_found_is_success_unless_asked_for(database: Database) -> None:
 
 
 def test_hits_stream_thread_by_thread(database: Database) -> None:
-    """The first line is there before the last thread was looked at."""
+    """The first line is printed before the last thread is read."""
     session = Session(str(database("real")), clock=lambda: golden.NOW)
     view = grep(session, "Kyoto")
     line = next(iter(rows(view, None, reveal=False)))
@@ -212,7 +212,7 @@ def test_a_bad_pattern_is_a_usage_error(pattern: str, database: Database) -> Non
     assert caught.value.exit_code == 2
 
 
-def test_an_unknown_thread_is_said(database: Database) -> None:
+def test_an_unknown_thread_is_an_error(database: Database) -> None:
     """Before anything is searched."""
     with pytest.raises(ThreadNotFound):
         at(database("real"), grep, "x", ["chat-linear", "nobody"])
@@ -238,7 +238,7 @@ def test_threads_of_odd_names_are_searched(tmp_path: Path) -> None:
 def test_a_name_that_exists_nowhere_is_no_empty_answer(
     threads: list[str] | None, options: dict[str, Any], hint: str, database: Database
 ) -> None:
-    """A channel or namespace that none of the threads has is told as such; one without a hit is just empty."""
+    """A channel or namespace that no thread has is an error; one without a hit gives an empty answer."""
     path = database("real")
     with pytest.raises(NotFound) as caught:
         hits(path, "nobody said this", threads, **options)

@@ -48,8 +48,8 @@ ERAS = {
 
 
 @pytest.mark.parametrize("name", sorted(set(ERAS) & set(DATABASES)))
-def test_the_release_is_told(name: str, database: Database) -> None:
-    """Most checkpoints of a database are told to be of the releases that wrote it."""
+def test_the_release_is_named(name: str, database: Database) -> None:
+    """Most checkpoints of a database are attributed to the releases that wrote it."""
     assert next(iter(look(database(name)).eras)) == ERAS[name]
 
 
@@ -65,7 +65,7 @@ def test_counts_and_times_stand_for_every_generation(name: str, database: Databa
 
 @pytest.mark.parametrize("name", KEYS)
 def test_encryption_is_seen(name: str, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the key, or with a wrong one, it says so and how many can't be read; with it, that the key fits."""
+    """Without the key, or with a wrong one, `info` says how many can't be read; with the key, that it fits."""
     path = database(name)
     assert (look(path).locked > 0, look(path).key) == (True, "missing")
     monkeypatch.setenv("LANGGRAPH_AES_KEY", "x" * 16)

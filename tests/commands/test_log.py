@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ckpt_cli.commands.log import Wanted, log
+from ckpt_cli.commands.log import LogRequest, log
 from ckpt_cli.commands.log import run as log_run
 from ckpt_cli.commands.tree import run as tree_run
 from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
@@ -92,7 +92,7 @@ def test_filters_choose_steps(forks: Callable[..., list[str]]) -> None:
         forks(source=["tool"])
 
 
-def test_what_is_left_out_is_told(database: Database) -> None:
+def test_left_out_checkpoints_are_counted(database: Database) -> None:
     """On a terminal the last line counts what the limit cut and the branches that were not followed."""
     view, _ = look(database("real"), lambda session: log(session, "forks", "branch:1", limit=3))
     assert (view.omitted, view.other_branches) == (13, 5)
@@ -113,14 +113,14 @@ def test_a_subgraph_has_a_log_of_its_own(database: Database) -> None:
 
 
 def rows_of(reader: Reader, thread: str, ns: str, **wanted: Any) -> dict[str, tuple[object, object]]:
-    """What a log tells of each checkpoint: nodes, and changes in words."""
-    steps = log_run(reader, thread, Wanted(**wanted), ns).steps
+    """The nodes and changes that a log shows of each checkpoint."""
+    steps = log_run(reader, thread, LogRequest(**wanted), ns).steps
     return {s.checkpoint_id: (s.nodes, s.changes and [change.text for change in s.changes]) for s in steps}
 
 
 @pytest.mark.parametrize("name", DATABASES)
 def test_a_row_reads_the_same_wherever_the_list_is_cut(name: str, database: Database) -> None:
-    """Alone, among a few, in a tree, or among all: nodes and changes of a checkpoint are told in the same words."""
+    """The nodes and changes of a checkpoint have the same words alone, among a few, in a tree, or among all."""
     saver = open_database(str(database(name)), print)
     differing = []
 
@@ -142,7 +142,7 @@ def test_a_row_reads_the_same_wherever_the_list_is_cut(name: str, database: Data
 
 
 def test_what_is_written_anew_and_stays_the_same_is_no_change(database: Database) -> None:
-    """The topic comes in with every question; it is told as the same, and it is not what ``--channel`` asks for."""
+    """The topic comes in with every question; it is shown as the same, and ``--channel`` counts no change."""
     path = database("real")
     view: LogView = look(path, lambda session: log(session, "chat-linear"))[0]
     kinds = [change.kind for step in view.steps for change in step.changes or () if change.channel == "topic"]
@@ -151,8 +151,8 @@ def test_what_is_written_anew_and_stays_the_same_is_no_change(database: Database
     assert len(view.steps) == len(kinds) - 16
 
 
-def test_only_the_channels_that_are_asked_for_are_told_of(database: Database) -> None:
-    """Not what else changed in the same step; more than one may be asked for."""
+def test_only_the_chosen_channels_are_shown(database: Database) -> None:
+    """Other changes of the same step are left out; several channels may be asked for."""
     every: LogView = look(database("real"), lambda session: log(session, "commands"))[0]
     for names in (["k"], ["seen"], ["k", "seen"]):
         view: LogView = look(database("real"), lambda session, names=names: log(session, "commands", channel=names))[0]
@@ -163,7 +163,7 @@ def test_only_the_channels_that_are_asked_for_are_told_of(database: Database) ->
 
 
 def test_what_goes_into_a_delta_channel_is_added(database: Database) -> None:
-    """The channel's own value stands nowhere in the checkpoint; its writes are items all the same."""
+    """The checkpoint doesn't hold the channel's value; its writes are shown as added items all the same."""
     view: LogView = look(database("real"), lambda session: log(session, "delta", limit=3))[0]
     assert [change.text for change in view.steps[0].changes or ()] == ["log +1 “two-5”"]
 
@@ -194,7 +194,7 @@ def test_the_line_that_is_followed_is_no_other_branch(rev: str, others: int, dat
 
 
 def test_tips_bear_their_branch_where_there_are_several(database: Database) -> None:
-    """With ``--all`` no branch is another one; they are told apart all the same."""
+    """``--all`` leaves out no branch, so it counts no others; tips still have their numbers."""
     view: LogView = look(database("real"), lambda session: log(session, "forks", everything=True))[0]
     shown = "\n".join(plain(line) for line in render(view, Page(120, golden.NOW)))
     assert all(f"branch:{number}" in shown for number in range(1, 7))

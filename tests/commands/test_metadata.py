@@ -91,7 +91,7 @@ def test_a_thread_of_its_own_is_changed_in_every_checkpoint(demo: Demo) -> None:
 
 
 def test_heads_and_every_checkpoint(demo: Demo) -> None:
-    """Looking at heads alone is said where metadata decided; what only a head has is refused beside --any."""
+    """If metadata decided, stderr says that only heads were tested; names only a head has are refused with --any."""
     assert "heads only; --any" in demo("threads", "--where", "user_id == 'u-112'")
     assert "heads only" not in demo("threads", "--where", "len(messages) > 3")
     assert "no checkpoint's metadata has 'route'" in demo("threads", "--where", "route == 'refund'", "--any")

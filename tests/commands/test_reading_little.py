@@ -14,7 +14,7 @@ from ckpt_cli.values.state import State
 
 
 class Watched(Reader):
-    """A reader that notes which checkpoints it was asked to read whole."""
+    """A reader that records which checkpoints were read whole."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(open_database(str(path), print), Codec(None))
@@ -57,6 +57,6 @@ def test_branches_are_read_at_their_tips_and_edits_are_compared(watched: Watched
 
 
 def test_threads_are_read_at_their_heads(watched: Watched) -> None:
-    """One checkpoint a thread, where its messages or writes tell what it was about."""
+    """One checkpoint per thread is read, if its messages or writes give the title."""
     view = watched.moment(lambda: threads.run(watched, threads.Wanted(match="small-", limit=40)))
     assert watched.read == [one.head[24:30] for one in view.threads]

@@ -194,7 +194,7 @@ def test_a_line_read_a_page_at_a_time_is_the_same(database: Database, monkeypatc
     [
         (["forks", "branch:1", "--to", "branch:2"], "is no ancestor of"),
         (["forks", "@", "--to", "@^"], "hint: the other way round: `ckpt replay forks 0d60aa --to c65df1`"),
-        (["forks", "--to", "@", "--commit"], "--to only looks at what was recorded"),
+        (["forks", "--to", "@", "--commit"], "--to only shows recorded steps"),
     ],
 )
 def test_what_can_not_be_played(

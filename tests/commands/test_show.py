@@ -51,8 +51,8 @@ def test_looks(name: str, database: Database) -> None:
     golden.check(f"show/{name}", at(database(source), show, thread, **options))
 
 
-def test_control_channels_are_shown_when_asked_for(database: Database) -> None:
-    """They are hidden and counted unless everything, or one of them by name, is asked for."""
+def test_control_channels_are_shown_with_full_or_by_name(database: Database) -> None:
+    """They are hidden and counted, unless ``--full`` or ``--channel`` shows them."""
     path = database("real")
     plainly, fully = at(path, show, "chat-linear"), at(path, show, "chat-linear", full=True)
     assert plainly.hidden == 3
@@ -62,7 +62,7 @@ def test_control_channels_are_shown_when_asked_for(database: Database) -> None:
 
 @pytest.mark.parametrize("source", ["js", "legacy/py-0.0.48", "legacy/py-1.2.22"])
 def test_what_was_given_is_shown_where_it_came_in(source: str, database: Database) -> None:
-    """Every input step, and no other, tells what came in, which is in no channel of the user's yet."""
+    """Only an input step shows its input, which is in no channel of the user's yet."""
     path = database(source)
     for thread in at(path, threads).threads:
         for step in at(path, log, thread.thread_id, everything=True, limit=0).steps:
@@ -89,8 +89,8 @@ def test_a_fork_point_names_its_children_and_a_root_has_no_parent(database: Data
     assert at(path, show, "chat-linear", "step:-1").parent is None
 
 
-def test_all_branches_through_a_checkpoint_are_told(database: Database) -> None:
-    """A checkpoint that several branches share is told to be on each; of many, only how many they are."""
+def test_all_branches_through_a_checkpoint_are_named(database: Database) -> None:
+    """A checkpoint on several branches names each of them; if there are many, only their number."""
     path = database("real")
     assert at(path, show, "forks", "175f4e").marks == ["fork point", "branch:4", "branch:5"]
     assert at(path, show, "forks", "886312").marks == ["tip", "branch:5"]
@@ -112,7 +112,7 @@ def test_the_config_names_the_checkpoint(database: Database) -> None:
 def test_an_encrypted_checkpoint_is_shown_with_the_key_only(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without it nothing of the checkpoint can be read, which is exit code 5 and says so."""
+    """Without the key nothing of the checkpoint can be read: an error with exit code 5."""
     path = database("encrypted")
     with pytest.raises(KeyMissing) as caught:
         at(path, show, "chat-linear")
@@ -159,7 +159,7 @@ def test_a_namespace_that_is_not_there_names_those_that_are(database: Database) 
 
 @pytest.mark.parametrize("thread", ["线程-测试-😀"])
 def test_every_revision_of_an_odd_thread_is_found_by_its_short_id(thread: str, database: Database) -> None:
-    """Short ids stand for themselves whatever the thread is called."""
+    """Short ids are found whatever the thread is called."""
     path = database("real")
     head = at(path, show, thread)
     assert at(path, show, thread, head.short).checkpoint_id == head.checkpoint_id

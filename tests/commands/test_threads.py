@@ -1,4 +1,4 @@
-"""``ckpt threads`` lists threads and where each stands."""
+"""``ckpt threads`` lists threads and the status of each."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from ckpt_cli.app import run
 from ckpt_cli.commands.log import log
-from ckpt_cli.commands.threads import Asked, Order, threads
+from ckpt_cli.commands.threads import Order, StatusOption, threads
 from ckpt_cli.errors import UsageError
 from ckpt_cli.history.state import titles
 from ckpt_cli.output.line import Page, plain
@@ -30,8 +30,8 @@ def test_looks(name: str, database: Database) -> None:
     golden.check(f"threads/{name.replace('/', '-')}", view)
 
 
-@pytest.mark.parametrize("status", [Asked.WAITING, Asked.FAILED])
-def test_who_waits_and_what_failed(status: Asked, database: Database) -> None:
+@pytest.mark.parametrize("status", [StatusOption.WAITING, StatusOption.FAILED])
+def test_who_waits_and_what_failed(status: StatusOption, database: Database) -> None:
     """The question with its interrupt id, or the error, and how to look."""
     view, _ = look(database("real"), lambda session: threads(session, status=[status]))
     golden.check(f"threads/{status.value}", view)
@@ -57,8 +57,8 @@ def found(database: Database) -> Callable[..., list[str]]:
 
 def test_filters_choose_threads(found: Callable[..., list[str]]) -> None:
     """By status, part or pattern of the id, age, and an expression over metadata and state."""
-    assert found(status=[Asked.FAILED]) == ["error-sibling"]
-    assert found(status=[Asked.UNFINISHED]) == ["breakpoint-before", "forks"]
+    assert found(status=[StatusOption.FAILED]) == ["error-sibling"]
+    assert found(status=[StatusOption.UNFINISHED]) == ["breakpoint-before", "forks"]
     assert found(match="MULTI-") == ["interrupt-multi-resumed", "interrupt-multi-partial"]
     assert found(match="subgraph*") == ["subgraph-stateful", "subgraph-resumed", "subgraph-interrupted", "subgraphs"]
     assert found(since="2025-06-15") == ["long-1000"]
@@ -68,14 +68,12 @@ def test_filters_choose_threads(found: Callable[..., list[str]]) -> None:
     assert found(where='thread_id == "forks" and values.turn == 0 and metadata.step == 1') == ["forks"]
 
 
-def test_every_status_that_threads_have_can_be_asked_for(
-    database: Database, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_status_of_a_thread_is_an_option(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
     """One that an old thread has as well, of those listed and of those deleted."""
     where = ["-d", str(database("legacy/py-0.2.60"))]
     assert run(["threads", *where, "--json"]) == 0
     statuses = {one["thread_id"]: one["status"] for one in json.loads(capsys.readouterr().out)["threads"]}
-    assert set(statuses.values()) - {None} <= {status.value for status in Asked}
+    assert set(statuses.values()) - {None} <= {status.value for status in StatusOption}
     unknown = [thread_id for thread_id, status in statuses.items() if status == "unknown"]
     assert unknown
     assert run(["threads", *where, "--status", "unknown"]) == 0
@@ -85,7 +83,7 @@ def test_every_status_that_threads_have_can_be_asked_for(
 
 
 def test_order_and_limit(found: Callable[..., list[str]]) -> None:
-    """Newest first unless asked otherwise; 0 is no limit."""
+    """The default order is newest first; a limit of 0 is no limit."""
     assert found(limit=2) == ["long-1000", "small-199"]
     assert found(sort=Order.CHECKPOINTS, limit=3) == ["long-1000", "chat-linear", "forks"]
     assert found(sort=Order.STEP, limit=2) == ["long-1000", "chat-linear"]
@@ -94,14 +92,14 @@ def test_order_and_limit(found: Callable[..., list[str]]) -> None:
 
 
 def test_only_as_many_as_there_are(database: Database) -> None:
-    """Whether there are more is told, also where the limit is met exactly."""
+    """The view knows whether there are more, also if the limit is reached exactly."""
     path = database("real")
     assert look(path, lambda session: threads(session, limit=1))[0].more
     assert not look(path, lambda session: threads(session, match="forks", limit=1))[0].more
 
 
-def test_a_slip_in_a_filter_is_told(database: Database) -> None:
-    """An expression that can't be read, or fails on every thread, is a usage error; a name that none has is said."""
+def test_a_mistake_in_a_filter_is_named(database: Database) -> None:
+    """An expression that can't be parsed or fails on every thread is a usage error; an unknown name gets a remark."""
     path = database("real")
     view, said = look(path, lambda session: threads(session, where="stpe > 1"))
     assert (view.threads, said[0]) == ([], "--where: no thread has 'stpe'")
@@ -122,15 +120,15 @@ def test_heads_that_cannot_be_read_are_listed(database: Database) -> None:
 
 
 def test_a_filter_tells_of_what_it_could_not_judge(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits can't be told without the key: that is no empty success. With the key it is answered."""
+    """Without the key nobody knows who waits, so an empty answer is an error. With the key it is answered."""
     path = database("encrypted")
-    for asked in ({"status": [Asked.WAITING]}, {"where": "step > 2"}):
+    for asked in ({"status": [StatusOption.WAITING]}, {"where": "step > 2"}):
         view, said = look(path, lambda session, asked=asked: threads(session, **asked))  # type: ignore[misc]
         assert (view.threads, view.exit_code) == ([], 5)
         assert view.unreadable == session_count(path)
         assert len(said) == 1 and "can't be read" in said[0]
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS["encrypted"].decode())
-    view, said = look(path, lambda session: threads(session, status=[Asked.WAITING]))
+    view, said = look(path, lambda session: threads(session, status=[StatusOption.WAITING]))
     assert (len(view.threads), view.unreadable, view.exit_code, said) == (7, 0, 0, [])
 
 
@@ -143,7 +141,7 @@ def session_count(path: Path) -> int:
 def test_every_thread_of_every_generation_is_listed(
     name: str, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each thread stands once, with its checkpoints counted; what waits has a question."""
+    """Each thread is listed once with the number of its checkpoints; a waiting thread has a question."""
     if name in KEYS:
         monkeypatch.setenv("LANGGRAPH_AES_KEY", KEYS[name].decode())
     view, _ = look(database(name), lambda session: threads(session, limit=0))
@@ -185,7 +183,7 @@ def test_wide_keeps_room_for_what_a_thread_is_about(database: Database) -> None:
 def test_an_empty_list_says_why(database: Database) -> None:
     """No thread has the status, no thread fits the filters."""
     for options, said in (
-        ({"status": [Asked.FAILED], "match": "zzz"}, "no thread fits"),
+        ({"status": [StatusOption.FAILED], "match": "zzz"}, "no thread fits"),
         ({"match": "zzz"}, "no thread fits"),
     ):
         view, _ = look(database("js"), lambda session, options=options: threads(session, **options))  # type: ignore[misc]
@@ -195,14 +193,14 @@ def test_an_empty_list_says_why(database: Database) -> None:
 def test_a_cut_list_counts_what_it_lists(database: Database) -> None:
     """The first line says that it is of those shown, where more wait than are listed."""
     for limit, said in ((1, "the first thread that waits for"), (2, "the first 2 threads that wait for"), (0, None)):
-        ask = {"status": [Asked.WAITING], "limit": limit}
+        ask = {"status": [StatusOption.WAITING], "limit": limit}
         view, _ = look(database("real"), lambda session, ask=ask: threads(session, **ask))  # type: ignore[misc]
         first = plain(next(iter(render(view, Page(80, golden.NOW)))))
         assert first == f"{said or f'{len(view.threads)} threads wait for'} an answer"
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--jsonl"]])
-def test_a_cut_list_is_told_where_nobody_sees_its_end(
+def test_a_cut_list_is_announced_in_pipes_and_json(
     form: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Piped or as JSON, stderr says that there are more threads; a whole list is silent."""

@@ -54,7 +54,7 @@ def test_everything_is_drawn_when_asked(database: Database) -> None:
 
 
 def checkpoints(rows: list[TreeRow]) -> Iterator[int]:
-    """How many checkpoints each row stands for, those of its subgraphs among them."""
+    """How many checkpoints each row represents, with those of its subgraphs."""
     for row in rows:
         yield (row.step is not None) + (row.fold.checkpoints + row.fold.subgraphs if row.fold else 0)
         yield row.aside.checkpoints if row.aside else 0
@@ -98,7 +98,7 @@ def test_a_namespace_is_drawn_by_itself(database: Database) -> None:
 
 
 def test_an_encrypted_head_is_drawn_and_says_so(database: Database) -> None:
-    """Without the key the tree still stands; only status and values are missing."""
+    """Without the key the tree is still drawn; only status and values are missing."""
     view, _ = look(database("encrypted"), lambda session: tree(session, "forks"))
     assert (view.status, len(view.branches), view.checkpoints) == (None, 6, 32)
     assert "key" in (view.problem or "")

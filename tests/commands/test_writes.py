@@ -31,8 +31,8 @@ def test_looks(name: str, database: Database) -> None:
 
 
 @pytest.mark.parametrize("source", ["real", "legacy/py-0.5.4", "legacy/py-0.6.11", "legacy/py-1.2.22"])
-def test_nodes_are_told_with_and_without_task_paths(source: str, database: Database) -> None:
-    """The same where the database has no such column: the task's id tells."""
+def test_nodes_are_named_with_and_without_task_paths(source: str, database: Database) -> None:
+    """Without that column the nodes are the same: they are found by the task ids."""
     thread = "chat-linear" if source == "real" else "chat"
     view = at(database(source), writes, thread, "step:0")
     assert [task.node for task in view.tasks] == ["model" if source == "real" else "agent"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpt_cli.commands.operations import old, run
+from ckpt_cli.commands.operations import operations_to_prune, run
 from ckpt_cli.errors import Failed, NotFound
 from ckpt_cli.model import Ref
 from ckpt_cli.operations import tags, undo
@@ -60,7 +60,7 @@ def test_prune(log: OperationLog, saver: MemorySaver, keep: int | None, older: f
     """Old operations go with their images and their room on disk; numbers go on."""
     for day in range(1, 6):
         apply(saver, log, replacing("1", bytes([day]) * 100_000), at=float(day * DAY))
-    view = run(log, old(log.operations(), 5.5 * DAY, keep, older))
+    view = run(log, operations_to_prune(log.operations(), 5.5 * DAY, keep, older))
     assert [line.number for line in view.operations] == left == list(phases(log))
     assert view.pruned == 5 - len(left)
     with closing(sqlite3.connect(log.path)) as connection:

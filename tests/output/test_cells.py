@@ -30,7 +30,7 @@ def test_what_needs_no_table_is_as_wide_as_the_table_says(text: str) -> None:
 
 @given(_TEXT, st.integers(0, 12))
 def test_truncated_text_fits(text: str, cells: int) -> None:
-    """No text is ever wider than asked, and padded text is exactly as wide."""
+    """A truncated text is never wider than the limit, and a padded text is exactly as wide."""
     assert cell_len(truncate(text, cells)) <= cells
     assert cell_len(pad(text, cells)) == cells
 
@@ -54,7 +54,7 @@ def test_what_is_left_out_is_marked(text: str, cells: int, shown: str) -> None:
 
 
 def test_numbers_are_padded_on_the_left() -> None:
-    """Numbers stand right in their column."""
+    """Numbers are aligned to the right of their column."""
     assert pad("7", 3, right=True) == "  7"
 
 
@@ -70,7 +70,7 @@ def test_numbers_are_padded_on_the_left() -> None:
     ],
 )
 def test_wrapping(text: str, cells: int, lines: list[str]) -> None:
-    """Lines break at spaces where there are any, and a text's own newlines stand."""
+    """Lines break at spaces if there are any, and a text's own newlines are kept."""
     assert list(wrap(text, cells)) == lines
 
 
@@ -94,7 +94,7 @@ def test_wrapped_lines_fit_and_lose_nothing(text: str, cells: int) -> None:
     ],
 )
 def test_flowing(text: str, lines: list[str]) -> None:
-    """Lines break at blanks only; what is longer than a line, or a command in backticks, is left whole."""
+    """Lines break at blanks only; a longer word or a command in backticks is not broken."""
     assert list(flow(text, 8)) == lines
 
 

@@ -14,7 +14,7 @@ _BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\
 
 @given(st.text())
 def test_nothing_hostile_is_left(text: str) -> None:
-    """No control, surrogate, line separator or direction override comes through, whatever stands around it."""
+    """No control, surrogate, line separator or direction override comes through, whatever is around it."""
     shown = clean(text)
     assert not [char for char in shown if unicodedata.category(char) in _OBEYED or char in _BIDI]
     assert clean(shown) == shown
@@ -39,7 +39,7 @@ def test_honest_text_is_left_alone(text: str) -> None:
     ],
 )
 def test_controls_are_shown_as_what_they_are(text: str, shown: str) -> None:
-    """A person sees that something stood there, and what."""
+    """A visible sign shows which control character was there."""
     assert clean(text) == shown
 
 
@@ -56,6 +56,6 @@ def test_exactly_these_are_hostile() -> None:
 
 
 @given(st.text(st.sampled_from("a é~\u00a0\u2014\n\x1b\u202e")))
-def test_what_stands_beside_a_control_is_left_alone(text: str) -> None:
+def test_text_beside_a_control_character_is_unchanged(text: str) -> None:
     """A control changes itself alone: blanks and letters around it are printed as they are."""
     assert clean(text) == "".join(clean(char) for char in text)

@@ -43,7 +43,7 @@ def test_fields_go_by_their_names() -> None:
 
 
 def test_values_are_typed_and_escaped() -> None:
-    """A value out of the state takes the typed form; a user's own ``$`` keys are told apart from it."""
+    """A value of the state takes the typed form; a user's own ``$`` keys are escaped."""
     node = Node(Opened("app.models", "Order", Form.KWARGS, {"id": 7}))
     data = form(Items([], {"order": node, "$type": "mine"}), reveal=False)
     assert data["more"] == {"order": {"$type": "app.models.Order", "id": 7}, "$$type": "mine"}
@@ -58,7 +58,7 @@ def test_json_that_is_json_already_is_left_alone() -> None:
 
 @pytest.mark.parametrize("hostile", ["\x1b[31m", "\x9b31m", "\u202e", "\u2028", "\x7f", "\ud83d", "\x00"])
 def test_json_is_safe_on_a_terminal_and_lossless(hostile: str) -> None:
-    """Nothing a terminal obeys stands in JSON text, and it reads back the same."""
+    """JSON text holds no control characters, and reads back the same."""
     encoded = text({hostile: hostile}, indent=2)
     assert hostile not in encoded
     assert json.loads(encoded) == {hostile: hostile}
@@ -101,6 +101,6 @@ def test_a_query_picks() -> None:
 
 @pytest.mark.parametrize("expression", ["items[", "nosuch(@)", ""])
 def test_a_bad_query_is_a_usage_error(expression: str) -> None:
-    """What JMESPath can't read, or can't call, is said as such."""
+    """An expression that JMESPath can't parse or evaluate is a usage error."""
     with pytest.raises(UsageError, match="--query"):
         document(Items([]), Query(expression), reveal=False)

@@ -37,10 +37,10 @@ def test_looks() -> None:
     golden.check("tag/none", TagView("listed", []))
 
 
-def test_once_asked_the_plan_is_not_told_again() -> None:
+def test_a_confirmed_plan_is_not_shown_again() -> None:
     """After the question only the outcome is printed."""
     view = PlanView("fork", SUMMARY, rows=[ROW], applied=True, operation=7, undo="ckpt undo")
-    view.asked = True
+    view.confirmed = True
     assert [plain(line) for line in render(view, Page(80, 0))] == ["done, operation 7.  ckpt undo takes it back."]
 
 

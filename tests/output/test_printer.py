@@ -13,9 +13,8 @@ import pyte
 import pytest
 
 from ckpt_cli.output.clean import clean_line
-from ckpt_cli.output.line import STYLES, TAB, Line, row
+from ckpt_cli.output.line import TAB, Line, row
 from ckpt_cli.output.printer import Printer, wants_color
-from ckpt_cli.output.terminal import THEME
 from ckpt_cli.views.info import InfoView
 
 SHOW = """
@@ -32,7 +31,7 @@ def view(location: str = "x.db") -> InfoView:
 
 
 def run(facts: int = 0, options: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
-    """Show a view in a process whose stdout is a pipe."""
+    """Show a view in a process with a pipe as stdout."""
     script = SHOW.format(facts=facts, options=options)
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", env={**os.environ, **env}, check=True
@@ -40,7 +39,7 @@ def run(facts: int = 0, options: str = "", **env: str) -> "subprocess.CompletedP
 
 
 def screen(facts: int = 0, options: str = "", keys: str = "", **env: str) -> "tuple[pyte.Screen, str]":
-    """Show a view on a terminal of 60 by 20, press keys, and see what stands on it."""
+    """Show a view on a terminal of 60 by 20, press keys, and give what is on the screen."""
     pid, terminal = pty.fork()
     if pid == 0:
         surroundings: Mapping[str, str] = {
@@ -108,7 +107,7 @@ def test_colours_can_be_refused(options: str, env: dict[str, str]) -> None:
 
 
 def test_colours_can_be_forced_into_a_pipe() -> None:
-    """``--color always`` colours a pipe, whose lines stay those of a pipe."""
+    """``--color always`` colours the output into a pipe; its lines stay those for a pipe."""
     for term in ("xterm", "dumb", ""):
         out = run(options="color='always'", TERM=term).stdout
         assert "\x1b[36mdatabase" in out
@@ -164,11 +163,6 @@ def test_a_tab_in_data_is_no_column() -> None:
     line: Line = row([[("value", "a\tb")], [("", "c")]])
     assert clean_line(line) == "a⇥b\tc"
     assert line[1] == TAB
-
-
-def test_every_style_has_a_look() -> None:
-    """The theme names exactly the styles that renderers may use."""
-    assert set(THEME) | {""} == STYLES
 
 
 def test_json_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ def test_how_long_ago(seconds: int, shown: str) -> None:
     assert ago(now - seconds, now) == shown
 
 
-def test_a_time_to_come_is_told_in_full() -> None:
+def test_a_future_time_is_written_in_full() -> None:
     """A clock that was ahead isn't turned into nonsense."""
     assert ago(1_795_253_285.0, 1_795_253_000.0) == "2026-11-21 09:28:05"
 

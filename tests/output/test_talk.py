@@ -1,4 +1,4 @@
-"""What goes wrong is said on stderr, once, with what to do about it, and has its exit code."""
+"""An error is written to stderr once, with a hint, and has its exit code."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_every_error_has_its_exit_code(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_candidates_and_hint_follow(capsys: pytest.CaptureFixture[str]) -> None:
-    """An error names what could have been meant, one a line, and then what to do."""
+    """An error lists the candidates, one per line, and then the hint."""
     report(errors.ThreadNotFound("no thread 'x'", hint="did you mean y?", candidates=["y", "z"]))
     assert capsys.readouterr().err == "ckpt: no thread 'x'\n  y\n  z\nhint: did you mean y?\n"
 
@@ -50,7 +50,7 @@ def test_an_error_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_bug_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug says what and where, and its traceback only when asked for."""
+    """A bug is one line that says what and where; the traceback needs CKPT_TRACEBACK."""
     monkeypatch.delenv("CKPT_TRACEBACK", raising=False)
     assert report(_raised()) == 70
     said = capsys.readouterr().err
@@ -62,7 +62,7 @@ def test_a_bug_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 def test_each_kind_of_error_has_its_word(capsys: pytest.CaptureFixture[str]) -> None:
-    """The class's name, of a private class that of the public one it is; a bug is told by its own, without colours."""
+    """It is the name of the nearest public class, or "bug"."""
     assert report(errors.ThreadNotFound("no \x1b[2J", hint="h", candidates=["é\u202e"]), as_json=True) == 4
     assert report(ConnectionLost("gone"), as_json=True) == 3
     assert report(_raised(), as_json=True) == 70
@@ -83,7 +83,7 @@ def _raised() -> Exception:
 
 
 def test_talk_is_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is said beside the answer never mixes with it."""
+    """Remarks go to stderr, never into the answer."""
     say("reading ./checkpoints.sqlite")
     assert capsys.readouterr() == ("", "reading ./checkpoints.sqlite\n")
 

@@ -76,7 +76,7 @@ def test_every_kind_of_value_reads_naturally_in_one_line(value: object, text: st
     ],
 )
 def test_what_has_no_room_is_counted(value: object, cells: int, text: str) -> None:
-    """Never more cells than asked for."""
+    """No text has more cells than the limit."""
     assert brief(value, cells) == text
 
 
@@ -88,7 +88,7 @@ def test_a_line_never_takes_more_cells_than_it_has(value: object, cells: int) ->
 
 @given(VALUES, st.sampled_from([20, 40, 80, 200]), st.booleans())
 def test_a_block_is_made_of_lines(value: object, width: int, full: bool) -> None:
-    """No span holds a line break on a screen, and something is always told."""
+    """On a terminal no span holds a line break, and something is always shown."""
     lines = list(block(value, Page(width, 0), 2, full=full))
     assert lines
     assert all("\n" not in plain(line) for line in lines)
@@ -112,7 +112,7 @@ def test_fields_stand_one_below_the_other_where_they_do_not_fit() -> None:
 
 
 def test_a_conversation_names_who_speaks() -> None:
-    """Text beside the role, calls below, ids at the right, removed and empty messages told."""
+    """Text is beside the role, calls are below, ids at the right; removed and empty messages are named."""
     messages = [
         said("My order 1043 is late", "human"),
         said("", tool_calls=[CALL]),

@@ -100,7 +100,7 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
         reader = Reader(saver, Codec())
         found = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
     told = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
-    assert "  ~ n  2 → 4\n  ? trace  can't be told: no reducer explains" in told
+    assert "  ~ n  2 → 4\n  ? trace  unknown: no reducer explains" in told
     assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in told
     assert ckpt(["replay", "t", "--db", str(path), "--commit", "--yes"]) == 7
     assert ckpt(["replay", "t", "--db", str(path), "--reducer", "first=dict"]) == 2

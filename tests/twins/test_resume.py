@@ -216,7 +216,7 @@ def test_an_answer_is_told_alike(database: Callable[[str], Path], capsys: pytest
         verb: ["answered"] for verb in found
     }
     assert [[t["answers"] for t in found[verb]] for verb in ("show", "replay")] == [[[], [True], []]] * 2
-    assert "legal   ○ answered: true, goes on when resumed" in told_by("show")
+    assert "legal   ○ answered: true, continues when resumed" in told_by("show")
     ended = told_by("replay", "--commit", "--dry-run")
     assert "abandoned: legal (answered), review (waiting)" in ended
     assert "lost: the answer that was recorded for legal" in ended

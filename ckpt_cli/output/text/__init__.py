@@ -1,1 +1,1 @@
-"""One text renderer per view: view in, styled lines out."""
+"""One text renderer for each view: it takes the view and gives styled lines."""

@@ -1,8 +1,10 @@
-"""The first numbers of a numpy array, read from its bytes: numpy itself is never needed."""
+"""Reads the first numbers of a numpy array from its bytes, without numpy."""
 
 import struct
 from math import prod
 from typing import Any
+
+from ckpt_cli.output.theme import TIMES
 
 _CODES = {
     "f2": "e",
@@ -18,7 +20,7 @@ _CODES = {
     "u8": "Q",
     "b1": "?",
 }
-_DIGITS = 9  # of the bytes of one number
+_DIGITS = 9  # digits that the size of one number may have in a dtype
 _NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex", "M": "datetime", "m": "timedelta"}
 
 
@@ -28,11 +30,11 @@ def heading(state: dict[str, Any]) -> str:
     kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
     sized = kind in _NAMES and size.isascii() and size.isdecimal() and len(size) < _DIGITS
     name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if sized else dtype
-    return f"{name}[{'×'.join(map(str, shape))}]" if shape else name
+    return f"{name}[{TIMES.join(map(str, shape))}]" if shape else name
 
 
 def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:
-    """The first numbers in stored order, and how many there are; None for types that are no plain numbers."""
+    """The first numbers in stored order, and how many there are in all; None if the elements are no plain numbers."""
     dtype, data = str(state.get("dtype")), state.get("data")
     code = _CODES.get(dtype.lstrip("<>=|"))
     if code is None or not isinstance(data, bytes):

@@ -1,7 +1,7 @@
-"""A value in one line and in so many cells: what tables, trees and summaries show of it.
+"""Shows a value in one line of at most so many cells, for tables, trees and summaries.
 
-Text stands in “quotes”; plain lists and dicts look like JSON; objects like ``Person(name=“Ada”, age=36)``. Only as much
-of a value is looked at as there is room for.
+Text is in “quotes”; plain lists and dicts look like JSON; objects look like ``Person(name=“Ada”, age=36)``. Only as
+much of a value is read as there is room for.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,48 +13,53 @@ from ckpt_cli.output.cells import cell_len, truncate
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text import arrays
+from ckpt_cli.output.theme import LEADS_TO, MORE, UNREADABLE, quoted
 from ckpt_cli.values import known
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, parts, positions
 
 UNCUT = 4000
-"""What stands for "as much as it takes" where nothing is cut for a terminal's sake: still one line."""
+"""The number of cells where no terminal limits the line."""
 _DEEPEST = 6
 _BARE = frozenset({"datetime", "date", "time", "timedelta", "UUID"})
 
 
 def brief(value: Any, cells: int | None = None, *, reveal: bool = False) -> str:
-    """One line that tells a value in at most so many cells; None for as long as it needs, within reason."""
+    """A value in one line of at most so many cells; None means at most `UNCUT`."""
     room = UNCUT if cells is None else cells
     return truncate(_Brief(reveal).text(value, room, 0), room)
 
 
 def whole(value: Any, cells: int, *, reveal: bool = False) -> str | None:
-    """The same line where nothing had to be left out, else None."""
+    """The same line if nothing had to be left out, else None."""
     writer = _Brief(reveal)
     text = writer.text(value, cells, 0)
     return text if not writer.cut and cell_len(text) <= cells else None
 
 
 def class_name(node: Node) -> str:
-    """How an object's class is called on the screen."""
+    """The name of an object's class, as it is shown."""
     return node.name.rpartition(".")[2] or "object"
 
 
 class _Brief:
-    """Renders with the same secrets shown or masked all the way down."""
+    """Renders one value; secrets are shown or masked at every depth.
+
+    Attributes:
+        cut: whether something was left out.
+    """
 
     def __init__(self, reveal: bool) -> None:
         self._reveal = reveal
         self.cut = False
 
     def text(self, value: Any, cells: int, depth: int, *, inner: bool = False) -> str:
-        """Any value; `inner` is true inside plain lists and dicts, where text looks as in JSON."""
+        """Any value; `inner` is true inside plain lists and dicts, where text is written as in JSON."""
         value = inside(value)
         if isinstance(value, str):
             return self._json_text(value, cells) if inner else self._quoted(value, cells)
         if isinstance(value, bytes | bytearray):
-            return f"bytes {size(len(value))} {value[:8].hex()}{'…' if len(value) > 8 else ''}".rstrip()
+            return f"bytes {size(len(value))} {value[:8].hex()}{MORE if len(value) > 8 else ''}".rstrip()
         if isinstance(value, Node):
             return self._node(value, cells, depth)
         if isinstance(value, list | tuple):
@@ -66,7 +71,7 @@ class _Brief:
     def _node(self, node: Node, cells: int, depth: int) -> str:
         form = node.form
         if form is Form.BROKEN:
-            return f"⚠ {node.problem or 'cannot be decoded'}"
+            return f"{UNREADABLE} {node.problem or 'cannot be decoded'}"
         if form is Form.OPAQUE:
             return f"opaque {node.name} {size(len(node.raw or b''))}"
         if form is Form.UNDEFINED:
@@ -83,14 +88,14 @@ class _Brief:
         if elements is not None:
             marks = ("[", "]") if node.name == "deque" else ("{", "}")
             return self._list(elements, cells, depth, (class_name(node).lower() + marks[0], marks[1]))
-        if said := known.message(node):
-            return self._message(said, cells, depth)
+        if message := known.message(node):
+            return self._message(message, cells, depth)
         return None
 
-    def _message(self, said: known.Message, cells: int, depth: int) -> str:
-        head = said.role + (f" {said.name}" if said.name and said.role == "tool" else "")
-        words = [self._quoted(said.text, cells - len(head) - 1)] if said.text or not said.tool_calls else []
-        calls = [f"→ {self.call(call, cells, depth)}" for call in said.tool_calls[:3]]
+    def _message(self, message: known.Message, cells: int, depth: int) -> str:
+        head = message.role + (f" {message.name}" if message.name and message.role == "tool" else "")
+        words = [self._quoted(message.text, cells - len(head) - 1)] if message.text or not message.tool_calls else []
+        calls = [f"{LEADS_TO} {self.call(call, cells, depth)}" for call in message.tool_calls[:3]]
         return self._truncated(" ".join([head, *words, *calls]), cells)
 
     def call(self, call: dict[str, Any], cells: int, depth: int) -> str:
@@ -124,10 +129,10 @@ class _Brief:
 
     def _array(self, state: dict[str, Any], cells: int) -> str:
         head = f"array {arrays.heading(state)}"
-        found = arrays.first(state, 12)
-        if found is None:
+        first = arrays.first(state, 12)
+        if first is None:
             return head
-        numbers, total = found
+        numbers, total = first
         self.cut |= total > len(numbers)
         pairs = (("", f) for f in numbers)
         return f"{head} {self._joined(('[', ']'), pairs, total, 'items', cells - len(head) - 1, 0, inner=True)}"
@@ -143,12 +148,12 @@ class _Brief:
         *,
         inner: bool,
     ) -> str:
-        """As many elements as there is room for, then how many more there are."""
+        """As many elements as there is room for, followed by the number of those left out."""
         left = cells - cell_len(marks[0]) - len(marks[1])
         shown: list[str] = []
         for label, value in pairs if depth < _DEEPEST else ():
             rest = total - len(shown) - 1
-            tail = len(f", … {rest} more") if rest else 0
+            tail = len(f", {MORE} {rest} more") if rest else 0
             room = left - tail - (2 if shown else 0)
             part = label + self.text(value, _share(room, rest) - cell_len(label), depth + 1, inner=inner)
             used = cell_len(part)
@@ -160,7 +165,7 @@ class _Brief:
         return marks[0] + _with_rest(shown, total, noun) + marks[1]
 
     def _quoted(self, text: str, cells: int) -> str:
-        return f"“{self._truncated(text, cells - 2)}”"
+        return quoted(self._truncated(text, cells - 2))
 
     def _json_text(self, text: str, cells: int) -> str:
         shown = encode_basestring(text[: max(cells, 0) + 8])[1:-1]
@@ -173,7 +178,7 @@ class _Brief:
 
 
 def _share(room: int, rest: int) -> int:
-    """What one element may take of the room, so that those after it get some too."""
+    """The cells that one element may take, so that some are left for those after it."""
     return room if not rest else min(room, max(24, room * 2 // 3))
 
 
@@ -181,7 +186,7 @@ def _with_rest(whole: list[str], total: int, noun: str) -> str:
     rest = total - len(whole)
     if not whole:
         return f"{total} {noun if total != 1 else noun.rstrip('s')}" if total else ""
-    return ", ".join([*whole, f"… {rest} more"] if rest else whole)
+    return ", ".join([*whole, f"{MORE} {rest} more"] if rest else whole)
 
 
 def scalar(value: Any) -> str:
@@ -196,7 +201,7 @@ def scalar(value: Any) -> str:
 
 
 def elements(value: Any) -> Iterator[tuple[str, Any]]:
-    """The parts of a container with their labels, for one a line."""
+    """The parts of a container with their labels, to be shown one per line."""
     keyed = isinstance(value, dict)
     for key, item in parts(value):
         plain = isinstance(key, str) and (key.isprintable() or not keyed)
@@ -204,7 +209,7 @@ def elements(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def size_of(value: Any) -> str:
-    """What is said of a value that is shown below: its class, or how much there is of it."""
+    """The class or size of a value, as a remark on the line above it."""
     if isinstance(value, str):
         return f"{len(value):,} characters"
     if isinstance(value, Node) and known.items(value) is None:

@@ -1,4 +1,4 @@
-"""Changes in words: ``messages +1 “My order 1043 is late”``, ``count 3→4``, ``→ work ×12``."""
+"""Describes changes of channels: ``messages +1 “My order 1043 is late”``, ``count 3→4``, ``→ work ×12``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,29 +7,30 @@ from ckpt_cli.output.cells import line_len
 from ckpt_cli.output.line import Line, plain
 from ckpt_cli.output.quantities import size
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.theme import LEADS_TO, MINUS, MORE, ROLES, TIMES
 from ckpt_cli.values.known import Message, message
 from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
 
 _HALF = 10  # cells below which the old value is left out
-_SHORT = 24  # cells for each that stands behind the first change; where they do not fit, names must do
-_LEAST = 28  # cells below which the first change stands alone
+_SHORT = 24  # cells for each change after the first; if they do not fit, only their names are shown
+_LEAST = 28  # cells below which only the first change is shown
 _WROTE = "wrote "
-_CHANGED = "changed "  # where what differs is cut off
+_CHANGED = "changed "  # shown where the difference itself is cut off
 _AGAIN = " as before"
 _PERHAPS = ", maybe as before"
 UNCUT = 160
-"""Cells of one value where nothing limits the line: a summary all the same."""
+"""The number of cells for one value where nothing limits the line: it is a summary all the same."""
 
 
 def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
-    """All changes of a step in one line of about so many cells, the most telling first.
+    """All changes of a step in one line of about so many cells, the most informative first.
 
-    The step that only takes an input in (`start`) names its channels: what came in stands at the input. What was
-    written and is the same as before is told only where there is nothing else.
+    A step that only takes in an input (`start`) names its channels; the values are shown at the input. A write that
+    left its channel the same is shown only if there is no other change.
     """
     if changes is None:
-        return [("muted", "…")]
+        return [("muted", MORE)]
     changes = [change for change in changes if change.kind != "same"] or changes
     if start:
         return [("muted", ", ".join(_short(change) for change in changes))] if changes else []
@@ -43,7 +44,7 @@ def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: boo
     for rest in (_rest(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
-    return [*one(ordered[0], cells - 2), ("muted", " …")]
+    return [*one(ordered[0], cells - 2), ("muted", f" {MORE}")]
 
 
 def _rest(changes: Sequence[ChangeView], short: int) -> Line:
@@ -51,8 +52,8 @@ def _rest(changes: Sequence[ChangeView], short: int) -> Line:
 
 
 def _rank(change: ChangeView) -> int:
-    """Who spoke comes first, then texts, then the rest, and last what was not read."""
-    if change.kind in ("added", "edited", "replaced") and _last_said(change.after) is not None:
+    """The place of a change in the line: messages first, then texts, then the rest, last what was not read."""
+    if change.kind in ("added", "edited", "replaced") and _last_message(change.after) is not None:
         return 0
     if change.kind == "sent":
         return 1
@@ -74,7 +75,7 @@ def one(change: ChangeView, cells: int) -> Line:
         locked = isinstance(change.after, Node) and change.after.needs_key
         return [*name, ("muted", "(encrypted)")] if locked else [*name, ("bad", "can't be decoded")]
     if change.kind == "several":
-        return [*name, ("added", f"×{change.added}")]
+        return [*name, ("added", f"{TIMES}{change.added}")]
     if change.kind in ("added", "edited"):
         return _added(change, name, cells)
     room = max(cells - line_len(name), 8)
@@ -83,8 +84,8 @@ def one(change: ChangeView, cells: int) -> Line:
     if change.kind == "same":
         return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
     if change.kind == "summed":
-        told = brief(change.after, room)
-        return [*name, ("added", f"−{told[1:]}" if told.startswith("-") else f"+{told}")]
+        shown = brief(change.after, room)
+        return [*name, ("added", f"{MINUS}{shown[1:]}" if shown.startswith("-") else f"+{shown}")]
     if change.kind == "wrote":
         return [*name, ("muted", _WROTE), ("value", brief(change.after, max(room - len(_WROTE), 8)))]
     if change.kind == "replaced":
@@ -99,21 +100,21 @@ def _name(channel: str) -> str:
 
 
 def _short(change: ChangeView) -> str:
-    """A change by its channel's name, and Sends, whose channel is langgraph's own, by whom they called."""
+    """The name of the changed channel; for Sends, whose channel is langgraph's own, the nodes that they call."""
     return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
 
 
 def _changed(change: ChangeView, room: int) -> Line:
     if _is_number(change.before) and _is_number(change.after):
-        return [("removed", brief(change.before, room)), ("muted", "→"), ("added", brief(change.after, room))]
+        return [("removed", brief(change.before, room)), ("muted", LEADS_TO), ("added", brief(change.after, room))]
     half = (room - 3) // 2
     if half < _HALF:
-        return [("muted", "→ "), ("added", brief(change.after, max(room - 2, 8)))]
+        return [("muted", f"{LEADS_TO} "), ("added", brief(change.after, max(room - 2, 8)))]
     before = brief(change.before, half)
     if before == brief(change.after, half):
         return [("changed", _CHANGED), ("value", brief(change.after, max(room - len(_CHANGED), 8)))]
     after = brief(change.after, max(room - 3 - len(before), half))
-    return [("removed", before), ("muted", " → "), ("added", after)]
+    return [("removed", before), ("muted", f" {LEADS_TO} "), ("added", after)]
 
 
 def _is_number(value: Any) -> bool:
@@ -121,41 +122,41 @@ def _is_number(value: Any) -> bool:
 
 
 def _sent(change: ChangeView) -> Line:
-    line: Line = [("muted", "→")]
+    line: Line = [("muted", LEADS_TO)]
     for node, count in change.to.items():
-        line += [("node", f" {node}"), ("muted", f" ×{count}" if count > 1 else "")]
+        line += [("node", f" {node}"), ("muted", f" {TIMES}{count}" if count > 1 else "")]
     return line
 
 
 def _added(change: ChangeView, name: Line, cells: int) -> Line:
-    told = [("changed", f"~{change.edited}")] if change.edited else []
-    told += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
-    told += [("removed", f"−{change.removed}")] if change.removed else []
-    counts = [span for place, one in enumerate(told) for span in ([("", " "), one] if place else [one])]
+    amounts = [("changed", f"~{change.edited}")] if change.edited else []
+    amounts += [("added", f"+{change.added}")] if change.added or not (change.removed or change.edited) else []
+    amounts += [("removed", f"{MINUS}{change.removed}")] if change.removed else []
+    counts = [span for place, one in enumerate(amounts) for span in ([("", " "), one] if place else [one])]
     line: Line = [*name, *counts]
     room = cells - line_len(line) - 1
     if not change.after or room < 8:
         return line
-    said = _last_said(change.after)
-    return [*line, ("", " "), *(_said(said, room) if said else [("value", brief(change.after[-1], room))])]
+    last = _last_message(change.after)
+    return [*line, ("", " "), *(_message(last, room) if last else [("value", brief(change.after[-1], room))])]
 
 
-def _last_said(items: Any) -> Message | None:
-    """The last of some messages that says anything."""
+def _last_message(items: Any) -> Message | None:
+    """The last message that has text or tool calls."""
     known = [one for item in items if (one := message(item)) is not None] if isinstance(items, list) else []
     return next((one for one in reversed(known) if one.text or one.tool_calls), known[-1] if known else None)
 
 
-def _said(said: Message, room: int) -> Line:
-    style = said.role if said.role in ("human", "ai", "tool", "system") else ""
-    if said.text or not said.tool_calls:
-        return [(_voice(style), brief(" ".join(said.text[: room * 8].split()), room))]
-    call = said.tool_calls[0]
-    more = f" and {len(said.tool_calls) - 1} more" if len(said.tool_calls) > 1 else ""
+def _message(last: Message, room: int) -> Line:
+    style = last.role if last.role in ROLES else ""
+    if last.text or not last.tool_calls:
+        return [(_voice(style), brief(" ".join(last.text[: room * 8].split()), room))]
+    call = last.tool_calls[0]
+    more = f" and {len(last.tool_calls) - 1} more" if len(last.tool_calls) > 1 else ""
     name = str(call.get("name"))
     args = call.get("args")
     shown = "" if args in (None, {}, "") else f" {brief(args, max(room - len(name) - len(more) - 4, 8))}"
-    return [("muted", "→ "), ("tool", name), ("value", shown), ("muted", more)]
+    return [("muted", f"{LEADS_TO} "), ("tool", name), ("value", shown), ("muted", more)]
 
 
 def _voice(style: str) -> str:

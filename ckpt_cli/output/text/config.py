@@ -1,4 +1,4 @@
-"""What names a checkpoint in code, to paste there: in one line where it fits, else broken where JSON may be."""
+"""Shows the config of a checkpoint, to paste into code: in one line if it fits, else broken where JSON allows it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Line, Page
 
 
-def pasted(config: Mapping[str, Any], page: Page, style: str, encode: Callable[[Any], str]) -> Iterator[Line]:
-    """The lines of ``{"configurable": {…}}``; a terminal that breaks a line by itself breaks it inside an id."""
+def config_lines(config: Mapping[str, Any], page: Page, style: str, encode: Callable[[Any], str]) -> Iterator[Line]:
+    """The lines of ``{"configurable": {…}}``; they are broken here because a terminal would break them inside an id."""
     head, tail = '{"configurable": {', "}}"
     line = head
     for at, (key, value) in enumerate(config["configurable"].items()):

@@ -1,4 +1,4 @@
-"""The demo: where it is, its tree, and commands to copy, each alone on its line however narrow the terminal is."""
+"""Shows the demo: where it is, its tree, and commands to copy, each on a line of its own even if it is too long."""
 
 from ckpt_cli.output.line import Lines, Page
 from ckpt_cli.output.text import tree
@@ -6,7 +6,7 @@ from ckpt_cli.views.demo import DemoView
 
 
 def render(view: DemoView, page: Page) -> Lines:
-    """The whole answer."""
+    """The lines of the whole answer."""
     yield [
         ("", "wrote "),
         ("title", view.path),

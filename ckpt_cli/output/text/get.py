@@ -1,4 +1,4 @@
-"""One value as text: a string as it is, scalars in JSON's words, everything else as JSON."""
+"""Shows one value: a string as it is, everything else as JSON."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ from ckpt_cli.views.get import GetView
 
 
 def render(view: GetView, page: Page) -> Iterator[Line]:
-    """The value alone; a pipe gets text exactly, a terminal without what would drive it."""
+    """The value alone; a pipe gets text exactly as it is, a terminal gets it without control characters."""
     value = inside(view.value)
-    told = value if isinstance(value, str) else natural(value, page.reveal)
-    if told is None:
-        told = text(to_json(value, reveal=page.reveal), indent=2)
+    shown = value if isinstance(value, str) else natural(value, page.reveal)
+    if shown is None:
+        shown = text(to_json(value, reveal=page.reveal), indent=2)
     if page.width is None:
-        yield [("exact", told)]
+        yield [("exact", shown)]
         return
-    yield from ([("value", line)] for line in told.split("\n"))
+    yield from ([("value", line)] for line in shown.split("\n"))

@@ -1,23 +1,25 @@
-"""A tree as the source of a drawing: Mermaid and Graphviz. Ids are our own; what comes from data is a label."""
+"""Writes a tree as the source of a drawing, for Mermaid or Graphviz. Ids are ours; data appears only in labels."""
 
 from collections.abc import Callable, Iterator
 
 from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, plain
-from ckpt_cli.output.text.steps import who
+from ckpt_cli.output.text.steps import made_by
+from ckpt_cli.output.theme import BETWEEN, BOXES, MORE, PLAIN_BOX, TIMES
 from ckpt_cli.views.tree import TreeRow, TreeView
 
 _LABEL = 80
+_HARMLESS = f" .,:-_/@{MORE}{BETWEEN}{TIMES}"
 
 
 def source(view: TreeView) -> Iterator[Line]:
-    """The lines of the program."""
+    """The lines of the source."""
     lines = _mermaid(view) if view.form == "mermaid" else _dot(view)
     yield from ([("", line)] for line in lines)
 
 
 class _Graph:
-    """The rows as numbered boxes and the arrows between them."""
+    """Numbered boxes for the rows of a tree, and the arrows between them."""
 
     def __init__(self, view: TreeView) -> None:
         self.boxes: list[tuple[str, list[str], str]] = []
@@ -49,11 +51,11 @@ class _Graph:
 def _label(row: TreeRow) -> list[str]:
     if row.step is not None:
         step = row.step
-        where = f"{step.short} · {step.step}" if step.step is not None else step.short
+        where = f"{step.short} {BETWEEN} {step.step}" if step.step is not None else step.short
         marks = [
             mark for mark, given in (("@", step.head), (step.status or "", step.status not in (None, "done"))) if given
         ]
-        return [" ".join([where, *marks]), plain(who(step))]
+        return [" ".join([where, *marks]), plain(made_by(step))]
     if row.fold is not None:
         return [f"{row.fold.checkpoints} steps", ", ".join(list(row.fold.nodes)[:4])]
     if row.aside is not None:
@@ -73,32 +75,21 @@ def _text(lines: list[str], escape: Callable[[str], str], newline: str) -> str:
     return newline.join(escape(clean(line)[:_LABEL]) for line in lines if line)
 
 
-_CLASSES = {
-    "input": "fill:#dbeafe,stroke:#2563eb,color:#111",
-    "update": "fill:#fef9c3,stroke:#ca8a04,color:#111",
-    "fork": "fill:#fef9c3,stroke:#ca8a04,color:#111",
-    "waiting": "fill:#fde68a,stroke:#b45309,color:#111",
-    "failed": "fill:#fecaca,stroke:#b91c1c,color:#111",
-    "head": "fill:#bbf7d0,stroke:#15803d,color:#111",
-    "fold": "fill:#f3f4f6,stroke:#9ca3af,color:#555",
-}
-
-
 def _mermaid(view: TreeView) -> Iterator[str]:
     graph = _Graph(view)
     yield "flowchart TD"
     for name, lines, kind in graph.boxes:
         left, right = ('(["', '"])') if kind == "fold" else ('["', '"]')
-        yield f"  {name}{left}{_text(lines, _for_mermaid, '<br/>')}{right}" + (f":::{kind}" if kind in _CLASSES else "")
+        yield f"  {name}{left}{_text(lines, _for_mermaid, '<br/>')}{right}" + (f":::{kind}" if kind in BOXES else "")
     for start, end, dotted in graph.arrows:
         yield f"  {start} {'-.->' if dotted else '-->'} {end}"
     used = {kind for _, _, kind in graph.boxes}
-    yield from (f"  classDef {kind} {style}" for kind, style in _CLASSES.items() if kind in used)
+    yield from (f"  classDef {kind} {style}" for kind, style in BOXES.items() if kind in used)
 
 
 def _for_mermaid(text: str) -> str:
-    """Everything that could end the label or start markup, as entity codes (``#quot;``)."""
-    return "".join(c if c.isalnum() or c in " .,:…·-_/×@" else f"#{ord(c)};" for c in text)
+    """A label for Mermaid: everything that could end it or start markup becomes an entity code (``#quot;``)."""
+    return "".join(c if c.isalnum() or c in _HARMLESS else f"#{ord(c)};" for c in text)
 
 
 def _dot(view: TreeView) -> Iterator[str]:
@@ -106,7 +97,7 @@ def _dot(view: TreeView) -> Iterator[str]:
     yield f"digraph {_quoted([view.thread_id])} {{"
     yield '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="sans-serif", fontsize=10]'
     for name, lines, kind in graph.boxes:
-        style = dict(part.split(":") for part in _CLASSES.get(kind, "fill:white,stroke:#6b7280").split(","))
+        style = dict(part.split(":") for part in BOXES.get(kind, PLAIN_BOX).split(","))
         shape = ', shape=plaintext, style=""' if kind == "fold" else ""
         yield f'  {name} [label={_quoted(lines)}, fillcolor="{style["fill"]}", color="{style["stroke"]}"{shape}]'
     for start, end, dotted in graph.arrows:

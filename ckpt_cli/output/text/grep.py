@@ -1,14 +1,15 @@
-"""What grep found, as text: threads as headings, each hit with its place and how long it was there; rows in a pipe."""
+"""Shows what grep found: threads as headings, each hit with its place and how long it stayed; in a pipe, rows."""
 
 from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
+from ckpt_cli.output.theme import MORE
 from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount
 
 
 def render(view: GrepView, page: Page) -> Iterator[Line]:
-    """Hits as they come."""
+    """The hits, as they come."""
     heading = None
     for one in view.hits:
         if page.width is None:
@@ -35,7 +36,7 @@ def _hit(hit: Hit, width: int) -> Iterator[Line]:
     yield head
     room = width - 4
     excess = max(cell_len(hit.before) + cell_len(hit.match) - room + 12, 0)
-    before = f"…{hit.before[excess + 1 :]}" if 0 < excess < len(hit.before) else hit.before
+    before = f"{MORE}{hit.before[excess + 1 :]}" if 0 < excess < len(hit.before) else hit.before
     yield fit([("", "    "), ("value", before), *text[1:]], width)
 
 
@@ -43,7 +44,7 @@ def _lasting(hit: Hit) -> Line:
     if hit.checkpoints == 1:
         return _checkpoint(hit.first)
     end: Line = [("head", "@")] if hit.present else _checkpoint(hit.last)
-    return [*_checkpoint(hit.first), ("muted", " … "), *end, ("muted", f" ({hit.checkpoints})")]
+    return [*_checkpoint(hit.first), ("muted", f" {MORE} "), *end, ("muted", f" ({hit.checkpoints})")]
 
 
 def _checkpoint(one: Sighted) -> Line:
@@ -55,7 +56,7 @@ def _more(hit: Hit) -> Line:
 
 
 def _row(one: Hit | ThreadCount) -> Line:
-    """Thread, namespace, first and last checkpoint, place, path, and the line of the text."""
+    """A row: thread, namespace, first and last checkpoint, place, path, and the matching line."""
     if isinstance(one, ThreadCount):
         return row([[("title", one.thread_id)], [("", str(one.hits))]])
     cells: list[Line] = [[("title", one.thread_id)], [("muted", one.ns)]]

@@ -1,4 +1,4 @@
-"""``ckpt info`` as text: one label and one fact a line."""
+"""Shows a database: one fact per line, after its label."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,6 +6,7 @@ from datetime import datetime
 from ckpt_cli.output.cells import flow, pad
 from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, clock, size
+from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.views.info import InfoView
 from ckpt_cli.views.side_effects import SideEffectLine
 
@@ -19,11 +20,8 @@ _ABILITIES = {
 }
 
 
-_DONE = {"add": "added to", "change": "changed in", "remove": "removed from"}
-
-
 def render(view: InfoView, page: Page) -> Iterator[Line]:
-    """The database, then its contents, then what a sample of checkpoints shows."""
+    """The database, its contents, and what a sample of checkpoints shows."""
     for label, (style, text) in _facts(view, page):
         if page.width is None:
             yield row([[("key", label)], [(style, text)]])
@@ -60,12 +58,12 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
 
 
 def _side_effect(one: SideEffectLine) -> str:
-    said = "accepted" if one.accepted else "changes need --with-triggers"
+    consent = "accepted" if one.accepted else "changes need --with-triggers"
     if one.altered:
-        said = f"it was accepted and has changed since: {said}"
+        consent = f"it was accepted and has changed since: {consent}"
     on = "" if one.table == one.relation else f" on {one.table}"
-    done = " or ".join(_DONE[kind] for kind in one.on)
-    return f"{one.kind} {one.name}{on} fires when a row is {done} {one.relation}; {said}"
+    done = " or ".join(ROW_CHANGES[kind][1] for kind in one.on)
+    return f"{one.kind} {one.name}{on} fires when a row is {done} {one.relation}; {consent}"
 
 
 def _when(text: str, page: Page) -> str:

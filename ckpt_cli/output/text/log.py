@@ -1,10 +1,21 @@
-"""``ckpt log`` as text: one checkpoint a line."""
+"""Shows a log: one checkpoint per line."""
 
 from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len
 from ckpt_cli.output.line import Line, Page, row
-from ckpt_cli.output.text.steps import Clock, halts, joined, marks, number, padded, stripped, told, who
+from ckpt_cli.output.text.steps import (
+    Clock,
+    change_summary,
+    halts,
+    join_lines,
+    made_by,
+    marks,
+    number,
+    pad_line,
+    strip_line,
+)
+from ckpt_cli.output.theme import BETWEEN, MORE, TIMES
 from ckpt_cli.views.log import LogView
 from ckpt_cli.views.steps import StepView
 
@@ -14,7 +25,7 @@ _CHANGES = 30
 
 
 def render(view: LogView, page: Page) -> Iterator[Line]:
-    """Aligned columns on a terminal; in a pipe id, step, source, nodes, changes, time and marks, each row complete."""
+    """Aligned columns on a terminal; in a pipe complete rows: id, step, source, nodes, changes, time and marks."""
     if page.width is None:
         several = _branches(view)
         yield from (_plain(step, several) for step in view.steps)
@@ -23,17 +34,17 @@ def render(view: LogView, page: Page) -> Iterator[Line]:
 
 
 def _branches(view: LogView) -> int:
-    """Whether there are several, as far as what is shown tells: a number says nothing of an only one."""
+    """2 if the shown steps are known to belong to several branches, else 1: a single branch is not numbered."""
     tips = {step.branch for step in view.steps} - {None}
     return 2 if view.other_branches or len(tips) > 1 or (view.rails and view.omitted) else 1
 
 
 def _plain(step: StepView, branches: int) -> Line:
     changes: Line = (
-        [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", "…")]
+        [("", "; ".join(change.text for change in step.changes))] if step.changes is not None else [("", MORE)]
     )
-    beside = joined([marks(step, branches), halts(step)])
-    who_made: Line = [("", ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in step.nodes.items()))]
+    beside = join_lines([marks(step, branches), halts(step)])
+    who_made: Line = [("", ", ".join(name if n == 1 else f"{name} {TIMES}{n}" for name, n in step.nodes.items()))]
     columns = [[("id", step.checkpoint_id)], [("", number(step))], [("", step.source)], who_made, changes]
     return row([*columns, [("", step.time or "")], beside])
 
@@ -47,7 +58,7 @@ class _Table:
         self._id = max((cell_len(step.short) for step in view.steps), default=0)
         self._step = max((len(number(step)) for step in view.steps), default=0)
         most = _WHO[width >= _NARROW]
-        self._who = min(max((line_len(who(step)) for step in view.steps), default=0), most)
+        self._who = min(max((line_len(made_by(step)) for step in view.steps), default=0), most)
         self._branches = _branches(view)
 
     def lines(self) -> Iterator[Line]:
@@ -63,16 +74,16 @@ class _Table:
         line.append(("id", step.short + " " * (self._id - cell_len(step.short))))
         if not self._view.oneline:
             line.append(("muted", f"  {number(step):>{self._step}}"))
-        line += [("", "  "), *padded(who(step), self._who), ("", "  ")]
+        line += [("", "  "), *pad_line(made_by(step), self._who), ("", "  ")]
         room = self._width - line_len(line)
         if not self._view.oneline and room - self._clock.cells >= _CHANGES:
             line += [("muted", self._clock(step.time)), ("", "  ")]
             room -= self._clock.cells + 2
-        beside = joined([marks(step, self._branches), halts(step)])
+        beside = join_lines([marks(step, self._branches), halts(step)])
         if step.missing:
-            beside = joined([beside, [("bad", f"parent {step.parent_id} is not stored")]])
+            beside = join_lines([beside, [("bad", f"parent {step.parent_id} is not stored")]])
         left = max(room - (line_len(beside) + 2 if beside else 0), 8)
-        return stripped([*line, *joined([fit(told(step, left), left), beside], "  ")])
+        return strip_line([*line, *join_lines([fit(change_summary(step, left), left), beside], "  ")])
 
     def _footer(self) -> Iterator[Line]:
         view = self._view
@@ -87,4 +98,4 @@ class _Table:
         if not view.steps:
             facts.append("no checkpoint fits")
         if facts:
-            yield [("muted", " · ".join(facts))]
+            yield [("muted", f" {BETWEEN} ".join(facts))]

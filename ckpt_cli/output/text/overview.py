@@ -1,4 +1,4 @@
-"""``ckpt`` alone: the verbs by their headings, and what to type first."""
+"""Shows ``ckpt`` without a verb: the verbs by their headings, and what to type first."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -11,7 +11,7 @@ _NAME = 11
 
 
 def render(view: OverviewView, page: Page) -> Iterator[Line]:
-    """One command a line where they fit."""
+    """The verbs, one per line if it fits, and the database."""
     yield [("title", f"ckpt {view.version}"), ("muted", "  git for the memory of LangGraph agents")]
     for heading, verbs in groupby(view.verbs, key=lambda verb: verb.heading):
         yield []

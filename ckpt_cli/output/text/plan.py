@@ -1,4 +1,4 @@
-"""A plan as text: what it does in words, the rows it touches, and afterwards how to go on or back."""
+"""Shows a plan: what it does, the rows it changes, and afterwards how to continue or take it back."""
 
 import json
 from collections import Counter
@@ -7,27 +7,26 @@ from collections.abc import Iterator
 from ckpt_cli.output.cells import cell_len, flow, line_len
 from ckpt_cli.output.line import Line, Page, Span
 from ckpt_cli.output.quantities import size
+from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.views.plan import PlanView
-
-_DONE = {"add": ("added to", "added"), "change": ("changed in", "changed"), "remove": ("removed from", "removed")}
 
 _FORGETTING = "operations"
 """The command that keeps nothing for undo."""
 
 _WIDTH = 100
-"""Cells for changes where nothing limits the line: a summary all the same."""
+"""The number of cells for changes where nothing limits the line: they are a summary all the same."""
 
 
 def render(view: PlanView, page: Page) -> Iterator[Line]:
-    """The plan, unless the person has just said yes to it, and what came of it."""
-    if not view.asked:
-        yield from planned(view, page)
+    """The plan, unless the person has just confirmed it, and its result."""
+    if not view.confirmed:
+        yield from plan_lines(view, page)
     if view.applied:
         yield from _placed([("good", f"done, operation {view.operation}."), *_way_back(view)], page)
         if view.config is not None:
-            from ckpt_cli.output.text.config import pasted
+            from ckpt_cli.output.text.config import config_lines
 
-            yield from pasted(view.config, page, "exact", json.dumps)
+            yield from config_lines(view.config, page, "exact", json.dumps)
     elif view.rows:
         yield [("muted", "Nothing written (--dry-run).")]
 
@@ -41,37 +40,37 @@ def _way_back(view: PlanView) -> Iterator[Span]:
         yield "muted", f" ckpt operations {view.operation} --prune forgets it."
 
 
-def planned(view: PlanView, page: Page) -> Iterator[Line]:
-    """What will be done."""
+def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
+    """The lines that say what the plan does."""
     first, *more = _wrapped(f"{view.command} {view.summary}", page, 0)
     yield [("title", view.command), ("", first[len(view.command) :])]
     yield from ([("", part)] for part in more)
     if view.changes:
-        from ckpt_cli.output.text.diff import changed
+        from ckpt_cli.output.text.diff import difference_lines
 
-        yield from changed(view.changes, page._replace(width=page.width or _WIDTH), 2)
+        yield from difference_lines(view.changes, page._replace(width=page.width or _WIDTH), 2)
     for note in view.notes:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     for text in _side_effects(view):
         yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
     yield from _placed(_counted(view), page)
     if view.log and view.rows:
-        kept = "The log keeps them for undo (--forget does not):"
+        intro = "The log keeps them for undo (--forget does not):"
         if page.width is None:
-            yield [("muted", f"{kept} {view.log}")]
+            yield [("muted", f"{intro} {view.log}")]
         else:
-            yield from ([("muted", text)] for text in (kept, f"  {view.log}"))
+            yield from ([("muted", text)] for text in (intro, f"  {view.log}"))
 
 
 def _side_effects(view: PlanView) -> Iterator[str]:
-    """What the database does besides, which nobody can see beforehand."""
+    """The triggers, rules and foreign keys that will fire; their effect can't be shown beforehand."""
     for one in view.side_effects:
         where = one.relation if one.table == one.relation else f"{one.table}, for {one.relation}"
         yield f"{one.kind} {one.name} on {where} fires: what it does is not shown here, not logged and not undone"
         if one.altered:
             yield f"{one.kind} {one.name} was accepted as it was earlier, and has changed since"
     if not all(one.accepted for one in view.side_effects):
-        yield "refused unless --with-triggers is said"
+        yield "refused without --with-triggers"
 
 
 def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
@@ -79,7 +78,7 @@ def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
 
 
 def _placed(line: Line, page: Page) -> Iterator[Line]:
-    """The line, or on a narrow terminal several, each of whole spans: a command or a path in one isn't broken."""
+    """The line; on a narrow terminal it is broken between spans only, so that no command or path is broken."""
     if page.width is None or line_len(line) <= page.width:
         yield line
         return
@@ -94,14 +93,14 @@ def _placed(line: Line, page: Page) -> Iterator[Line]:
 
 def _counted(view: PlanView) -> Line:
     """``1 row added to checkpoints, 3 removed from writes.``"""
-    found = Counter((row.change, row.table) for row in view.rows)
+    counts = Counter((row.change, row.table) for row in view.rows)
     line: Line = []
-    for place, ((change, table), count) in enumerate(found.items()):
-        words, style = _DONE[change]
+    for place, ((change, table), count) in enumerate(counts.items()):
+        style, words = ROW_CHANGES[change]
         noun = "" if place else (" row" if count == 1 else " rows")
         line += [("", ",")] if place else []
         line += [(style, f"{' ' if place else ''}{count}{noun} {words} {table}")]
     if not line:
         return [("muted", "Nothing to change.")]
-    kept = sum(row.before for row in view.rows) if view.command != _FORGETTING and not view.forgets else 0
-    return [*line, ("", "."), *([("muted", f"  {size(kept)} kept for undo")] if kept > 1_000_000 else [])]
+    stored = sum(row.before for row in view.rows) if view.command != _FORGETTING and not view.forgets else 0
+    return [*line, ("", "."), *([("muted", f"  {size(stored)} kept for undo")] if stored > 1_000_000 else [])]

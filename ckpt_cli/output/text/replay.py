@@ -1,26 +1,26 @@
-"""A replayed checkpoint as text: its tasks, what their writes make of the state, and what would run again."""
+"""Shows a replayed checkpoint: its tasks, the state that their writes make, and what would run again."""
 
 from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, flow, line_len, pad, truncate, wrap
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.diff import changed
-from ckpt_cli.output.text.tasks import STATUS
+from ckpt_cli.output.text.diff import difference_lines
+from ckpt_cli.output.theme import TASK_STATUS
 from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
 
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
-    """Tasks, state and words on a screen, or step by step; a row a task or a write in a pipe."""
+    """Tasks and the state on a terminal, or the steps one by one; in a pipe, one row for each task or write."""
     if isinstance(view, PlayedView):
-        from ckpt_cli.output.text.played import played
+        from ckpt_cli.output.text.replayed_steps import replayed_lines
 
-        yield from played(view, page)
+        yield from replayed_lines(view, page)
         return
     if page.width is None:
         for task in view.tasks:
-            told = (task.node or "", task.status, "again" if task.again else "kept", _said(task, None, page))
-            yield row([("", cell)] for cell in told)
+            cells = (task.node or "", task.status, "again" if task.again else "kept", _summary(task, None, page))
+            yield row([("", cell)] for cell in cells)
         return
     yield [("title", view.thread), ("", "  "), ("id", view.short), ("muted", f"  step {view.step}")]
     if not view.tasks:
@@ -33,22 +33,22 @@ def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
 
 
 def _task(task: ReplayedTask, column: int, page: Page) -> Line:
-    kept = (
-        "goes on when resumed"
+    outcome = (
+        "continues when resumed"
         if task.status == "answered"
         else "would run again"
         if task.again
         else "kept, not run again"
     )
-    style, word = STATUS.get(task.status, ("muted", task.status))
+    status = TASK_STATUS[task.status].span if task.status in TASK_STATUS else ("muted", task.status)
     node = pad(task.node or "unknown node", column)
-    line: Line = [("node", node), ("", "  "), (style, word), ("", "  ")]
-    room = (page.width or 0) - line_len(line) - len(kept) - 2
-    said: Line = [("", truncate(_said(task, None, page), max(room, 8)))]
-    return fit([*line, *said, ("muted", f"  {kept}" if said[0][1] else kept)], page.width)
+    line: Line = [("node", node), ("", "  "), status, ("", "  ")]
+    room = (page.width or 0) - line_len(line) - len(outcome) - 2
+    summary: Line = [("", truncate(_summary(task, None, page), max(room, 8)))]
+    return fit([*line, *summary, ("muted", f"  {outcome}" if summary[0][1] else outcome)], page.width)
 
 
-def _said(task: ReplayedTask, room: int | None, page: Page) -> str:
+def _summary(task: ReplayedTask, room: int | None, page: Page) -> str:
     if task.status == "answered":
         return ", ".join(brief(answer, room, reveal=page.reveal) for answer in task.answers)
     if task.asks:
@@ -61,10 +61,10 @@ def _said(task: ReplayedTask, room: int | None, page: Page) -> str:
 def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     if view.changes or view.unknown:
         yield [("muted", "the state would be")]
-        yield from changed(view.changes, page, 2)
+        yield from difference_lines(view.changes, page, 2)
     for channel, why in view.unknown.items():
-        told = wrap(f"{channel}  can't be told: {why}", max((page.width or 0) - 4, 20))
-        yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(told))
+        lines = wrap(f"{channel}  unknown: {why}", max((page.width or 0) - 4, 20))
+        yield from ([("muted", f"{'    ' if place else '  ? '}{part}")] for place, part in enumerate(lines))
     if view.reducers:
         yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
@@ -74,10 +74,10 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
     runs = f"If resumed now: {', '.join(again) or 'nothing'} would run{'' if again else '; all have finished'}."
     yield from _wrapped("", runs, page)
     after = "can't be known" if view.next is None else f"would be {', '.join(view.next) or 'nothing'}"
-    gone = f" and abandons {', '.join(again)}" if again else ""
-    wanted = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)
-    kept = f"Nothing written. --commit{wanted} keeps what has finished{gone}: next {after}."
-    yield from _wrapped("muted", kept, page)
+    abandoned = f" and abandons {', '.join(again)}" if again else ""
+    options = "".join(f" --reducer {channel}=NAME" for channel in view.unknown)
+    hint = f"Nothing written. --commit{options} keeps what has finished{abandoned}: next {after}."
+    yield from _wrapped("muted", hint, page)
 
 
 def _wrapped(style: str, text: str, page: Page) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Waiting questions as text: who asks what, and the command that answers; in a pipe one row each."""
+"""Shows waiting questions: who asks what, and the command that answers; in a pipe, one row each."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,6 +7,7 @@ from ckpt_cli.output.cells import cell_len, fit, flow
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.tasks import questions
 from ckpt_cli.output.text.values import brief
+from ckpt_cli.output.theme import WAITING
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.resume import QuestionLine, QuestionsView
@@ -17,7 +18,7 @@ _HOW = "to answer, with true, '\"yes\"', '{\"approved\": true}' or the like for 
 
 
 def render(view: QuestionsView, page: Page) -> Iterator[Line]:
-    """In the order of their tasks."""
+    """The questions, in the order of their tasks."""
     if page.width is None:
         for one in view.questions:
             cells = (one.id or "", one.node or "", one.ns, brief(one.value, reveal=page.reveal))
@@ -34,7 +35,7 @@ def render(view: QuestionsView, page: Page) -> Iterator[Line]:
 
 
 def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
-    """The command that answers, to be pasted; as it stands it records nothing, for JSON isn't JSON."""
+    """The command that answers, to be pasted. Unedited it records nothing, since the word JSON in it isn't JSON."""
     open_ = [one for one in view.questions if one.id != PLACEHOLDER]
     if not open_:
         return
@@ -52,7 +53,7 @@ def _answer(view: QuestionsView, width: int) -> Iterator[Line]:
 
 
 def _named(one: QuestionLine, others: Sequence[QuestionLine]) -> str:
-    """What ``--interrupt`` takes: the node where it asks nothing else, else as much of the id as is needed."""
+    """The argument for ``--interrupt``: the node if it asks only this, else as much of the id as is needed."""
     if one.node and "=" not in one.node and sum(one.node in (other.node, other.id) for other in others) == 1:
         return argument(one.node)
     name = one.id or ""
@@ -64,7 +65,7 @@ def _named(one: QuestionLine, others: Sequence[QuestionLine]) -> str:
 
 
 def _head(one: QuestionLine) -> Line:
-    line: Line = [("waiting", "⏸ "), ("node", one.node or "unknown node")]
+    line: Line = [("waiting", f"{WAITING} "), ("node", one.node or "unknown node")]
     if one.answers:
         line += [("muted", f"  question {one.answers + 1} of its task")]
     return [*line, *([("muted", f"  in {one.ns}")] if one.ns else [])]

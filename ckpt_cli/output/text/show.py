@@ -1,4 +1,4 @@
-"""One checkpoint as text: who it is, the state, what comes next, and the config to paste."""
+"""Shows one checkpoint: its identity, the state, what comes next, and the config to paste."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,9 +10,10 @@ from ckpt_cli.output.cells import cell_len, fit, pad
 from ckpt_cli.output.json import text
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
-from ckpt_cli.output.text.config import pasted
+from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import task_lines
 from ckpt_cli.output.text.values import behind, block, brief, inline
+from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
 from ckpt_cli.views.show import Channel, Link, ShowView, Stored
@@ -34,7 +35,7 @@ def render(view: ShowView, page: Page) -> Iterator[Line]:
     yield []
     yield from _next(view, page)
     yield []
-    yield from pasted(view.config, page, "muted", partial(text, indent=None))
+    yield from config_lines(view.config, page, "muted", partial(text, indent=None))
 
 
 def _identity(view: ShowView, page: Page) -> Iterator[Line]:
@@ -49,12 +50,14 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
     for at, child in enumerate(view.children[:_CHILDREN]):
         yield _labelled("children" if at == 0 else "", _link(child))
     if len(view.children) > _CHILDREN:
-        yield _labelled("", [("muted", f"… {len(view.children) - _CHILDREN} more")])
-    told = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
-    for at, (key, value) in enumerate(told.items()):
+        yield _labelled("", [("muted", f"{MORE} {len(view.children) - _CHILDREN} more")])
+    metadata = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
+    for at, (key, value) in enumerate(metadata.items()):
         yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
     if view.metadata_problem:
-        yield _labelled("" if told else "metadata", [("bad", f"⚠ can't be read: {view.metadata_problem}")])
+        yield _labelled(
+            "" if metadata else "metadata", [("bad", f"{UNREADABLE} can't be read: {view.metadata_problem}")]
+        )
     if view.problem:
         yield _labelled("damaged", [("bad", view.problem)])
     for stored in view.stored:
@@ -76,7 +79,7 @@ def _step(view: ShowView) -> Line:
 
 
 def _makers(nodes: dict[str, int]) -> str:
-    return f"by {', '.join(f'{node} ×{n}' if n > 1 else node for node, n in nodes.items())}" if nodes else ""
+    return f"by {', '.join(f'{node} {TIMES}{n}' if n > 1 else node for node, n in nodes.items())}" if nodes else ""
 
 
 def _time(view: ShowView, page: Page) -> Line:
@@ -98,11 +101,11 @@ def _link(link: Link) -> Line:
 
 def _payload(stored: Stored) -> Line:
     tag = stored.tag or "untagged"
-    return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", "…")]
+    return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", MORE)]
 
 
 def _given(given: Channel, view: ShowView, page: Page) -> Iterator[Line]:
-    """What came in, each channel that it is for on its own; one value where it isn't for channels."""
+    """The input, one channel after the other; if it isn't an object of channels, as one value."""
     value = inside(given.value)
     if given.problem or not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         yield from _channel("given", given, 0, view, page)
@@ -128,17 +131,17 @@ def _channels(view: ShowView, page: Page) -> Iterator[Line]:
 
 
 def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page) -> Iterator[Line]:
-    mark = ("changed", "• ") if channel.changed else ("", "  ")
+    mark = ("changed", f"{CHANGED_HERE} ") if channel.changed else ("", "  ")
     head: Line = [mark, ("key", pad(name, max(width, cell_len(name))))]
     version: Line = [("muted", f"  v {channel.version}")] if view.stored else []
     note: Line = [("muted", f"  {channel.note}")] if channel.note else []
     if channel.empty or channel.problem:
-        told = (
+        remark = (
             ("muted", "not stored here" if channel.note else "empty")
             if channel.empty
             else ("bad", f"can't be decoded: {channel.problem}")
         )
-        yield fit([*head, ("", "  "), told, *version], page.width)
+        yield fit([*head, ("", "  "), remark, *version], page.width)
         return
     value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
     yield from behind(head, value, page, 4, full=view.full, note=[*version, *note])
@@ -158,7 +161,7 @@ def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Itera
 
 def _next(view: ShowView, page: Page) -> Iterator[Line]:
     if view.next is None:
-        why = "the checkpoint is damaged" if view.problem else "what is stored doesn't tell it"
+        why = "the checkpoint is damaged" if view.problem else "what is stored doesn't show it"
         yield [("key", "ran next" if view.consumed else "next"), ("", "  "), ("muted", f"unknown: {why}")]
     elif view.consumed:
         yield [("key", "ran next"), ("", "  "), ("node", ", ".join(view.next) or "nothing")]

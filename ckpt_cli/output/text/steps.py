@@ -1,4 +1,4 @@
-"""Parts of the line that tells of a checkpoint, shared by `log` and `tree`."""
+"""Parts of the line about a checkpoint, shared by `log` and `tree`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,22 +8,22 @@ from typing import Any
 from ckpt_cli.output.cells import fit, line_len
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
 from ckpt_cli.views.steps import StepView, TaskView
 
-WAITS, FAILED, FINISHED, DUE, DAMAGED = "⏸", "✗", "✓", "○", "⚠"
-_TASKS = 6  # of one node, each with a line of its own
+_TASKS = 6  # tasks of one node that get a line each
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
-def who(step: StepView) -> Line:
-    """What made a checkpoint: the nodes of a step, or input, update, fork."""
+def made_by(step: StepView) -> Line:
+    """What made a checkpoint: the nodes of a step, or the words input, update or fork."""
     if step.source == "update":
         return [("changed", "update"), *([("muted", " as "), *nodes(step.nodes)] if step.nodes else [])]
     if step.source == "input":
         return [("human", "input")]
     if step.source == "fork":
         return [("changed", "fork")]
-    return nodes(step.nodes) if step.nodes else [("muted", step.source if step.source != "loop" else "…")]
+    return nodes(step.nodes) if step.nodes else [("muted", step.source if step.source != "loop" else MORE)]
 
 
 def nodes(counts: Mapping[str, int]) -> Line:
@@ -31,32 +31,32 @@ def nodes(counts: Mapping[str, int]) -> Line:
     line: Line = []
     for node, count in counts.items():
         line += [("muted", ", ")] if line else []
-        line += [("node", node)] + ([("muted", f" ×{count}")] if count > 1 else [])
+        line += [("node", node)] + ([("muted", f" {TIMES}{count}")] if count > 1 else [])
     return line
 
 
 def marks(step: StepView, branches: int) -> Line:
-    """Its marks: ``@`` for the head, ``branch:2`` for a tip where there are several, tags."""
-    found = [("head", "@")] if step.head else []
+    """The marks of a checkpoint: ``@`` for the head, ``branch:2`` for a tip if there are several branches, tags."""
+    spans = [("head", "@")] if step.head else []
     if step.branch is not None and branches > 1:
-        found.append(("head", f"branch:{step.branch}"))
-    found += [("head", f"tag:{name}") for name in step.tags]
-    found += [("bad", f"{DAMAGED} unreadable")] if step.problem else []
-    return _spaced(found)
+        spans.append(("head", f"branch:{step.branch}"))
+    spans += [("head", f"tag:{name}") for name in step.tags]
+    spans += [("bad", f"{UNREADABLE} unreadable")] if step.problem else []
+    return _spaced(spans)
 
 
 def halts(step: StepView) -> Line:
-    """That tasks asked or failed here; muted once they went on."""
-    found = []
+    """The tasks that asked something or failed at a checkpoint; muted if they continued afterwards."""
+    spans = []
     for halt in step.halts:
         style = "muted" if halt.over or step.children else ("waiting" if halt.kind == "interrupt" else "bad")
-        sign = WAITS if halt.kind == "interrupt" else FAILED
-        found.append((style, f"{sign} {halt.node}" if halt.node else sign))
-    return _spaced(found)
+        sign = WAITING if halt.kind == "interrupt" else FAILED
+        spans.append((style, f"{sign} {halt.node}" if halt.node else sign))
+    return _spaced(spans)
 
 
-def told(step: StepView, cells: int | None) -> Line:
-    """What it changed; nothing of a fork, which is a copy."""
+def change_summary(step: StepView, cells: int | None) -> Line:
+    """What a step changed; empty for a fork, which is a copy."""
     if step.changes is None and step.source == "fork":
         return []
     from ckpt_cli.output.text.changes import words
@@ -64,7 +64,7 @@ def told(step: StepView, cells: int | None) -> Line:
     return words(step.changes, cells, start=step.source == "loop" and set(step.nodes) == {"__start__"})
 
 
-def stripped(line: Line) -> Line:
+def strip_line(line: Line) -> Line:
     """A line without blanks at its end."""
     while line and not line[-1][1].strip():
         line = line[:-1]
@@ -72,10 +72,10 @@ def stripped(line: Line) -> Line:
 
 
 def _spaced(spans: Iterable[Span]) -> Line:
-    return joined([[span] for span in spans])
+    return join_lines([[span] for span in spans])
 
 
-def joined(parts: Iterable[Line], between: str = " ") -> Line:
+def join_lines(parts: Iterable[Line], between: str = " ") -> Line:
     """The parts that are not empty, one after the other."""
     line: Line = []
     for part in parts:
@@ -84,44 +84,44 @@ def joined(parts: Iterable[Line], between: str = " ") -> Line:
 
 
 def number(step: StepView) -> str:
-    """The step as text; "" where it isn't known."""
+    """The step's number as text; "" if it isn't known."""
     return "" if step.step is None else str(step.step)
 
 
-def padded(line: Line, cells: int) -> Line:
+def pad_line(line: Line, cells: int) -> Line:
     """A styled line in exactly so many cells."""
     line = fit(line, cells)
     return [*line, ("", " " * (cells - line_len(line)))]
 
 
-def pending(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
-    """What hangs at a tip; of many tasks of one node that are finished or due, how many there are."""
+def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
+    """The lines about the tasks at a tip; many finished or due tasks of one node are one line with their number."""
     kinds = Counter((task.status, task.node) for task in tasks)
     counted = set()
     for task in tasks:
         kind = (task.status, task.node)
         count = kinds[kind]
         if task.status in ("waiting", "answered", "failed") or count <= (1 if task.status == "due" else _TASKS):
-            yield from hanging(task, cells)
+            yield from tip_task_lines(task, cells)
         elif kind not in counted:
             counted.add(kind)
             sign, style = (FINISHED, "good") if task.status == "finished" else (DUE, "muted")
             yield [
                 (style, f"{sign} "),
                 ("node", task.node or "?"),
-                ("muted", f" ×{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
+                ("muted", f" {TIMES}{count}  {'finished' if task.status == 'finished' else 'would run next'}"),
             ]
 
 
-def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:
-    """What hangs at a tip, a line each: a question, an error, what is finished, what would run."""
+def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
+    """The lines about one task at a tip: its questions, its error, or what it wrote or will do."""
     name: Line = [("node", task.node or "?")]
     room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
     if task.status == "waiting":
-        for asked in task.interrupts:
-            yield [("waiting", f"{WAITS} "), *name, ("", "  "), *question(asked.value, room)]
+        for interrupt in task.interrupts:
+            yield [("waiting", f"{WAITING} "), *name, ("", "  "), *question(interrupt.value, room)]
         if not task.interrupts:
-            yield [("waiting", f"{WAITS} "), *name, ("muted", "  waits")]
+            yield [("waiting", f"{WAITING} "), *name, ("muted", "  waits")]
     elif task.status == "failed":
         yield [("bad", f"{FAILED} "), *name, ("", "  "), ("bad", error(task.error, room))]
     elif task.status == "finished":
@@ -129,14 +129,14 @@ def hanging(task: TaskView, cells: int | None) -> Iterable[Line]:
 
         yield [("good", f"{FINISHED} "), *name, ("", "  "), *(words(task.changes, room) or [("muted", "no change")])]
     elif task.status == "answered":
-        told = ", ".join(brief(answer, room) for answer in task.answers)
-        yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", told)]
+        answers = ", ".join(brief(answer, room) for answer in task.answers)
+        yield [("good", f"{DUE} "), *name, ("muted", "  answered: "), ("value", answers)]
     else:
         yield [("muted", f"{DUE} "), *name, ("muted", "  would run next")]
 
 
 def error(value: Any, cells: int | None) -> str:
-    """An error as stored: the text of ``repr``, or JavaScript's name and message."""
+    """An error in one line: the text of ``repr`` that LangGraph stored, or JavaScript's name and message."""
     if isinstance(value, dict) and isinstance(value.get("message"), str):
         value = f"{value.get('name') or 'Error'}: {value['message']}"
     text = value if isinstance(value, str) else "error not read" if value is None else brief(value, cells)
@@ -144,11 +144,11 @@ def error(value: Any, cells: int | None) -> str:
 
 
 def question(value: Any, cells: int | None) -> Line:
-    """What an interrupt asks: its text first, if it has one, then whatever came with it."""
-    asked, rest = split(value)
-    if asked is None:
+    """The question of an interrupt: its text first, if it has one, then the rest of its value."""
+    wording, rest = split(value)
+    if wording is None:
         return [("value", brief(value, cells))]
-    text = brief(asked, cells)
+    text = brief(wording, cells)
     line: Line = [("value", text)]
     room = None if cells is None else cells - len(text) - 1
     if rest and (room is None or room >= 12):
@@ -157,7 +157,7 @@ def question(value: Any, cells: int | None) -> Line:
 
 
 def split(value: Any) -> tuple[str | None, dict[str, Any]]:
-    """The text of a question, and what came with it; None where it has no text of a usual name."""
+    """The text of a question and the rest of its value; None if no text is under one of the usual names."""
     if isinstance(value, str):
         return value, {}
     if isinstance(value, dict):
@@ -168,7 +168,7 @@ def split(value: Any) -> tuple[str | None, dict[str, Any]]:
 
 
 class Clock:
-    """Times as they stand in a column: only what differs between them."""
+    """Writes the times of a column: only the parts in which they differ."""
 
     def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
         moments = [datetime.fromisoformat(time).astimezone() for time in times if time]
@@ -179,7 +179,7 @@ class Clock:
         self.cells = len(datetime(2000, 1, 1).strftime(self._format)) if moments else 0
 
     def __call__(self, time: str | None) -> str:
-        """One time, in `cells` cells; blank where it isn't known."""
+        """One time, in `cells` cells; blank if it isn't known."""
         if time is None:
             return " " * self.cells
         return datetime.fromisoformat(time).astimezone().strftime(self._format)

@@ -1,4 +1,4 @@
-"""Tags as text: one line each."""
+"""Shows tags, one per line."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from ckpt_cli.views.tag import TagLine, TagView
 
 
 def render(view: TagView, page: Page) -> Iterator[Line]:
-    """By thread and name."""
+    """The tags, sorted by thread and name."""
     if page.width is None:
         for tag in view.tags:
             cells = [("title", tag.thread_id), ("muted", tag.ns), ("head", tag.name), ("id", tag.id)]

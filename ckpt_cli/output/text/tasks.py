@@ -1,4 +1,4 @@
-"""Tasks as text, the same wherever they are shown: node, how far it came, its question or error."""
+"""Shows tasks, in the same way everywhere: node, status, question or error."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,25 +6,19 @@ from typing import Any
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.text.values import behind, brief
+from ckpt_cli.output.theme import TASK_STATUS
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
 
 _ANSWER = 24
 
-STATUS = {
-    "finished": ("good", "✓ finished"),
-    "waiting": ("waiting", "⏸ waiting"),
-    "answered": ("good", "○ answered"),
-    "failed": ("bad", "✗ failed"),
-    "due": ("muted", "○ due"),
-}
-
 
 def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
-    """A task, its error, its questions, and the subgraphs it called; nodes take so many cells."""
+    """A task, its error, its questions and the subgraphs that it called; the node takes `column` cells."""
     node = task.node or "unknown node"
-    line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  "), STATUS[task.status]]
+    line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
+    line.append(TASK_STATUS[task.status].span)
     if task.answers and task.status == "answered":
         line += answers(task.answers, page)
     if task.answers and task.status == "failed":
@@ -37,36 +31,36 @@ def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
         yield fit([("", "    "), ("muted", "in    "), ("", f"--ns {argument(ns)}")], page.width)
 
 
-def answers(given: Sequence[Any], page: Page) -> Line:
-    """What a task has been answered, and when it takes it."""
-    return [("value", f": {_brief(given, page)}"), ("muted", ", goes on when resumed")]
+def answers(values: Sequence[Any], page: Page) -> Line:
+    """The recorded answers that a task takes when it is resumed."""
+    return [("value", f": {_brief(values, page)}"), ("muted", ", continues when resumed")]
 
 
-def _brief(given: Sequence[Any], page: Page) -> str:
-    return ", ".join(brief(one, _ANSWER, reveal=page.reveal) for one in given)
+def _brief(values: Sequence[Any], page: Page) -> str:
+    return ", ".join(brief(value, _ANSWER, reveal=page.reveal) for value in values)
 
 
 def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
-    """An error at the end of a line, or below it where it is long."""
-    told = error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
-    if page.width is None or ("\n" not in told and line_len(line) + cell_len(told) + 2 <= page.width):
-        yield [*line, ("", "  "), ("bad", told)]
+    """An error at the end of a line, or below it if it is long."""
+    text = error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
+    if page.width is None or ("\n" not in text and line_len(line) + cell_len(text) + 2 <= page.width):
+        yield [*line, ("", "  "), ("bad", text)]
         return
     yield line
-    yield from ([("", "      "), ("bad", part)] for part in wrap(told, max(page.width - 6, 20)))
+    yield from ([("", "      "), ("bad", part)] for part in wrap(text, max(page.width - 6, 20)))
 
 
 def _javascript(error: Any) -> str:
-    """LangGraph.js stores what an error says and what it is called."""
+    """An error that LangGraph.js stored, with its name and message; "" for any other value."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ""
     return f"{error.get('name') or 'Error'}: {error['message']}"
 
 
-def questions(asked: Sequence[InterruptView], page: Page, indent: int, column: int) -> Iterator[Line]:
-    """What a task asks, with the id to answer it by; labels take so many cells behind the indent."""
+def questions(interrupts: Sequence[InterruptView], page: Page, indent: int, column: int) -> Iterator[Line]:
+    """The questions of a task, each with the id to answer it by; labels take `column` cells after the indent."""
     margin = " " * indent
-    for question in asked:
+    for question in interrupts:
         yield from behind([("", margin), ("waiting", pad("asks", column))], question.value, page, indent + 2)
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]

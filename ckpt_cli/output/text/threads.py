@@ -1,4 +1,4 @@
-"""``ckpt threads`` as text: a table, or, where only waiting or failed ones were asked for, who asks what."""
+"""Shows threads: as a table or, if only waiting or failed ones were asked for, each question or error in full."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,24 +9,35 @@ from ckpt_cli.output.line import Line, Page, Span, row
 from ckpt_cli.output.quantities import ago, size
 from ckpt_cli.output.shell import visible
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.steps import error, joined, padded, question, split
+from ckpt_cli.output.text.steps import error, join_lines, pad_line, question, split
+from ckpt_cli.output.theme import (
+    BETWEEN,
+    CLOSE_QUOTE,
+    FINISHED,
+    MORE,
+    NOTHING,
+    OPEN_QUOTE,
+    THREAD_STATUS,
+    UNKNOWN,
+    UNREADABLE,
+    quoted,
+    thread_style,
+)
 from ckpt_cli.shell_words import command
 from ckpt_cli.views.threads import ThreadsView, ThreadView, WaitingView
 
-_SIGNS = {"done": "✓", "waiting": "⏸", "failed": "✗", "unfinished": "…", "unknown": "?"}
-_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
 _ORDER = ("waiting", "failed", "unfinished", "unknown", "unreadable", "done")
 _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
 _STATUS = (26, 44)
 _NARROW = 100
 _GAP = "  "
-_TITLE = 20  # cells that titles shall have, if they need them
+_TITLE = 20  # cells that are left for titles, if they need them
 _FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
-_CUT = {"status": 16, "thread": 16}  # columns that are cut then, and to how many cells at least
+_CUT = {"status": 16, "thread": 16}  # columns that are cut after that, and the cells that they keep at least
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
-    """In a pipe: id, checkpoints, branches, step, status, last activity, title, and what waits or failed."""
+    """A table or blocks; in a pipe id, checkpoints, branches, step, status, last activity, title, questions, errors."""
     if page.width is None:
         yield from map(_plain, view.threads)
     elif not view.threads:
@@ -44,12 +55,12 @@ def _nothing(view: ThreadsView) -> str:
 
 
 def _plain(one: ThreadView) -> Line:
-    asked = [f"{w.node or '?'}: {brief(w.value)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
-    failed = [f"{task.node or '?'}: {error(task.error, None)}" for task in one.errors]
+    questions = [f"{w.node or '?'}: {brief(w.value)}" + (f" [{w.id}]" if w.id else "") for w in one.interrupts]
+    errors = [f"{task.node or '?'}: {error(task.error, None)}" for task in one.errors]
     status = one.status or "?"
     columns: list[Span] = [("title", one.thread_id), ("", f"{one.checkpoints}"), ("", f"{one.branches}")]
-    columns += [("", "" if one.step is None else f"{one.step}"), (_STYLES.get(status, "muted"), status)]
-    columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*asked, *failed]))]
+    columns += [("", "" if one.step is None else f"{one.step}"), (thread_style(status), status)]
+    columns += [("muted", one.updated or ""), ("", one.title), ("", "; ".join([*questions, *errors]))]
     return row([span] for span in columns)
 
 
@@ -69,37 +80,37 @@ class _Table:
         names = [name for name, _ in columns[0]]
         sizes = [max([cell_len(name), *(line_len(row[at][1]) for row in columns)]) for at, name in enumerate(names)]
         sizes = [min(cells, 12) if name in numbers else cells for name, cells in zip(names, sizes, strict=True)]
-        kept = self._kept(names, sizes)
-        columns = [[row[at] for at in kept] for row in columns]
-        names = [names[at] for at in kept]
-        sizes = self._cut(names, [sizes[at] for at in kept])
+        places = self._kept(names, sizes)
+        columns = [[row[at] for at in places] for row in columns]
+        names = [names[at] for at in places]
+        sizes = self._cut(names, [sizes[at] for at in places])
         yield _counted(self._view)
         yield self._line("", [[("muted", name)] for name in names], sizes, names, numbers, [("muted", "about")])
         for one, cells in zip(self._view.threads, columns, strict=True):
-            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or "—")]
+            title: Line = [*_marked(one), ("" if one.title else "muted", one.title or NOTHING)]
             yield self._line(one.status or "?", [line for _, line in cells], sizes, names, numbers, title)
         if self._view.more:
-            yield [("muted", f"… and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
+            yield [("muted", f"{MORE} and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
-        """The columns there is room for beside the title."""
-        kept = list(range(len(names)))
+        """The places of the columns for which there is room beside the title."""
+        places = list(range(len(names)))
         for name in _FIRST_TO_GO:
-            if self._lack([sizes[at] for at in kept]) <= 0:
+            if self._lack([sizes[at] for at in places]) <= 0:
                 break
-            kept = [at for at in kept if names[at] != name]
-        return kept
+            places = [at for at in places if names[at] != name]
+        return places
 
     def _cut(self, names: list[str], sizes: list[int]) -> list[int]:
-        """Names and nodes in as many cells as leave the title some."""
+        """The sizes of the columns, with thread and status cut until the title has room."""
         for name, least in _CUT.items():
             at = names.index(name)
             sizes[at] -= max(min(self._lack(sizes), sizes[at] - least), 0)
         return sizes
 
     def _lack(self, sizes: list[int]) -> int:
-        """The cells that these columns leave too few for the title."""
-        return len(_SIGNS["done"]) + 1 + sum(size + len(_GAP) for size in sizes) + self._title - self._width
+        """How many cells the title lacks if these columns are shown."""
+        return len(FINISHED) + 1 + sum(size + len(_GAP) for size in sizes) + self._title - self._width
 
     def _line(
         self, status: str, cells: Sequence[Line], sizes: list[int], names: list[str], numbers: set[str], title: Line
@@ -107,23 +118,22 @@ class _Table:
         line: Line = []
         for name, cell, room in zip(names, cells, sizes, strict=True):
             blank = ("", " " * max(room - line_len(cell), 0))
-            line += [blank, *cell] if name in numbers else padded(cell, room)
+            line += [blank, *cell] if name in numbers else pad_line(cell, room)
             line.append(("", _GAP))
-        sign: Line = [(_STYLES.get(status, "muted"), f"{_SIGNS.get(status, '?' if status else ' ')} ")]
-        return [*sign, *line, *title]
+        return [(thread_style(status), f"{_sign(status)} "), *line, *title]
 
     def _columns(self, one: ThreadView) -> list[tuple[str, Line]]:
         branches = any(thread.branches > 1 for thread in self._view.threads)
-        found: list[tuple[str, Line]] = [
+        columns: list[tuple[str, Line]] = [
             ("thread", [("title", truncate(visible(one.thread_id), self._id))]),
             ("active", [("muted", _ago(one.updated, self._page))]),
             ("step", [("", "" if one.step is None else str(one.step))]),
             ("checkpoints", [("", f"{one.checkpoints:,}")]),
         ]
         if branches:
-            found.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
-        found.append(("status", fit(_status(one), self._status)))
-        return [*found, *self._more(one)] if self._view.wide else found
+            columns.append(("branches", [("", f"{one.branches:,}" if one.branches > 1 else "")]))
+        columns.append(("status", fit(_status(one), self._status)))
+        return [*columns, *self._more(one)] if self._view.wide else columns
 
     def _more(self, one: ThreadView) -> list[tuple[str, Line]]:
         return [
@@ -136,32 +146,38 @@ class _Table:
 
 
 def _counted(view: ThreadsView) -> Line:
-    """How many threads are shown, and how many of them stand where."""
-    found = Counter(one.status or "unreadable" for one in view.threads)
+    """How many threads are shown, and how many have which status."""
+    counts = Counter(one.status or "unreadable" for one in view.threads)
     count = len(view.threads)
     line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
-    for status in sorted(found, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
-        line += [("muted", " · "), (_STYLES.get(status, "bad"), f"{found[status]:,} {status}" if count > 1 else status)]
+    for status in sorted(counts, key=lambda status: _ORDER.index(status) if status in _ORDER else len(_ORDER)):
+        style = thread_style(status) if status in THREAD_STATUS else "bad"
+        line += [("muted", f" {BETWEEN} "), (style, f"{counts[status]:,} {status}" if count > 1 else status)]
     return line
 
 
+def _sign(status: str) -> str:
+    look = THREAD_STATUS.get(status)
+    return look.sign if look is not None else UNKNOWN if status else " "
+
+
 def _marked(one: ThreadView) -> Line:
-    return [("bad", "⚠ metadata unreadable"), ("", _GAP)] if one.metadata_problem else []
+    return [("bad", f"{UNREADABLE} metadata unreadable"), ("", _GAP)] if one.metadata_problem else []
 
 
 def _metadata(one: ThreadView) -> str:
-    return " ".join(f"{key}={brief(value, 20).strip('“”')}" for key, value in one.metadata.items())
+    return " ".join(f"{key}={brief(value, 20).strip(OPEN_QUOTE + CLOSE_QUOTE)}" for key, value in one.metadata.items())
 
 
 def _status(one: ThreadView) -> Line:
-    """The status and the nodes it is about."""
+    """The status and the nodes that it is about."""
     status = one.status or "?"
     names = [w.node or "?" for w in one.interrupts] if status == "waiting" else [e.node or "?" for e in one.errors]
     if status == "unfinished":
         names = one.next or []
-    line: Line = [(_STYLES.get(status, "muted"), status)]
-    told = list(dict.fromkeys(names))
-    return [*line, ("muted", ": "), ("node", ", ".join(told))] if told else line
+    line: Line = [(thread_style(status), status)]
+    nodes = list(dict.fromkeys(names))
+    return [*line, ("muted", ": "), ("node", ", ".join(nodes))] if nodes else line
 
 
 def _ago(time: str | None, page: Page) -> str:
@@ -169,30 +185,30 @@ def _ago(time: str | None, page: Page) -> str:
 
 
 def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
-    """Who waits for an answer, or what failed: the question or error in full, its id, for how long, how to look."""
+    """Waiting or failed threads: the question or error in full, its id, since when, and the command to see more."""
     style = "waiting" if view.asked == ["waiting"] else "bad"
     yield [("title", _headline(view))]
     for one in view.threads:
         yield []
-        head: list[Line] = [[(style, _SIGNS[view.asked[0]]), ("", " "), ("title", visible(one.thread_id))]]
+        head: list[Line] = [[(style, _sign(view.asked[0])), ("", " "), ("title", visible(one.thread_id))]]
         head.append([("muted", _ago(one.updated, page))])
-        quoted = one.title if one.title.startswith(("{", "[")) else f"“{one.title}”"
-        head.append([("muted", quoted)] if one.title else [])
-        yield fit(joined(head, "   "), width)
+        title = one.title if one.title.startswith(("{", "[")) else quoted(one.title)
+        head.append([("muted", title)] if one.title else [])
+        yield fit(join_lines(head, "   "), width)
         column = min(max((cell_len(node or "?") for node in _asking(one)), default=0), 24)
-        for asked in one.interrupts:
-            yield from _labelled(asked.node, column, _question(asked, width - column - 6))
+        for interrupt in one.interrupts:
+            yield from _labelled(interrupt.node, column, _question(interrupt, width - column - 6))
         for failed in one.errors:
             lines = _lines(error(failed.error, None), width - column - 6, 6)
             yield from _labelled(failed.node, column, [[("bad", line)] for line in lines])
         yield [("muted", f"    {command('ckpt show', one.thread_id)}")]
     if view.more:
         yield []
-        yield [("muted", "… and more: --limit 0 shows all")]
+        yield [("muted", f"{MORE} and more: --limit 0 shows all")]
 
 
 def _headline(view: ThreadsView) -> str:
-    """How many there are; where not all are shown, that so many are."""
+    """How many threads there are, or, if not all are shown, how many are shown."""
     count = len(view.threads)
     one, many, end = ("waits", "wait", "for an answer") if view.asked == ["waiting"] else ("has", "have", "failed")
     verb = many if count > 1 else one
@@ -205,23 +221,23 @@ def _asking(one: ThreadView) -> list[str | None]:
     return [*(asked.node for asked in one.interrupts), *(failed.node for failed in one.errors)]
 
 
-def _question(asked: WaitingView, width: int) -> Iterator[Line]:
-    """A question: its text wrapped, what came with it, its id."""
-    text, rest = split(asked.value)
+def _question(interrupt: WaitingView, width: int) -> Iterator[Line]:
+    """A question: its text wrapped, the rest of its value, its id."""
+    text, rest = split(interrupt.value)
     if text is None:
-        yield question(asked.value, width)
+        yield question(interrupt.value, width)
     else:
         yield from ([("value", line)] for line in _lines(text, width, 6))
     column = min(max((cell_len(key) for key in rest), default=0), 20)
     for key, value in list(rest.items())[:8]:
         yield [("key", pad(key, column)), ("", _GAP), ("", brief(value, max(width - column - 2, 16)))]
-    known: Line = [("id", asked.id)] if asked.id else [("muted", "none, resume with a bare value")]
+    known: Line = [("id", interrupt.id)] if interrupt.id else [("muted", "none, resume with a bare value")]
     yield [("muted", "interrupt id  "), *known]
 
 
 def _lines(text: str, width: int, most: int) -> list[str]:
-    found = list(wrap(text, max(width, 20)))
-    return found if len(found) <= most else [*found[: most - 1], "…"]
+    lines = list(wrap(text, max(width, 20)))
+    return lines if len(lines) <= most else [*lines[: most - 1], MORE]
 
 
 def _labelled(node: str | None, column: int, lines: Iterable[Line]) -> Iterator[Line]:

@@ -1,29 +1,41 @@
-"""``ckpt tree`` as text: rails at the left, what each step did at the right."""
+"""Shows a tree: rails at the left, what each step did at the right."""
 
 from collections.abc import Iterable, Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, truncate
 from ckpt_cli.output.line import Line, Page, Span
-from ckpt_cli.output.text.steps import Clock, halts, joined, marks, nodes, number, padded, pending, stripped, told, who
+from ckpt_cli.output.text.steps import (
+    Clock,
+    change_summary,
+    halts,
+    join_lines,
+    made_by,
+    marks,
+    nodes,
+    number,
+    pad_line,
+    strip_line,
+    tip_lines,
+)
+from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE, RAIL, SUBGRAPH, UNKNOWN, thread_style
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
-_RAILS = 12  # more are not drawn: no tree is that deep, short of 4096 checkpoints laid out against it
-_WHO = (18, 32)  # cells for who made a step, on a narrow page and on a wide one
+_RAILS = 12  # more rails are not drawn: only a tree of 4096 checkpoints made for it is deeper
+_WHO = (18, 32)  # cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_NEEDED = 3  # facts in the heading that go last where there is no room: how many, branches, status
-_CHANGES = 30  # below which the time is left out rather than the changes
-STATUS_STYLES = {"done": "good", "waiting": "waiting", "failed": "bad", "unfinished": "changed", "unknown": "muted"}
+_NEEDED = 3  # facts of the heading that are left out last: the number of checkpoints, branches, status
+_CHANGES = 30  # cells for changes below which the time is left out
 
 
 def render(view: TreeView, page: Page) -> Iterator[Line]:
-    """The drawing, or its source in a language for graphs."""
+    """The drawing, or its source for Mermaid or Graphviz."""
     if view.form != "text":
         from ckpt_cli.output.text import graphs
 
         yield from graphs.source(view)
         return
-    yield from (fit(stripped(line), page.width) for line in _Tree(view, page).lines())
+    yield from (fit(strip_line(line), page.width) for line in _Tree(view, page).lines())
 
 
 def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
@@ -34,7 +46,7 @@ def _all(rows: Iterable[TreeRow]) -> Iterator[TreeRow]:
 
 
 class _Tree:
-    """One drawing, whose columns are the same for all of its rows."""
+    """One drawing; all of its rows have the same columns."""
 
     def __init__(self, view: TreeView, page: Page) -> None:
         self._view = view
@@ -44,7 +56,7 @@ class _Tree:
         self._left = max((_left(row) for row in view.rows if row.step is not None), default=0)
         self._step = max((len(number(step)) for step in steps), default=0)
         most = _WHO[page.width is None or page.width >= _NARROW]
-        self._who = min(max((line_len(who(step)) for step in steps), default=0), most)
+        self._who = min(max((line_len(made_by(step)) for step in steps), default=0), most)
 
         room = None if page.width is None else page.width - self._left - self._step - self._who - 5
         self._timed = room is None or room - self._clock.cells - 2 >= _CHANGES
@@ -68,30 +80,29 @@ class _Tree:
             facts.append([("muted", f"{view.subgraph_checkpoints:,} in subgraphs")])
         if self._clock.day:
             facts.append([("muted", self._clock.day)])
-        while self._width is not None and len(facts) > 1 and line_len([*line, *joined(facts, " · ")]) > self._width:
+        dot = f" {BETWEEN} "
+        while self._width is not None and len(facts) > 1 and line_len([*line, *join_lines(facts, dot)]) > self._width:
             del facts[-1 if len(facts) > _NEEDED else 0]
-        return [*line, *joined(facts, " · ")]
+        return [*line, *join_lines(facts, dot)]
 
     def _ns(self, ns: str) -> str:
-        """A namespace, its tasks in short where there is no room for them."""
+        """A namespace; its task ids are shortened if there is no room for them."""
         if self._width is None or len(ns) <= self._width // 3:
             return ns
-        return "|".join(
-            part if len(part) <= 20 else f"{part.split(':')[0]}:{part.split(':')[-1][:6]}…" for part in ns.split("|")
-        )
+        return "|".join(_shortened_task(part) if len(part) > 20 else part for part in ns.split("|"))
 
     def _status(self) -> Line:
         view = self._view
         if view.problem and view.status is None:
-            return [("bad", "? can't be read")]
+            return [("bad", f"{UNKNOWN} can't be read")]
         head = next((row.step for row in view.rows if row.step is not None and row.step.head), None)
-        style = STATUS_STYLES.get(view.status or "", "muted")
+        style = thread_style(view.status or "")
         tasks = head.tasks if head is not None else []
-        asking = [task.node or "?" for task in tasks if task.status == view.status]
+        node_names = [task.node or "?" for task in tasks if task.status == view.status]
         if view.status == "waiting":
-            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(asking)))]
+            return [(style, "waiting for you: " + ", ".join(dict.fromkeys(node_names)))]
         if view.status == "failed":
-            return [(style, "failed: " + ", ".join(dict.fromkeys(asking)))]
+            return [(style, "failed: " + ", ".join(dict.fromkeys(node_names)))]
         if view.status == "unfinished" and head is not None and head.next:
             return [(style, "next: " + ", ".join(dict.fromkeys(head.next)))]
         return [(style, view.status or "?")]
@@ -99,47 +110,47 @@ class _Tree:
     def _rows(self, rows: Iterable[TreeRow], before: Line) -> Iterator[Line]:
         for row in rows:
             rails = [*before, *_rails(row)]
-            below = [*before, ("muted", "│ " * min(row.depth, _RAILS)), ("muted", "  " if row.ends else "│ ")]
+            below = [*before, ("muted", RAIL * min(row.depth, _RAILS)), ("muted", "  " if row.ends else RAIL)]
             if row.step is not None:
                 yield self._checkpoint(row.step, rails)
                 room = None if self._width is None else self._width - line_len(below)
-                yield from ([*below, *line] for line in pending(row.step.tasks, room))
+                yield from ([*below, *line] for line in tip_lines(row.step.tasks, room))
             elif row.fold is not None:
-                yield [*rails, ("muted", "⋮ "), *_folded(row.fold, row.aside)]
+                yield [*rails, ("muted", f"{FOLDED} "), *_folded(row.fold, row.aside)]
             elif row.aside is not None:
-                yield [*rails, ("muted", f"⋮ {_aside(row.aside)}")]
+                yield [*rails, ("muted", f"{FOLDED} {_aside(row.aside)}")]
             for subgraph in row.subgraphs:
                 yield from self._subgraph(subgraph, below)
 
     def _checkpoint(self, step: StepView, rails: Line) -> Line:
-        glyph: Span = ("head", "◉ ") if step.head and step.ns == self._view.ns else ("muted", "● ")
+        glyph: Span = ("head", f"{HEAD} ") if step.head and step.ns == self._view.ns else ("muted", f"{CHECKPOINT} ")
         line: Line = [*rails, glyph, ("id", step.short)]
         line.append(("", " " * max(self._left - line_len(line), 0)))
-        line += [("muted", f" {number(step):>{self._step}}  "), *padded(who(step), self._who), ("", "  ")]
+        line += [("muted", f" {number(step):>{self._step}}  "), *pad_line(made_by(step), self._who), ("", "  ")]
         if self._timed:
             line += [("muted", self._clock(step.time)), ("", "  ")]
         beside, changes = self._marked(step), self._changes(step)
-        return [*line, *(padded(changes, self._told) if beside else changes), ("", "  "), *beside]
+        return [*line, *(pad_line(changes, self._told) if beside else changes), ("", "  "), *beside]
 
     def _changes(self, step: StepView) -> Line:
-        """What it changed, cut where the marks of this or another row stand."""
+        """What a step changed, cut where the marks of its row or of another row begin."""
         room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
-        return fit(told(step, room), room)
+        return fit(change_summary(step, room), room)
 
     def _marked(self, step: StepView) -> Line:
-        """What marks a checkpoint, which is never cut."""
+        """The marks of a checkpoint, which are never cut."""
         beside = marks(step, len(self._view.branches)) if step.ns == self._view.ns else []
         if step.children:
-            beside = joined([halts(step), beside])
+            beside = join_lines([halts(step), beside])
         if step.missing:
-            beside = joined([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
+            beside = join_lines([[("bad", f"parent {_shortened(step.parent_id)} is not stored")], beside])
         return beside
 
     def _subgraph(self, subgraph: SubgraphView, below: Line) -> Iterator[Line]:
-        told = _count(subgraph.checkpoints, "checkpoint") + (
+        counted = _count(subgraph.checkpoints, "checkpoint") + (
             f" + {subgraph.nested:,} nested" if subgraph.nested else ""
         )
-        yield [*below, ("muted", "╰╴"), ("node", subgraph.node), ("muted", f"  {told}  {subgraph.ns}")]
+        yield [*below, ("muted", SUBGRAPH), ("node", subgraph.node), ("muted", f"  {counted}  {subgraph.ns}")]
         yield from self._rows(subgraph.rows, [*below, ("", "  ")])
 
 
@@ -149,13 +160,17 @@ def _left(row: TreeRow) -> int:
 
 def _rails(row: TreeRow) -> Line:
     depth = min(row.depth, _RAILS)
-    rails = "│ " * (depth - 1) + ("├─" if row.joint else "│ ") if depth else ""
+    rails = RAIL * (depth - 1) + (JOINT if row.joint else RAIL) if depth else ""
     return [("muted", rails)]
+
+
+def _shortened_task(part: str) -> str:
+    return f"{part.split(':')[0]}:{part.split(':')[-1][:6]}{MORE}"
 
 
 def _shortened(checkpoint_id: str | None) -> str:
     text = checkpoint_id or ""
-    return text if len(text) <= 12 else f"…{text[-6:]}"
+    return text if len(text) <= 12 else f"{MORE}{text[-6:]}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -170,7 +185,7 @@ def _folded(fold: FoldView, aside: AsideView | None) -> Line:
     more = [_count(fold.edits, "edit")] if fold.edits else []
     more += [f"{fold.subgraphs:,} in subgraphs"] if fold.subgraphs else []
     more += [_aside(aside)] if aside is not None else []
-    return [*line, ("muted", "".join(f" · {part}" for part in more))]
+    return [*line, ("muted", "".join(f" {BETWEEN} {part}" for part in more))]
 
 
 def _few(fold: FoldView, most: int = 6) -> Line:

@@ -1,7 +1,7 @@
-"""A value over as many lines as it needs: fields one a line, texts wrapped, messages as a conversation.
+"""Shows a value in as many lines as it needs: one field per line, texts wrapped, messages as a conversation.
 
-What fits into one line stays there. Long texts and long lists are folded unless all of it is asked for; depth is
-bounded, since a hostile payload may nest as deep as it likes.
+A value that fits into one line is shown in one. Long texts and long lists are folded unless `full` is asked for. The
+depth is bounded, since a hostile payload may nest as deep as it likes.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from ckpt_cli.output.cells import cell_len, fit, line_len, wrap
 from ckpt_cli.output.line import Line, Lines, Page, Span
 from ckpt_cli.output.text.brief import UNCUT, brief, class_name, elements, size_of, whole
 from ckpt_cli.output.text.conversation import FIRST, SHOWN, TEXT_LINES, Conversation, folded, short_id
+from ckpt_cli.output.theme import CLOSE_QUOTE, MORE, OPEN_QUOTE, quoted
 from ckpt_cli.values.known import is_conversation
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
@@ -23,22 +24,22 @@ _DEEPEST = 24
 
 
 def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
-    """A value in full, every line indented by so many cells; a pipe gets all of it, with every text on one line."""
+    """A value in full, every line indented by so many cells; a pipe gets all of it, each text on one line."""
     return _Block(page, full).lines(value, indent, 0)
 
 
 def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
-    """The same in one line behind so many cells, where all of it fits and a line is the way to show it."""
+    """The value in one line after so many cells; None if it doesn't fit or has to be shown in several lines."""
     return _Block(page, False).inline(inside(value), indent)
 
 
 def behind(head: Line, value: Any, page: Page, indent: int, *, full: bool = False, note: Line | None = None) -> Lines:
-    """A value at the end of a line, or below it, indented by so many cells, where it doesn't fit or `note` is told."""
+    """A value at the end of a line; below it, indented by so many cells, if it doesn't fit or there is a `note`."""
     return _Block(page, full).behind(head, inside(value), indent, note or [])
 
 
 class _Block:
-    """Renders for one page."""
+    """Renders values for one page."""
 
     def __init__(self, page: Page, full: bool) -> None:
         self._page = page
@@ -71,26 +72,26 @@ class _Block:
         if more:
             del shown[TEXT_LINES:]
         for at, line in enumerate(shown):
-            end = "”" if at == len(shown) - 1 and not more else ""
-            yield [("", " " * indent), ("value", f"{' ' if at else '“'}{line}{end}")]
+            end = CLOSE_QUOTE if at == len(shown) - 1 and not more else ""
+            yield [("", " " * indent), ("value", f"{' ' if at else OPEN_QUOTE}{line}{end}")]
         if more:
-            yield [("", " " * (indent + 1)), ("muted", f"… {size_of(text)} in all")]
+            yield [("", " " * (indent + 1)), ("muted", f"{MORE} {size_of(text)} in all")]
 
     def _room(self, indent: int) -> int:
         return UNCUT if self._page.width is None else max(self._page.width - indent, 20)
 
     def behind(self, head: Line, value: Any, indent: int, note: Line) -> Iterator[Line]:
-        """See `behind`; a class is named once."""
+        """See the function `behind`; the class of an object is named once."""
         line = None if note else self.inline(value, line_len(head) + 2 if self._page.width is not None else 0)
         if line is not None:
             yield [*head, ("", "  "), line]
             return
         below = self._inline(value, self._room(indent), 0)
-        named = isinstance(value, Node) and below is not None  # the line below says what it is
+        named = isinstance(value, Node) and below is not None  # the line below names the class
         size = "" if named else size_of(value)
-        told: Line = [*([("muted", size)] if size else []), *note]
-        if told:
-            yield fit([*head, ("", "  "), *told], self._page.width)
+        remarks: Line = [*([("muted", size)] if size else []), *note]
+        if remarks:
+            yield fit([*head, ("", "  "), *remarks], self._page.width)
         else:
             yield fit([*head[:-1], (head[-1][0], head[-1][1].rstrip())], self._page.width)
         is_object = isinstance(value, Node) and below is None and not self._talks(value)
@@ -106,16 +107,16 @@ class _Block:
         return self._entries(fields, indent, 1)
 
     def inline(self, value: Any, indent: int) -> Span | None:
-        """At the end of a line that has something else before it."""
+        """The value in one line after so many cells; see the function `inline`."""
         return self._inline(value, self._room(indent), 0)
 
     def _inline(self, value: Any, room: int, depth: int) -> Span | None:
-        """The value as one span where all of it fits, or where there is no other way to show it."""
+        """The value as one span if all of it fits or there is no other way to show it, else None."""
         if isinstance(value, str):
             if self._page.width is None:
-                return ("value", f"“{value}”")
+                return ("value", quoted(value))
             fits = "\n" not in value and cell_len(value) + 2 <= room
-            return ("value", f"“{value}”") if fits else None
+            return ("value", quoted(value)) if fits else None
         if depth >= _DEEPEST or is_leaf(value):
             return (_style(value), brief(value, None if _is_bad(value) else room, reveal=self._page.reveal))
         if self._talks(value):
@@ -124,7 +125,7 @@ class _Block:
         return None if text is None else ("value", text)
 
     def _entries(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
-        """The parts of a list, dict or object, one below the other."""
+        """The parts of a list, dict or object, one per line."""
         total = _count(value)
         first, last = folded(total, self._full, SHOWN if isinstance(value, dict) else FIRST)
         chosen = _chosen(elements(value), first, last)
@@ -132,10 +133,10 @@ class _Block:
         column = min(max((cell_len(label) for label, _ in pairs), default=0), _LABEL)
         for at, (label, item) in enumerate(pairs):
             if at == len(first):
-                yield [("", " " * indent), ("muted", f"… {last.start - len(first)} more")]
+                yield [("", " " * indent), ("muted", f"{MORE} {last.start - len(first)} more")]
             yield from self._entry(label, item, column, indent, depth)
         if not last and total > len(first):
-            yield [("", " " * indent), ("muted", f"… {total - len(first)} more")]
+            yield [("", " " * indent), ("muted", f"{MORE} {total - len(first)} more")]
 
     def _entry(self, label: str, item: Any, column: int, indent: int, depth: int) -> Iterator[Line]:
         head: Line = [("", " " * indent), ("key", label)]

@@ -1,4 +1,4 @@
-"""Pending writes as text: a heading for each task, a line for each write; in a pipe one row a write."""
+"""Shows writes: a heading for each task, a line for each write; in a pipe, one row for each write."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,9 @@ from ckpt_cli.history.tasks.task_ids import caller
 from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.tasks import STATUS, problem, questions
+from ckpt_cli.output.text.tasks import problem, questions
 from ckpt_cli.output.text.values import behind
+from ckpt_cli.output.theme import TASK_STATUS, WRITE_KINDS
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
 _COLUMN = 24
@@ -16,7 +17,7 @@ _BY = {"input": "the step itself", "update": "update_state", "run": "the whole r
 
 
 def render(view: WritesView, page: Page) -> Iterator[Line]:
-    """By task on a screen, tab-separated rows in a pipe."""
+    """The writes by task on a terminal, tab-separated rows in a pipe."""
     if page.width is None:
         yield from _rows(view, page)
         return
@@ -33,7 +34,7 @@ def render(view: WritesView, page: Page) -> Iterator[Line]:
 def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
     line: Line = [("node", _name(task))]
     if task.status:
-        line += [("", "  "), STATUS[task.status]]
+        line += [("", "  "), TASK_STATUS[task.status].span]
     yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
     shown = [write for write in task.writes if view.full or write.kind != "trigger"]
     column = min(max((cell_len(_label(write)) for write in shown), default=0), _COLUMN)
@@ -58,7 +59,7 @@ def _label(write: Written) -> str:
 def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line]:
     label = _label(write)
     width = max(column, cell_len(label))
-    style = {"error": "bad", "interrupt": "waiting", "resume": "good", "trigger": "muted"}.get(write.kind, "key")
+    style = WRITE_KINDS.get(write.kind, "key")
     head: Line = [("", "  "), (style, pad(label, width) if write.kind != "nothing" else label)]
     if write.kind == "nothing":
         yield head
@@ -71,12 +72,13 @@ def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line
 
 
 def _rows(view: WritesView, page: Page) -> Iterator[Line]:
-    """Node, status, channel, value and task id of every write."""
+    """A row for each write: node, status, channel, value and task id."""
+
     for task in view.tasks:
         for write in task.writes:
-            value = write.value if write.kind != "interrupt" else [asked.value for asked in write.interrupts]
-            told = value if write.kind == "error" and isinstance(value, str) else brief(value, reveal=page.reveal)
+            value = write.value if write.kind != "interrupt" else [question.value for question in write.interrupts]
+            shown = value if write.kind == "error" and isinstance(value, str) else brief(value, reveal=page.reveal)
             channel = f"{write.channel}:{write.to}" if write.to else write.channel
-            status = STATUS[task.status][0] if task.status else ""
-            cells = [("node", task.node or task.by), (status, task.status), ("key", channel), ("value", told)]
+            status = TASK_STATUS[task.status].style if task.status else ""
+            cells = [("node", task.node or task.by), (status, task.status), ("key", channel), ("value", shown)]
             yield row([cell] for cell in [*cells, ("muted", task.id)])

@@ -1,29 +1,25 @@
-"""Recorded steps played again, as text: who wrote what, what it did to the state, and whether that was recorded."""
+"""Shows replayed steps: who wrote what, how it changed the state, and whether the recorded state is the same."""
 
 from collections.abc import Iterator
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
-from ckpt_cli.output.line import Line, Page, Span, row
+from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.diff import changed, sides
+from ckpt_cli.output.text.diff import difference_lines, side_lines
+from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
-_MARKS: dict[str, Span] = {
-    "agrees": ("good", "✓ as recorded"),
-    "differs": ("bad", "✗ recorded otherwise"),
-    "unknown": ("muted", "? can't be told"),
-}
 _BY = {"input": "input", "update": "update"}
 _LEAST = 12  # cells for a value beside its reducer
 
 
-def played(view: PlayedView, page: Page) -> Iterator[Line]:
-    """Step by step on a screen; a row a write in a pipe."""
+def replayed_lines(view: PlayedView, page: Page) -> Iterator[Line]:
+    """The steps one after the other on a terminal; in a pipe, one row for each write."""
     if page.width is None:
         for step in view.steps:
             yield from _rows(step, page)
         return
-    yield from sides(view.before, view.after, page.width)
+    yield from side_lines(view.before, view.after, page.width)
     for step in view.steps:
         yield []
         yield from _step(step, page)
@@ -38,13 +34,13 @@ def _step(step: PlayedStep, page: Page) -> Iterator[Line]:
     width = page.width or 0
     number = f"  step {step.step}" if step.step is not None else ""
     head: Line = [("id", step.short), ("muted", number), ("", "  "), ("node", _who(step)), ("", "  ")]
-    yield fit([*head, _MARKS[step.verdict]], width)
+    yield fit([*head, VERDICTS[step.verdict].span], width)
     if step.why:
         yield from ([("", "  "), ("muted", part)] for part in wrap(step.why, max(width - 2, 20)))
     column = max((cell_len(_node(task)) for task in step.tasks), default=0)
     for task in step.tasks:
         yield from _task(task, column, page)
-    yield from changed(step.changes, page, 2)
+    yield from difference_lines(step.changes, page, 2)
 
 
 def _who(step: PlayedStep) -> str:
@@ -59,13 +55,13 @@ def _node(task: PlayedTask) -> str:
 
 
 def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
-    """A task's writes, each with the reducer it went through; a task that wrote nothing says so."""
+    """A task's writes, each with the reducer that it went through; "nothing" if there are none."""
     node = _node(task)
     lines: list[Line] = [_write(write, column + 4, page) for write in task.writes]
     if task.sends:
         counts = {name: task.sends.count(name) for name in task.sends}
-        told = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
-        lines.append([("muted", "→ "), ("node", told)])
+        nodes = ", ".join(f"{name} {TIMES}{count}" if count > 1 else name for name, count in counts.items())
+        lines.append([("muted", f"{LEADS_TO} "), ("node", nodes)])
     for place, line in enumerate(lines or [[("muted", "nothing")]]):
         label = pad(node if place == 0 else "", max(column, cell_len(node)))
         yield fit([("", "  "), ("node", label), ("", "  "), *line], page.width)
@@ -82,21 +78,20 @@ def _write(write: PlayedWrite, used: int, page: Page) -> Line:
 
 def _end(view: PlayedView, width: int) -> Iterator[Line]:
     if view.reducers:
-        told = f"Reducers: {', '.join(view.reducers)}"
-        yield from ([("muted", part)] for part in wrap(told, width))
-    words = {"agrees": "as recorded", "differs": "recorded otherwise", "unknown": "can't be told"}
-    counts = ", ".join(f"{count} {words[verdict]}" for verdict, count in view.verdicts.items())
+        reducers = f"Reducers: {', '.join(view.reducers)}"
+        yield from ([("muted", part)] for part in wrap(reducers, width))
+    counts = ", ".join(f"{count} {VERDICTS[verdict].word}" for verdict, count in view.verdicts.items())
     steps = "1 step" if view.count == 1 else f"{view.count:,} steps"
     yield [("", f"{steps} played: {counts}.")]
 
 
 def _rows(step: PlayedStep, page: Page) -> Iterator[Line]:
-    """Checkpoint, step, verdict, node, channel, reducer, value."""
+    """Rows of checkpoint, step, verdict, node, channel, reducer and value."""
     first = (step.checkpoint_id, "" if step.step is None else str(step.step), step.verdict)
-    told = [
+    rows = [
         (_node(task), write.channel, write.reducer or "", brief(write.value, reveal=page.reveal))
         for task in step.tasks
         for write in task.writes
     ]
-    for cells in told or [(_who(step), "", "", "")]:
+    for cells in rows or [(_who(step), "", "", "")]:
         yield row([("", cell)] for cell in (*first, *cells))

@@ -1,4 +1,4 @@
-"""What ``ckpt log`` and ``ckpt tree`` tell of channels that make something of their own of what is written to them."""
+"""What ``ckpt log`` and ``ckpt tree`` show of channels whose reducers transform the written values."""
 
 import operator
 from pathlib import Path
@@ -21,7 +21,7 @@ def best(old: int, new: int) -> int:
 
 
 def loud(old: str, new: str) -> str:
-    """All that was said, in capitals."""
+    """A reducer: the old text and the new one in capitals."""
     return f"{old}|{new.upper()}"
 
 
@@ -58,12 +58,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def texts(steps: list[StepView]) -> dict[str, list[str]]:
-    """What is told of each step."""
+    """The texts about each step."""
     return {step.checkpoint_id: [change.text for change in step.changes or ()] for step in steps}
 
 
 def listed(path: Path) -> dict[str, list[str]]:
-    """What a log tells, and that a tree tells the same."""
+    """The texts of a log, which are the same in a tree."""
     told = texts(look(path, lambda session: log(session, "count"))[0].steps)
     drawn = look(path, lambda session: tree(session, "count", full=True))[0]
     assert texts([row.step for row in drawn.rows]) == told
@@ -72,8 +72,8 @@ def listed(path: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("edits", [["n=9"], ["cost=0", "n=1"], ["notes=[]", "best=1", 'trace="gone"']])
 @pytest.mark.parametrize("on", [False, True])
-def test_an_edit_leaves_what_is_told_of_the_steps_before_it(edits: list[str], on: bool, path: Path) -> None:
-    """What their writes did is still told, whatever was edited since, and where the thread went on from there."""
+def test_an_edit_leaves_the_texts_of_earlier_steps(edits: list[str], on: bool, path: Path) -> None:
+    """The effect of their writes is still shown after an edit, also if the thread continued from it."""
     before = listed(path)
     for edit in edits:
         assert run(["edit", "count", "--set", edit, "-d", str(path), "--yes"]) == 0
@@ -84,15 +84,15 @@ def test_an_edit_leaves_what_is_told_of_the_steps_before_it(edits: list[str], on
     assert {i: after[i] for i in before} == before
 
 
-def test_what_reducers_are_given_is_not_told_as_what_stands_there(path: Path) -> None:
-    """Sums and lists are told to grow where that is proved; of another reducer, that it was given something."""
+def test_a_written_value_is_not_shown_as_the_value_of_the_channel(path: Path) -> None:
+    """Sums and lists are shown as growing if that is proved; for another reducer, only that something was written."""
     newest, older, *_ = listed(path).values()
     assert newest == ["cost +5", "best wrote 3", "n 4→5", "notes +1 “x”", "trace wrote “done”"]
     assert older == ["cost +5", "best wrote 3", "n 3→4", "notes +1 “x”", "trace wrote “approve”"]
 
 
 def test_a_sum_is_known_from_its_beginning_only(tmp_path: Path) -> None:
-    """Where more was written than is read to learn, it is told as any reducer."""
+    """If there are more writes than are read for learning, a sum is shown like any reducer."""
     counted(tmp_path / "count.sqlite", best=9, n=-60, trace="plan")
     newest, *_ = listed(tmp_path / "count.sqlite").values()
     assert newest[0] == "cost wrote 5"

@@ -1,13 +1,12 @@
-"""Differences in a pipe: one tab-separated row each."""
+"""Writes differences into a pipe, one tab-separated row each."""
 
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
+from ckpt_cli.output.theme import DIFFERENCES
 from ckpt_cli.values.difference import Counts, Difference, DifferenceKind
 from ckpt_cli.views.diff import DiffView
-
-_STYLES = {DifferenceKind.ADDED: "added", DifferenceKind.REMOVED: "removed", DifferenceKind.CHANGED: "changed"}
 
 
 def rows(view: DiffView, page: Page) -> Iterator[Line]:
@@ -39,4 +38,5 @@ def stat_rows(view: DiffView) -> Iterator[Line]:
 
 
 def _kind(one: Difference) -> Line:
-    return [(_STYLES.get(one.kind, ""), str(one.kind))]
+    style = "" if one.kind is DifferenceKind.MOVED else DIFFERENCES[one.kind].style
+    return [(style, str(one.kind))]

@@ -1,4 +1,4 @@
-"""``ckpt`` without a verb: what there is to type, and the database at hand."""
+"""``ckpt`` without a verb: the list of verbs, and the database that they would use."""
 
 from ckpt_cli import __version__
 from ckpt_cli.errors import CkptError
@@ -7,7 +7,7 @@ from ckpt_cli.views.overview import Known, OverviewView
 
 
 def run(session: Session, verbs: list[Known]) -> OverviewView:
-    """The verbs, and which database they would read if none is named."""
+    """The view of the verbs, and of the database that is used if none is named."""
     view = OverviewView(__version__, verbs, None, "")
     try:
         view.database = session.read(lambda reader: reader.saver.about().location)

@@ -1,0 +1,123 @@
+"""The signs, colours and status words of the text output, each in one place: renderers take theirs from here."""
+
+from typing import NamedTuple
+
+STYLES = {
+    "": "",
+    "title": "bold",  # thread ids, headings
+    "id": "yellow",  # checkpoint ids
+    "key": "cyan",  # channel names, field names
+    "node": "magenta",  # graph nodes
+    "value": "",  # values out of the state
+    "muted": "dim",  # what may be skipped: times, rails, counts
+    "added": "green",
+    "removed": "red",
+    "changed": "yellow",
+    "good": "green",  # done, finished
+    "waiting": "bold yellow",  # interrupts
+    "bad": "bold red",  # errors, failed
+    "head": "bold green",  # the mark of the head, branch names
+    "human": "bold blue",
+    "ai": "bold green",
+    "tool": "bold magenta",
+    "system": "bold dim",
+    "exact": "",  # a value asked for by itself: a pipe gets it as it is, a terminal never does
+    "tab": "",  # only for `line.TAB`
+}
+"""The name of each style that a span may have, to its definition in Rich's words."""
+
+ROLES = ("human", "ai", "tool", "system")
+"""Who speaks in a conversation; each is a style too."""
+
+# Signs of a status.
+FINISHED, WAITING, FAILED, DUE, UNKNOWN = "✓", "⏸", "✗", "○", "?"
+UNREADABLE = "⚠"
+
+# Signs inside a line.
+MORE = "…"
+"""Something is left out, or isn't known."""
+LEADS_TO = "→"
+TIMES = "×"
+MINUS = "−"
+BETWEEN = "·"
+"""Separates the facts of a heading."""
+NOTHING = "—"
+CHANGED_HERE = "•"
+OPEN_QUOTE, CLOSE_QUOTE = "“", "”"
+
+# Signs of a drawn tree.
+HEAD, CHECKPOINT, FOLDED = "◉", "●", "⋮"
+RAIL, JOINT, SUBGRAPH = "│ ", "├─", "╰╴"
+
+
+class Look(NamedTuple):
+    """How a status is shown."""
+
+    style: str
+    sign: str
+    word: str
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """Sign and word in its style."""
+        return self.style, f"{self.sign} {self.word}"
+
+
+def _looks(*looks: Look) -> dict[str, Look]:
+    return {look.word: look for look in looks}
+
+
+THREAD_STATUS = _looks(
+    Look("good", FINISHED, "done"),
+    Look("waiting", WAITING, "waiting"),
+    Look("bad", FAILED, "failed"),
+    Look("changed", MORE, "unfinished"),
+    Look("muted", UNKNOWN, "unknown"),
+)
+TASK_STATUS = _looks(
+    Look("good", FINISHED, "finished"),
+    Look("waiting", WAITING, "waiting"),
+    Look("good", DUE, "answered"),
+    Look("bad", FAILED, "failed"),
+    Look("muted", DUE, "due"),
+)
+VERDICTS = {
+    "agrees": Look("good", FINISHED, "as recorded"),
+    "differs": Look("bad", FAILED, "recorded otherwise"),
+    "unknown": Look("muted", UNKNOWN, "unknown"),
+}
+DIFFERENCES = _looks(
+    Look("added", "+", "added"),
+    Look("removed", "-", "removed"),
+    Look("changed", "~", "changed"),
+    Look("changed", "↕", "moved"),
+)
+OPERATION_STATES = {"done": "good", "undone": "muted", "abandoned": "muted", "planned": "waiting"}
+"""The states of an operation, to their styles."""
+WRITE_KINDS = {"error": "bad", "interrupt": "waiting", "resume": "good", "trigger": "muted"}
+"""The kinds of writes to channels of langgraph's own, to their styles."""
+ROW_CHANGES = {"add": ("added", "added to"), "change": ("changed", "changed in"), "remove": ("removed", "removed from")}
+"""What a plan does to rows, to its style and words."""
+
+BOXES = {
+    "input": "fill:#dbeafe,stroke:#2563eb,color:#111",
+    "update": "fill:#fef9c3,stroke:#ca8a04,color:#111",
+    "fork": "fill:#fef9c3,stroke:#ca8a04,color:#111",
+    "waiting": "fill:#fde68a,stroke:#b45309,color:#111",
+    "failed": "fill:#fecaca,stroke:#b91c1c,color:#111",
+    "head": "fill:#bbf7d0,stroke:#15803d,color:#111",
+    "fold": "fill:#f3f4f6,stroke:#9ca3af,color:#555",
+}
+"""The boxes of a tree in Mermaid or Graphviz, by kind, in Mermaid's words."""
+PLAIN_BOX = "fill:white,stroke:#6b7280"
+
+
+def quoted(text: str) -> str:
+    """A text between quotes."""
+    return f"{OPEN_QUOTE}{text}{CLOSE_QUOTE}"
+
+
+def thread_style(status: str) -> str:
+    """The style of a thread's status; muted for one that isn't known."""
+    look = THREAD_STATUS.get(status)
+    return look.style if look is not None else "muted"
