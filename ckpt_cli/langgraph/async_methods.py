@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import (
 )
 
 
-class Twins(BaseCheckpointSaver[Any]):
+class AsyncMethods(BaseCheckpointSaver[Any]):
     """Every ``a…`` method of LangGraph's checkpointers; what they mean stands at the method without the ``a``."""
 
     if TYPE_CHECKING:

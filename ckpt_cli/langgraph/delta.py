@@ -22,7 +22,9 @@ class _Way(NamedTuple):
     seed: tuple[Any, ...]
 
 
-def histories(saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+def read_delta_histories(
+    saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]
+) -> Mapping[str, DeltaChannelHistory]:
     """For each channel its writes since the nearest ancestor that stores it, oldest first, and what that stores.
 
     langgraph-checkpoint 4.3, ``base/__init__.py: get_delta_channel_history`` says what it means.
@@ -42,7 +44,7 @@ def _history(channel: str, way: _Way, written: Mapping[tuple[str, str], list[Pen
     return {"writes": writes, "seed": way.seed[0]} if way.seed else {"writes": writes}
 
 
-def needed(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:
+def delta_ancestors(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:
     """The ancestors that the delta channels of a checkpoint are rebuilt from.
 
     Metadata names these channels (``counters_since_delta_snapshot``).

@@ -36,7 +36,7 @@ class Encoding(NamedTuple):
     form: Form
     serde: SerializerProtocol
 
-    def must_hold(self) -> None:
+    def check_serializer(self) -> None:
         """Hold that what the serializer is for is kept.
 
         Raises:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde import where
+from ckpt_cli.serde import error_paths
 from ckpt_cli.values.node import DAMAGED, Node, broken
 
 _PROBLEMS = 1_000  # problems told one by one
@@ -34,7 +34,7 @@ class _Frame:
     @property
     def step(self) -> str:
         """The path from this container to what is read next."""
-        return f"[{len(self.value)}]" if isinstance(self.value, list) else where.step(self.key)
+        return f"[{len(self.value)}]" if isinstance(self.value, list) else error_paths.step(self.key)
 
 
 class JsonRescue:
@@ -172,7 +172,7 @@ class JsonRescue:
         self._problems += 1
         if self._last is None or self._problems <= _PROBLEMS:
             raw = self._text[start : self._at].encode("utf-8", "surrogateescape" if self._escaped else "surrogatepass")
-            self._last = broken(where.told(problem, self._path()), raw)
+            self._last = broken(error_paths.with_path(problem, self._path()), raw)
         return self._last
 
     def _cut(self) -> Any:

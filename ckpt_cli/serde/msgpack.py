@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
-from ckpt_cli.serde.growing import Growing, place
+from ckpt_cli.serde.growing_list import GrowingList, put_back
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 
@@ -84,7 +84,7 @@ class Unpacker:
     def __init__(self) -> None:
         self._memo: dict[tuple[int, bytes, int], Node] = {}
         self._memo_size = 0
-        self._growing = Growing(_MEMO, _is_shallow)
+        self._growing = GrowingList(_MEMO, _is_shallow)
         self._shallow_loads = {code: partial(self._load, code, None) for code in range(8)}
 
     def value(self, data: bytes) -> Any:
@@ -94,7 +94,7 @@ class Unpacker:
             return self._value(data, room)
         value = self._grown(data, room)
         if value is None:
-            self._growing.see(value := self._value(data, room))
+            self._growing.remember(value := self._value(data, room))
         return value
 
     def _grown(self, data: bytes, room: _Room) -> Any:
@@ -107,9 +107,9 @@ class Unpacker:
         except ValueError:
             return None
         whole = [*cut.known, *(self._shallow(code, added) for code, added in cut.new)] if cut.new else cut.known
-        value = place(rest, whole)
+        value = put_back(rest, whole)
         if value is not None:
-            self._growing.see(whole, cut.items)
+            self._growing.remember(whole, cut.items)
         return value
 
     def _value(self, data: bytes, room: _Room | None, skip: str = "", *, mend: bool = True) -> Any:
@@ -182,7 +182,7 @@ class Unpacker:
 
     def _load(self, code: int, room: _Room | None, data: bytes) -> Opened:
         inner = self._value(data, room, skip="" if code == shapes.SNAPSHOT else "[2]")
-        return shapes.opened(code, inner, data)
+        return shapes.open_object(code, inner, data)
 
 
 _UNTRACKED = -1  # the level under which shallow objects are remembered

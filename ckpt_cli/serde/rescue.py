@@ -6,7 +6,7 @@ ormsgpack gives up a whole checkpoint for one bad UTF-8 byte; a person with a da
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde import spans, where
+from ckpt_cli.serde import error_paths, spans
 from ckpt_cli.serde.spans import DamageError, Head
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
@@ -46,7 +46,7 @@ class _Frame:
             return f"[{len(self.value)}]"
         if self.at_key:
             return ".<key>"
-        return where.step(self.key)
+        return error_paths.step(self.key)
 
 
 class Rescue:
@@ -121,7 +121,7 @@ class Rescue:
         if self._last is not None and self._problems > _PROBLEMS:
             return self._last
         raw = self._data[at : self._at]
-        told = where.told(problem, self._path().removeprefix(self._skip))
+        told = error_paths.with_path(problem, self._path().removeprefix(self._skip))
         opened = Opened("", "", Form.BROKEN, raw, problem=told)
         self._last = Node(opened, encoding=ENCODING, raw=raw)
         return self._last

@@ -18,7 +18,7 @@ def is_known(code: int) -> bool:
     return code in _SHAPES or code == SNAPSHOT
 
 
-def opened(code: int, value: Any, raw: bytes) -> Opened:
+def open_object(code: int, value: Any, raw: bytes) -> Opened:
     """The object that an extension's decoded payload records."""
     if code == SNAPSHOT:
         return Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value)

@@ -78,7 +78,7 @@ def test_many_threads_at_once(saver: CkptSaver) -> None:
 
 
 def test_async(saver: CkptSaver) -> None:
-    """Agents of one event loop run at once, ask, are answered, and tell their histories."""
+    """Agents of one event loop run at once, ask, are answered, and read their delta channels' histories."""
 
     async def live(number: int) -> tuple[list[Any], int]:
         graph = asking(saver)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckpt_cli.serde.inert.machine import Dict, Global, Missing, Object, Set
-from ckpt_cli.serde.inert.types import built
+from ckpt_cli.serde.inert.types import build_value
 from ckpt_cli.values.natural import text
 from ckpt_cli.values.node import Form, Node, Opened, broken
 
@@ -133,7 +133,7 @@ def _whole(record: Any, values: list[Any]) -> Any:
         return _dict(values)
     made_by, args, kwargs, state = values[:4]
     after = 4 + len(record.items)
-    return built(made_by, args, kwargs, state, values[4:after], _dict(values[after:]))
+    return build_value(made_by, args, kwargs, state, values[4:after], _dict(values[after:]))
 
 
 def _dict(flat: list[Any]) -> dict[Any, Any]:

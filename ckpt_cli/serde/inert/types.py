@@ -8,14 +8,14 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from ckpt_cli.serde.inert.arrays import ARRAYS
-from ckpt_cli.serde.inert.calls import Call, resolved
+from ckpt_cli.serde.inert.pickle_calls import PickleCall, resolve_call
 from ckpt_cli.values.natural import text
 from ckpt_cli.values.node import Form, Node
 
 
-def built(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Any:
+def build_value(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Any:
     """The value for an object that would have been made so."""
-    call = resolved(made_by, args, kwargs, state, items, pairs)
+    call = resolve_call(made_by, args, kwargs, state, items, pairs)
     known = _KNOWN.get((call.module, call.name)) or _by_shape
     try:
         value = known(call) if not call.kwargs else None
@@ -24,7 +24,7 @@ def built(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pa
     return _unknown(call) if value is None else value
 
 
-def _unknown(call: Call) -> Node:
+def _unknown(call: PickleCall) -> Node:
     parts = {
         "args": call.args,
         "kwargs": call.kwargs,
@@ -45,7 +45,7 @@ def _slots(state: Any) -> Any:
     return state
 
 
-def _by_shape(call: Call) -> Any:
+def _by_shape(call: PickleCall) -> Any:
     """Pydantic's models and LangGraph's dict of channels are known by what they were given."""
     if call.module.startswith("langgraph.") and call.name == "AddableValuesDict":
         return call.pairs
@@ -90,18 +90,18 @@ def _zone(args: list[Any]) -> str:
     return name.removeprefix("UTC") if name.startswith(("UTC+", "UTC-")) else f"[{name}]"
 
 
-def _datetime(call: Call) -> Node:
+def _datetime(call: PickleCall) -> Node:
     octets = _octets(call.args[0], 10)
     iso = f"{_day(octets)}T{_clock(octets[4:])}{_zone(call.args)}"
     return call.node(Form.METHOD, iso, method="fromisoformat")
 
 
-def _date(call: Call) -> Node:
+def _date(call: PickleCall) -> Node:
     octets = _octets(call.args[0], 4)
     return call.node(Form.ARGS, [int.from_bytes(octets[:2]), octets[2], octets[3]])
 
 
-def _time(call: Call) -> Node:
+def _time(call: PickleCall) -> Node:
     octets = _octets(call.args[0], 6)
     fields = {"hour": octets[0] & 0x7F, "minute": octets[1], "second": octets[2]}
     zone = call.args[1] if len(call.args) > 1 else None
@@ -109,30 +109,30 @@ def _time(call: Call) -> Node:
     return call.node(Form.KWARGS, {**fields, **rest})
 
 
-def _uuid(call: Call) -> Node:
+def _uuid(call: PickleCall) -> Node:
     return call.node(Form.VALUE, f"{call.state['int']:032x}")
 
 
-def _value(call: Call) -> Node:
+def _value(call: PickleCall) -> Node:
     return call.node(Form.VALUE, call.args[0])
 
 
-def _args(call: Call) -> Node:
+def _args(call: PickleCall) -> Node:
     return call.node(Form.ARGS, call.args)
 
 
-def _dict(call: Call) -> dict[Any, Any]:
+def _dict(call: PickleCall) -> dict[Any, Any]:
     if call.args and call.name != "defaultdict":
         return dict(call.args[0]) | call.pairs
     return call.pairs
 
 
-def _bytearray(call: Call) -> Node:
+def _bytearray(call: PickleCall) -> Node:
     data = call.args[0].encode("latin-1") if call.args and isinstance(call.args[0], str) else bytes(*call.args[:1])
     return call.node(Form.VALUE, data)
 
 
-_KNOWN: dict[tuple[str, str], Callable[[Call], Any]] = {
+_KNOWN: dict[tuple[str, str], Callable[[PickleCall], Any]] = {
     ("datetime", "datetime"): _datetime,
     ("datetime", "date"): _date,
     ("datetime", "time"): _time,

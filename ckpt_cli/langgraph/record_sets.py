@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable
 
 from langgraph.checkpoint.serde.types import TASKS
 
-from ckpt_cli.langgraph.delta import needed
+from ckpt_cli.langgraph.configs import by_thread
+from ckpt_cli.langgraph.delta import delta_ancestors
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.langgraph.finding import by_thread
 from ckpt_cli.model import Payload, Record, Ref, WriteKey
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 
 
-def all_of(saver: Saver, thread_id: str) -> tuple[Ref | WriteKey, ...]:
+def all_records(saver: Saver, thread_id: str) -> tuple[Ref | WriteKey, ...]:
     """The names of everything that a thread has, writes first, also those whose checkpoint is gone."""
     return (*_writes(saver, thread_id), *(row.ref for row in saver.rows(thread_id)))
 
@@ -29,7 +29,7 @@ def _writes(
     return [WriteKey(w.ref, w.task_id, w.idx) for w in saver.writes(thread_id, ns, ids, values=0)]
 
 
-def made_by(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
+def checkpoints_of_runs(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
     """The checkpoints that some runs made, of all threads."""
     found: list[Ref] = []
     for thread in list(saver.threads()):
@@ -39,7 +39,7 @@ def made_by(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[
     return found
 
 
-def copied(saver: Saver, source: str, target: str) -> tuple[Record, ...]:
+def copied_records(saver: Saver, source: str, target: str) -> tuple[Record, ...]:
     """All records of a thread as another thread's, their payloads untouched; metadata that names the thread is told."""
     refs = [row.ref for row in saver.rows(source)]
     checkpoints = [
@@ -63,7 +63,7 @@ def all_but_latest(saver: Saver, encoding: Encoding, thread_id: str) -> tuple[Re
     kept: set[Ref] = set()
     for ns in saver.namespaces(thread_id):
         for row in saver.newest(thread_id, ns, 1):
-            kept |= {row.ref, *needed(saver, encoding, row.ref), *_sent_from(saver, encoding, row.ref)}
+            kept |= {row.ref, *delta_ancestors(saver, encoding, row.ref), *_sent_from(saver, encoding, row.ref)}
     goes = [row.ref for row in saver.rows(thread_id) if row.ref not in kept]
     return with_writes(saver, goes)
 

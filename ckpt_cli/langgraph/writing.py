@@ -9,7 +9,7 @@ from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 
 
-def make(saver: Saver, plan: Plan) -> None:
+def apply_plan(saver: Saver, plan: Plan) -> None:
     """Write a plan inside the transaction that is open; where the engine has none, an error takes back what was done.
 
     Raises:
@@ -26,18 +26,18 @@ def make(saver: Saver, plan: Plan) -> None:
         raise
 
 
-def put(saver: Saver, record: Checkpoint) -> None:
+def save_checkpoint(saver: Saver, record: Checkpoint) -> None:
     """Add a checkpoint, or put it in the place of the one of its id."""
     if saver.row(record.row.ref) is None:
-        make(saver, Plan("", add=(record,)))
+        apply_plan(saver, Plan("", add=(record,)))
         return
     if record.channels is not None:  # what isn't new stands there
         (standing,) = saver.checkpoints([record.row.ref])
         record = record._replace(channels={**(standing.channels or {}), **record.channels})
-    make(saver, Plan("", replace=(record,)))
+    apply_plan(saver, Plan("", replace=(record,)))
 
 
-def put_writes(saver: Saver, ref: Ref, given: Sequence[tuple[str, Payload]], task_id: str, task_path: str) -> None:
+def add_writes(saver: Saver, ref: Ref, given: Sequence[tuple[str, Payload]], task_id: str, task_path: str) -> None:
     """Add writes, each in its place: the special ones (error, interrupt, resume) in places of their own.
 
     If all are special they replace what stands there, else what stands there stays (langgraph-checkpoint 4.3,
@@ -57,4 +57,4 @@ def put_writes(saver: Saver, ref: Ref, given: Sequence[tuple[str, Payload]], tas
     add = tuple(write for idx, write in mine.items() if idx not in standing)
     replace = tuple(write for idx, write in mine.items() if idx in standing) if special else ()
     if add or replace:
-        make(saver, Plan("", add, replace))
+        apply_plan(saver, Plan("", add, replace))

@@ -11,7 +11,7 @@ from ckpt_cli.savers.contract import Saver
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
+class ConfigKeys(NamedTuple):
     """A config, read. What it doesn't name is None."""
 
     thread_id: str | None
@@ -19,7 +19,7 @@ class Asked(NamedTuple):
     checkpoint_id: str | None
 
     @classmethod
-    def of(cls, config: RunnableConfig | None) -> "Asked":
+    def of(cls, config: RunnableConfig | None) -> "ConfigKeys":
         """The same keys as LangGraph's savers read, a thread id always as text."""
         words: Mapping[str, Any] = (config or {}).get("configurable") or {}
         thread_id = words.get("thread_id")
@@ -27,16 +27,16 @@ class Asked(NamedTuple):
         return cls(None if thread_id is None else str(thread_id), ns, checkpoint_id or None)
 
     @classmethod
-    def one(cls, config: RunnableConfig) -> tuple[str, str, str | None]:
+    def of_thread(cls, config: RunnableConfig) -> tuple[str, str, str | None]:
         """The thread, the namespace (the root's if none is named), and the checkpoint or None for the newest.
 
         Raises:
             KeyError: the config names no thread.
         """
-        asked = cls.of(config)
-        if asked.thread_id is None:
+        keys = cls.of(config)
+        if keys.thread_id is None:
             raise KeyError("thread_id")
-        return asked.thread_id, asked.ns or "", asked.checkpoint_id
+        return keys.thread_id, keys.ns or "", keys.checkpoint_id
 
 
 def config_of(ref: Ref) -> RunnableConfig:
@@ -45,21 +45,21 @@ def config_of(ref: Ref) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id}}
 
 
-def newest_first(saver: Saver, asked: Asked, before: str | None, limit: int | None) -> list[Ref]:
+def newest_first(saver: Saver, keys: ConfigKeys, before: str | None, limit: int | None) -> list[Ref]:
     """The names of all checkpoints that are asked for, the highest id first; no value is read."""
-    if asked.thread_id is None:
+    if keys.thread_id is None:
         threads = [thread.thread_id for thread in saver.threads()]
     else:
-        threads = [asked.thread_id]
-        if asked.ns is not None and asked.checkpoint_id is None and before is None and limit is not None:
-            return [row.ref for row in saver.newest(asked.thread_id, asked.ns, limit)]
-    rows = (row for thread_id in threads for row in saver.rows(thread_id, asked.ns))
-    found = [row.ref for row in rows if _fits(row, asked, before)]
+        threads = [keys.thread_id]
+        if keys.ns is not None and keys.checkpoint_id is None and before is None and limit is not None:
+            return [row.ref for row in saver.newest(keys.thread_id, keys.ns, limit)]
+    rows = (row for thread_id in threads for row in saver.rows(thread_id, keys.ns))
+    found = [row.ref for row in rows if _fits(row, keys, before)]
     return sorted(found, key=lambda ref: ref.checkpoint_id, reverse=True)[:limit]
 
 
-def _fits(row: CheckpointRow, asked: Asked, before: str | None) -> bool:
-    if asked.checkpoint_id is not None and row.checkpoint_id != asked.checkpoint_id:
+def _fits(row: CheckpointRow, keys: ConfigKeys, before: str | None) -> bool:
+    if keys.checkpoint_id is not None and row.checkpoint_id != keys.checkpoint_id:
         return False
     return before is None or row.checkpoint_id < before
 

@@ -7,7 +7,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PickleCall:
     """What would have been called, and with what: `state`, `items` and `pairs` are given to the result."""
 
     module: str
@@ -30,18 +30,20 @@ class Call:
         return Node(Opened(module or self.module, name or self.name, form, state, method))
 
 
-def resolved(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Call:
+def resolve_call(
+    made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]
+) -> PickleCall:
     """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ means."""
     rest = (kwargs, state, items, pairs)
     if not _is_global(made_by):
         if owner := _bound(made_by):
-            return Call(owner.module, owner.name, args, *rest, method=made_by.state["args"][1])
-        return Call("", "call", [made_by, args], *rest)
+            return PickleCall(owner.module, owner.name, args, *rest, method=made_by.state["args"][1])
+        return PickleCall("", "call", [made_by, args], *rest)
     module = _MODULES.get(made_by.module, made_by.module)
     if module == "copyreg" and isinstance(args, list) and args and _is_global(args[0]):
         own = [part for part in args[2:] if part is not None] if made_by.name == "_reconstructor" else args[1:]
-        return Call(args[0].module, args[0].name, own, *rest)
-    return Call(module, made_by.name, args, *rest)
+        return PickleCall(args[0].module, args[0].name, own, *rest)
+    return PickleCall(module, made_by.name, args, *rest)
 
 
 def _is_global(value: Any) -> bool:

@@ -7,7 +7,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_saver, sqlite_file
 
 
-def opened(database: str | Path) -> Saver:
+def open_database(database: str | Path) -> Saver:
     """Open an existing database, named as after ``--db``.
 
     Raises:
@@ -26,7 +26,7 @@ def opened(database: str | Path) -> Saver:
         raise DatabaseUnreachable(error.message, hint="CkptSaver.create(path) makes a new database") from error
 
 
-def created(path: str | Path) -> Saver:
+def create_database(path: str | Path) -> Saver:
     """Make a new, empty SQLite database and open it.
 
     Raises:
@@ -36,4 +36,4 @@ def created(path: str | Path) -> Saver:
     from ckpt_cli.savers.sqlite import create
 
     create(Path(path)).close()
-    return opened(path)
+    return open_database(path)

@@ -36,7 +36,7 @@ class Cut(NamedTuple):
     new: list[tuple[int, bytes]]
 
 
-class Growing:
+class GrowingList:
     """The longest list of objects of the last payload, and how to find it in the next.
 
     Args:
@@ -50,7 +50,7 @@ class Growing:
         self._list: list[Any] = []
         self._items: bytes | None = None
 
-    def see(self, value: Any, items: bytes | None = None) -> None:
+    def remember(self, value: Any, items: bytes | None = None) -> None:
         """Take in a decoded payload, and the bytes of its list's elements where they are known."""
         if items is not None:
             self._list, self._items = value, items
@@ -94,7 +94,7 @@ class Growing:
         return self._items
 
 
-def place(value: Any, whole: list[Any]) -> Any:
+def put_back(value: Any, whole: list[Any]) -> Any:
     """A decoded `Cut.rest` with the list where the mark is read; None where it isn't read as a value."""
     for held, key, one in _places(value):
         if type(one) is Node and one.raw == _NAME:

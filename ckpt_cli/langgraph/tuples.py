@@ -7,13 +7,13 @@ from langgraph.checkpoint.base import Checkpoint as Live
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import TASKS
 
+from ckpt_cli.langgraph.configs import by_thread, config_of
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.langgraph.finding import by_thread, config_of
 from ckpt_cli.model import Checkpoint, Ref, Write
 from ckpt_cli.savers.contract import Saver
 
 
-class Loading(NamedTuple):
+class Tuples(NamedTuple):
     """A database joined with what makes live objects of its payloads; used within one moment."""
 
     saver: Saver
@@ -26,7 +26,7 @@ class Loading(NamedTuple):
         writes = self.writes([checkpoint.row.ref for checkpoint in stored])
         return [self._tuple(checkpoint, writes.get(checkpoint.row.ref, [])) for checkpoint in stored]
 
-    def fitting(self, refs: Sequence[Ref], wanted: Mapping[str, Any]) -> list[Ref]:
+    def with_metadata(self, refs: Sequence[Ref], wanted: Mapping[str, Any]) -> list[Ref]:
         """Those whose metadata has these values."""
         metadata = {ref: self.encoding.metadata(payload) for ref, payload in self.saver.metadata(refs)}
         return [ref for ref in refs if ref in metadata and all(metadata[ref].get(k) == v for k, v in wanted.items())]

@@ -11,7 +11,7 @@ def step(key: Any) -> str:
     return f".{key[:_KEY]}" if isinstance(key, str) and key.isidentifier() else f"[{key!r:.{_KEY}}]"
 
 
-def told(problem: str, path: str) -> str:
+def with_path(problem: str, path: str) -> str:
     """A problem and its place, unless it is the whole payload; the middle of a long path is left out."""
     if not path:
         return problem
