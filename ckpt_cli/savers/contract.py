@@ -14,6 +14,9 @@ from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, SideEffect, Totals
 
+__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]
+"""Ability, About, Form and Totals were defined here once; packages of other people may still import them from here."""
+
 T = TypeVar("T")
 
 
