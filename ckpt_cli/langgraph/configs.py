@@ -1,4 +1,4 @@
-"""What an agent asks for by a config: which thread, which namespace, which checkpoints."""
+"""LangGraph's configs: which thread, namespace and checkpoint one names, and which checkpoints that means."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class ConfigKeys(NamedTuple):
-    """A config, read. What it doesn't name is None."""
+    """The keys of a config that name checkpoints; None for a key that it doesn't have."""
 
     thread_id: str | None
     ns: str | None
@@ -20,15 +20,15 @@ class ConfigKeys(NamedTuple):
 
     @classmethod
     def of(cls, config: RunnableConfig | None) -> "ConfigKeys":
-        """The same keys as LangGraph's savers read, a thread id always as text."""
-        words: Mapping[str, Any] = (config or {}).get("configurable") or {}
-        thread_id = words.get("thread_id")
-        ns, checkpoint_id = words.get("checkpoint_ns"), words.get("checkpoint_id")
+        """The keys that LangGraph's savers read; a thread id becomes text."""
+        configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
+        thread_id = configurable.get("thread_id")
+        ns, checkpoint_id = configurable.get("checkpoint_ns"), configurable.get("checkpoint_id")
         return cls(None if thread_id is None else str(thread_id), ns, checkpoint_id or None)
 
     @classmethod
     def of_thread(cls, config: RunnableConfig) -> tuple[str, str, str | None]:
-        """The thread, the namespace (the root's if none is named), and the checkpoint or None for the newest.
+        """The thread, the namespace (default: the root's) and the checkpoint id (None: the newest) of a config.
 
         Raises:
             KeyError: the config names no thread.
@@ -46,7 +46,7 @@ def config_of(ref: Ref) -> RunnableConfig:
 
 
 def newest_first(saver: Saver, keys: ConfigKeys, before: str | None, limit: int | None) -> list[Ref]:
-    """The names of all checkpoints that are asked for, the highest id first; no value is read."""
+    """The names of all checkpoints that a config means, the highest id first; reads no values."""
     if keys.thread_id is None:
         threads = [thread.thread_id for thread in saver.threads()]
     else:
@@ -54,8 +54,8 @@ def newest_first(saver: Saver, keys: ConfigKeys, before: str | None, limit: int 
         if keys.ns is not None and keys.checkpoint_id is None and before is None and limit is not None:
             return [row.ref for row in saver.newest(keys.thread_id, keys.ns, limit)]
     rows = (row for thread_id in threads for row in saver.rows(thread_id, keys.ns))
-    found = [row.ref for row in rows if _fits(row, keys, before)]
-    return sorted(found, key=lambda ref: ref.checkpoint_id, reverse=True)[:limit]
+    refs = [row.ref for row in rows if _fits(row, keys, before)]
+    return sorted(refs, key=lambda ref: ref.checkpoint_id, reverse=True)[:limit]
 
 
 def _fits(row: CheckpointRow, keys: ConfigKeys, before: str | None) -> bool:
@@ -65,8 +65,8 @@ def _fits(row: CheckpointRow, keys: ConfigKeys, before: str | None) -> bool:
 
 
 def by_thread(refs: Iterable[Ref]) -> dict[tuple[str, str], list[str]]:
-    """The ids of some checkpoints by thread and namespace."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Checkpoint ids, grouped by thread and namespace."""
+    ids: dict[tuple[str, str], list[str]] = {}
     for ref in refs:
-        found.setdefault((ref.thread_id, ref.ns), []).append(ref.checkpoint_id)
-    return found
+        ids.setdefault((ref.thread_id, ref.ns), []).append(ref.checkpoint_id)
+    return ids

@@ -1,4 +1,4 @@
-"""What `put` and `put_writes` change, worked out and made inside one transaction."""
+"""The changes of `put` and `put_writes`, computed and applied inside one transaction."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from ckpt_cli.savers.contract import Saver
 
 
 def apply_plan(saver: Saver, plan: Plan) -> None:
-    """Write a plan inside the transaction that is open; where the engine has none, an error takes back what was done.
+    """Apply a plan inside the open transaction; if the engine has none, an error takes back what was written.
 
     Raises:
-        Refused: a record to add stands already, or one to replace or remove doesn't; nothing was written.
+        Refused: a record to add exists already, or one to replace or remove doesn't; nothing was written.
     """
     if Ability.ATOMIC in saver.abilities:
         saver.change(saver.expand(plan))
@@ -27,34 +27,34 @@ def apply_plan(saver: Saver, plan: Plan) -> None:
 
 
 def save_checkpoint(saver: Saver, record: Checkpoint) -> None:
-    """Add a checkpoint, or put it in the place of the one of its id."""
+    """Add a checkpoint, or replace the one with its id."""
     if saver.row(record.row.ref) is None:
         apply_plan(saver, Plan("", add=(record,)))
         return
-    if record.channels is not None:  # what isn't new stands there
-        (standing,) = saver.checkpoints([record.row.ref])
-        record = record._replace(channels={**(standing.channels or {}), **record.channels})
+    if record.channels is not None:  # the record has only the new ones
+        (stored,) = saver.checkpoints([record.row.ref])
+        record = record._replace(channels={**(stored.channels or {}), **record.channels})
     apply_plan(saver, Plan("", replace=(record,)))
 
 
-def add_writes(saver: Saver, ref: Ref, given: Sequence[tuple[str, Payload]], task_id: str, task_path: str) -> None:
-    """Add writes, each in its place: the special ones (error, interrupt, resume) in places of their own.
+def add_writes(saver: Saver, ref: Ref, values: Sequence[tuple[str, Payload]], task_id: str, task_path: str) -> None:
+    """Add a task's writes; the special ones (error, interrupt, resume) have indexes of their own.
 
-    If all are special they replace what stands there, else what stands there stays (langgraph-checkpoint 4.3,
+    If all are special they replace the existing ones, else existing writes are kept (langgraph-checkpoint 4.3,
     ``base/__init__.py: WRITES_IDX_MAP``; checkpoint-sqlite 3.1, ``put_writes``).
     """
-    special = all(channel in WRITES_IDX_MAP for channel, _ in given)
-    mine: dict[int, Write] = {}
-    for at, (channel, payload) in enumerate(given):
+    special = all(channel in WRITES_IDX_MAP for channel, _ in values)
+    by_idx: dict[int, Write] = {}
+    for at, (channel, payload) in enumerate(values):
         idx = WRITES_IDX_MAP.get(channel, at)
-        if special or idx not in mine:
-            mine[idx] = Write(*ref, task_id, idx, channel, task_path, payload, len(payload.data))
-    standing = {
+        if special or idx not in by_idx:
+            by_idx[idx] = Write(*ref, task_id, idx, channel, task_path, payload, len(payload.data))
+    existing = {
         write.idx
         for write in saver.writes(ref.thread_id, ref.ns, [ref.checkpoint_id], values=0)
         if write.task_id == task_id
     }
-    add = tuple(write for idx, write in mine.items() if idx not in standing)
-    replace = tuple(write for idx, write in mine.items() if idx in standing) if special else ()
+    add = tuple(write for idx, write in by_idx.items() if idx not in existing)
+    replace = tuple(write for idx, write in by_idx.items() if idx in existing) if special else ()
     if add or replace:
         apply_plan(saver, Plan("", add, replace))
