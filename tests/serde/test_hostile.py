@@ -78,6 +78,7 @@ BOMBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "bomb"), BOMBS, ids=[name for name, _ in BOMBS])
 def test_a_bomb_costs_little(name: str, bomb: Payload) -> None:
     """Looking into all of it ends, within memory of a fixed multiple of the payload, and its JSON can be made."""
