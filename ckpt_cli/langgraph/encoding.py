@@ -134,7 +134,7 @@ class Encoding(NamedTuple):
         return self.form.marks_snapshots and isinstance(value, _DeltaSnapshot)
 
     def _has_payload(self, channel: str, values: Mapping[str, Any]) -> bool:
-        """Whether a new version of a channel gets a payload; without inline values a channel without a value does too."""
+        """Whether a new version of a channel gets a payload: if it has a value, or if no values are inline."""
         return channel in values or not self.form.inline
 
     def _channel(self, channel: str, values: Mapping[str, Any]) -> Payload:

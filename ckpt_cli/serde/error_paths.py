@@ -1,4 +1,7 @@
-"""How problems name the place they are at: ``$.channel_values.messages[3]``, quoted where a key is no name; short."""
+"""The path of a problem in a payload, for its message: ``$.channel_values.messages[3]``.
+
+A key that is no identifier is quoted; long paths are shortened.
+"""
 
 from typing import Any
 
@@ -7,12 +10,12 @@ _PATH = 160
 
 
 def step(key: Any) -> str:
-    """One step into a dict."""
+    """The part of a path that a dict's key makes."""
     return f".{key[:_KEY]}" if isinstance(key, str) and key.isidentifier() else f"[{key!r:.{_KEY}}]"
 
 
 def with_path(problem: str, path: str) -> str:
-    """A problem and its place, unless it is the whole payload; the middle of a long path is left out."""
+    """A problem and its path, whose middle is left out if it is long; the problem alone if the path is the root."""
     if not path:
         return problem
     if len(path) > _PATH:

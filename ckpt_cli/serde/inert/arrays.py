@@ -1,7 +1,8 @@
-"""numpy's pickles read without numpy: an array becomes the node that msgpack's extension 6 makes of it.
+"""Read numpy's pickles without numpy: an array becomes the same node as msgpack's extension 6.
 
 numpy 1 and 2: ``_core/multiarray._reconstruct`` (protocols below 5), ``_core/numeric._frombuffer`` and
-``_core/multiarray.scalar``. Arrays of objects hold Python values and no bytes; they stay as they were pickled.
+``_core/multiarray.scalar``. An array of objects has Python values instead of bytes; it becomes an ordinary pickled
+object.
 """
 
 import struct
@@ -62,4 +63,4 @@ ARRAYS: dict[tuple[str, str], Callable[[PickleCall], Any]] = {
         ("numeric", "_frombuffer", _frombuffer),
     )
 }
-"""numpy's makers of arrays and numbers."""
+"""By module and name, numpy's functions that make arrays and numbers."""

@@ -1,4 +1,4 @@
-"""Who would have been called: a class by its name, a method taken from it, or one of copyreg's ways to say so."""
+"""Which class or function a pickle would have called: named itself, by one of its methods, or through copyreg."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 
 @dataclass(frozen=True, slots=True)
 class PickleCall:
-    """What would have been called, and with what: `state`, `items` and `pairs` are given to the result."""
+    """A call that a pickle would have made; the result would then have got `state`, `items` and `pairs`."""
 
     module: str
     name: str
@@ -20,10 +20,10 @@ class PickleCall:
     method: str = ""
 
     def node(self, form: Form, state: Any, module: str = "", name: str = "", method: str = "") -> Node:
-        """A node of this class, or of the one named.
+        """A node of this class, or of the one that `module` and `name` say.
 
         Raises:
-            TypeError: the state isn't of that form: a pickle may give a call anything for its arguments.
+            TypeError: the state doesn't fit the form; a pickle may contain any value as arguments.
         """
         if form is Form.ARGS and not isinstance(state, list):
             raise TypeError(state)
@@ -33,7 +33,7 @@ class PickleCall:
 def resolve_call(
     made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]
 ) -> PickleCall:
-    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ means."""
+    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ stands for."""
     rest = (kwargs, state, items, pairs)
     if not _is_global(made_by):
         if owner := _bound(made_by):
@@ -51,7 +51,7 @@ def _is_global(value: Any) -> bool:
 
 
 def _bound(value: Any) -> Node | None:
-    """The class of which a method was taken by ``getattr``."""
+    """The class whose method ``getattr`` would have given; None for any other value."""
     if isinstance(value, Node) and (value.module, value.name) == ("builtins", "getattr"):
         args = value.state.get("args") if value.form is Form.PICKLE else None
         if isinstance(args, list) and len(args) == 2 and _is_global(args[0]) and isinstance(args[1], str):

@@ -1,6 +1,6 @@
-"""What pickles hold of well-known types, in the shape that msgpack has for them, so that every era reads the same.
+"""Turn pickled objects of well-known types into the nodes that msgpack has for them, so that all generations agree.
 
-Everything else stays what it is: a class or function, the arguments, state and items it would have been given.
+Any other object becomes a node with the name of its class or function and the arguments, state and items for it.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ckpt_cli.values.node import Form, Node
 
 
 def build_value(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Any:
-    """The value for an object that would have been made so."""
+    """The value of an object that this call would have made."""
     call = resolve_call(made_by, args, kwargs, state, items, pairs)
     known = _KNOWN.get((call.module, call.name)) or _by_shape
     try:
@@ -31,12 +31,12 @@ def _unknown(call: PickleCall) -> Node:
         "state": _slots(call.state),
         "items": call.items or call.pairs,
     }
-    kept = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
-    return call.node(Form.PICKLE, kept or {"args": []}, method=call.method)
+    present = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
+    return call.node(Form.PICKLE, present or {"args": []}, method=call.method)
 
 
 def _slots(state: Any) -> Any:
-    """``(__dict__ or None, slots)``, which object's own ``__reduce_ex__`` makes for classes with ``__slots__``."""
+    """The attributes of a state ``(__dict__ or None, slots)`` (``object.__reduce_ex__``, for ``__slots__``)."""
     if isinstance(state, list) and len(state) == 2 and isinstance(state[1], dict):
         if state[0] is None:
             return state[1]
@@ -46,7 +46,7 @@ def _slots(state: Any) -> Any:
 
 
 def _by_shape(call: PickleCall) -> Any:
-    """Pydantic's models and LangGraph's dict of channels are known by what they were given."""
+    """The value of a Pydantic model, a secret or LangGraph's dict of channels, recognized by its parts; else None."""
     if call.module.startswith("langgraph.") and call.name == "AddableValuesDict":
         return call.pairs
     if not isinstance(call.state, dict) or call.args or call.items or call.pairs:
@@ -62,11 +62,11 @@ def _by_shape(call: PickleCall) -> Any:
 
 
 def _octets(value: Any, length: int) -> bytes:
-    """The packed fields of a date; text where Python 2 wrote it."""
-    found = value.encode("latin-1") if isinstance(value, str) else value
-    if not isinstance(found, bytes) or len(found) != length:
+    """The packed fields of a date, which Python 2 pickled as text."""
+    octets = value.encode("latin-1") if isinstance(value, str) else value
+    if not isinstance(octets, bytes) or len(octets) != length:
         raise ValueError(value)
-    return found
+    return octets
 
 
 def _clock(octets: bytes) -> str:
@@ -79,7 +79,7 @@ def _day(octets: bytes) -> str:
 
 
 def _zone(args: list[Any]) -> str:
-    """An offset as ISO 8601 has it; a named zone in brackets (RFC 9557), its rules are not looked up."""
+    """An offset as in ISO 8601; a named zone in brackets (RFC 9557), because its rules aren't looked up."""
     if len(args) < 2:
         return ""
     name = text(args[1])
