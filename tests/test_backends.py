@@ -11,7 +11,7 @@ SCHEMES = dict(re.findall(r"^\| `(\w+)` \| .*?`(\w+)://", DATABASES, re.MULTILIN
 
 
 def test_every_kind_is_told() -> None:
-    """Whatever a URL, a path or a name can open stands in both tables."""
+    """Everything that a URL, a path or a name can open is in both tables."""
     known = {kind.module for kind in registry.SCHEMES.values()} | {"sqlite", "dev", "custom"}
     assert promised().keys() == known
     assert set(re.findall(r"^\| `(\w+)` \| ", DATABASES, re.MULTILINE)) >= known

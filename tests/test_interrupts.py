@@ -43,7 +43,7 @@ def until(waits: Callable[[], bool]) -> None:
 
 
 def stopped(process: "subprocess.Popen[bytes]") -> str:
-    """Press Ctrl-C; gives the line that is said."""
+    """Press Ctrl-C, and give the line that the command prints."""
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=_BUSY)
     assert process.returncode == 130
@@ -67,7 +67,7 @@ def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
 
 @pytest.mark.parametrize("module", ["typer", "ckpt_cli.fast_start", "ckpt_cli.app", "ckpt_cli.session"])
 def test_while_modules_are_imported(module: str) -> None:
-    """From the command's first line on, however little of it is imported yet: Python tells what is."""
+    """Ctrl-C works from the command's first line on, whatever is imported by then; ``-X importtime`` says what."""
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes the connection and never answers
         words = ["threads", "-d", f"redis://127.0.0.1:{server.getsockname()[1]}/0"]
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The house stands: arrows point down only, every third party has one home, and nothing but output talks."""
+"""The import rules hold: floors import only from below, each library has one home, and only output prints."""
 
 import ast
 import sys
@@ -194,7 +194,7 @@ def test_files_and_functions_stay_small(path: Path) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
-    """A verb's signature, its pure part (its plan, if it changes), its view and its text stand in files of its name."""
+    """A verb's signature, its plan (if it changes something), its view and its renderer are in files of its name."""
     command = import_module(f"ckpt_cli.commands.{verb}")
     returned = get_type_hints(getattr(command, verb))["return"]
     views = get_args(returned) or (returned,)
@@ -231,6 +231,6 @@ def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
     ],
 )
 def test_a_breach_is_named(module: str, source: str, breach: str) -> None:
-    """Each kind of breach is found, wherever in the module it stands, and said in words."""
+    """Each kind of breach is found, wherever in the module it is, and described in words."""
     [found] = breaches(module, source)
     assert breach in found

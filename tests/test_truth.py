@@ -30,7 +30,7 @@ class Told:
     threads: dict[str, dict[str, dict[str, Any]]]
 
     def checkpoints(self) -> Iterator[tuple[Ref, dict[str, Any]]]:
-        """Every checkpoint that the library could read; in an upgraded database as it stood in the end."""
+        """Every checkpoint that the library could read; of an upgraded database, its last state."""
         for thread_id, namespaces in self.threads.items():
             for ns, known in namespaces.items():
                 for told in known["checkpoints"]:
@@ -55,7 +55,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_threads_namespaces_checkpoints_and_parents(told: Told) -> None:
-    """Every thread, namespace, checkpoint and parent is there, the newest first by id, and none beside them."""
+    """Exactly the threads, namespaces, checkpoints and parents of the truth are read, the highest id first."""
     stored = {t: {ns: k for ns, k in nss.items() if k["checkpoints"]} for t, nss in told.threads.items()}
     stored = {thread_id: namespaces for thread_id, namespaces in stored.items() if namespaces}
     assert sorted(t.thread_id for t in told.reader.saver.threads()) == sorted(stored)
@@ -151,7 +151,7 @@ def _tells_what_is_missing(reader: Reader, ref: Ref) -> None:
 
 
 def test_next(told: Told) -> None:
-    """What is due at each checkpoint is what the library said, or said to be unknown; never another name."""
+    """The next nodes of each checkpoint are those of the library, or unknown; never another name."""
     unknown = 0
     for ref, known in _with_state(told):
         shot = told.reader.snapshot(ref)

@@ -81,7 +81,7 @@ def _differences(reader: Reader, told: CheckpointTuple) -> Found:
 
 @pytest.mark.parametrize("name", JSON)
 def test_as_plain_json(name: str, tmp_path: Path) -> None:
-    """Every row's JSON is here to the last envelope, and nothing beside it."""
+    """Every row's JSON is read to the last envelope, and nothing else."""
     path = tmp_path / "database.sqlite"
     path.write_bytes(unpacked(name))
     reader = Reader(open_file(path), Codec())

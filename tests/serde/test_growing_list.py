@@ -47,7 +47,7 @@ CHANGE = st.tuples(st.integers(0, 22), LISTS, BESIDE, st.sampled_from(["", "", "
 
 
 def payload(kept: int, added: list[Any], beside: dict[str, Any], how: str, at: int) -> bytes:
-    """What one step stored: some of the beginning, what was put behind it, and what is wrong with it."""
+    """What one step stored: a part of the beginning, elements after it, and what is wrong with them."""
     messages = [*BEGINNING[:kept], *added]
     if how == "bare":
         return ormsgpack.packb(messages, option=OPTIONS)
@@ -67,7 +67,7 @@ def payload(kept: int, added: list[Any], beside: dict[str, Any], how: str, at: i
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(CHANGE, st.integers(0, 1 << 16)), min_size=2, max_size=6))
 def test_what_was_decoded_before_changes_no_value(steps: list[tuple[Any, int]]) -> None:
-    """Lists that grew, shrank, moved, stand twice or in a text, damage anywhere: each is read as by a new decoder."""
+    """Lists that grew, shrank, moved, occur twice or in a text, or are damaged: each is read as by a new decoder."""
     unpacker = Unpacker()
     unpacker.value(body(BEGINNING))
     for change, at in steps:
@@ -79,7 +79,7 @@ def test_what_was_decoded_before_changes_no_value(steps: list[tuple[Any, int]]) 
     "bytes_of", [body, lambda messages: ormsgpack.packb(messages, option=OPTIONS)], ids=["in a checkpoint", "by itself"]
 )
 def test_a_list_that_grew_keeps_its_nodes(bytes_of: Any) -> None:
-    """What stood in the payload before is the same objects, without being decoded; a list that didn't grow is one."""
+    """Elements of the previous payload are the same objects, not decoded again; an equal list is the same."""
     unpacker = Unpacker()
 
     def read(messages: list[Any]) -> list[Any]:
@@ -115,7 +115,7 @@ def test_the_list_is_found_and_cut_out() -> None:
 
 
 def test_an_object_that_is_not_free_ends_the_shortcut() -> None:
-    """One that isn't read alike everywhere is neither kept in a list nor taken as a new element of one."""
+    """An object whose decoding depends on its place is neither kept in a list nor taken as a new element of one."""
     deep = said("deep")
     bounds = [lambda data: b"deep" not in data, lambda data: False]
     kept, none = (GrowingList(1 << 20, is_free) for is_free in bounds)

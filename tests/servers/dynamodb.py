@@ -27,14 +27,14 @@ class Dynamo(NamedTuple):
     """A server.
 
     Attributes:
-        process: None where somebody else started it.
+        process: None if the tests didn't start it.
     """
 
     endpoint: str
     process: ServerProcess | None = None
 
     def client(self, service: str = "dynamodb") -> Any:
-        """A client of one's own, to be closed."""
+        """A new client, to be closed."""
         return boto3.session.Session(**KEYS).client(service, endpoint_url=self.endpoint)
 
     def url(self, table: str, **words: str) -> str:
@@ -64,7 +64,7 @@ class Dynamo(NamedTuple):
 
 @contextmanager
 def started(folder: Path) -> Iterator[Dynamo]:
-    """A server of one's own."""
+    """A new server."""
     port = free_port()
     command = [sys.executable, "-W", "ignore", "-m", "tests.servers.moto_server", "-H", "127.0.0.1", "-p", str(port)]
     process = ServerProcess(command, folder / "moto.log")

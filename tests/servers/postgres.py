@@ -159,7 +159,7 @@ class OwnServer(PostgresServer):
             self.start(wal_level="replica", hot_standby="on")
 
     def stop(self) -> None:
-        """Stop it; what it holds is thrown away."""
+        """Stop it; its data is discarded."""
         self.process.stop(signal.SIGQUIT)
         self.process.log.unlink(missing_ok=True)
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -21,7 +21,7 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """One child process; what it says goes to `log`, and is told where it doesn't come up.
+    """One child process; its output goes to `log`, and is part of the error if it doesn't start.
 
     Attributes:
         allowed: whether the test that runs now may start one; only those marked as slow may.
@@ -53,7 +53,7 @@ class ServerProcess:
         """Wait until it answers.
 
         Raises:
-            RuntimeError: it ended, or doesn't answer; with the end of what it said.
+            RuntimeError: it ended, or doesn't answer; the message has the end of its output.
         """
         until = time.monotonic() + _PATIENCE
         while not ready():

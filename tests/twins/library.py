@@ -1,6 +1,6 @@
-"""LangGraph itself, asked in plain JSON: the same questions go to the installed release and to an older one.
+"""LangGraph itself, behind plain JSON: the same calls go to the installed release and to an older one.
 
-Nothing of ckpt or pytest is imported here, as the older release has its own Python beside it.
+Nothing of ckpt or pytest is imported here, because the older release runs in a virtual environment of its own.
 """
 
 import json
@@ -110,7 +110,7 @@ class Library:
         return [[_told(graph, state, at) for state in states], self._rows(path)]
 
     def carried_on(self, path: str, name: str, thread: str, config: Config | None = None) -> Any:
-        """How a run goes on to its end, everything answered; what it raises is an end too."""
+        """The rest of a run, with every question answered; an exception is an end too."""
         graph = self._graph(path, name, thread)
         try:
             result = graph.invoke(None, config or on(thread), durability="sync")

@@ -1,4 +1,4 @@
-"""After fork, rollback, edit, resume and delete the real graph goes on as after what the library itself offers."""
+"""After fork, rollback, edit, resume and delete the real graph continues as after the library's own methods."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def shown(twin: Twin) -> list[Any]:
 
 
 def test_a_fork_is_the_librarys_copy(copies: Copies, name: str) -> None:
-    """``update_state(config, None, as_node="__copy__")`` and ckpt leave the same rows, and the run goes on alike."""
+    """``update_state(config, None, as_node="__copy__")`` and ckpt leave the same rows, and the run continues alike."""
     for thread_id in copies.threads(name):
         for place in range(MOST):
             mine, theirs = copies.pair(name, thread_id)
@@ -76,7 +76,7 @@ def test_answers_are_taken_as_the_librarys(copies: Copies, name: str) -> None:
 
 
 def test_what_came_after_is_gone(copies: Copies, name: str) -> None:
-    """After ``delete --after`` the library sees the history as it stood, and runs on as it does from a copy."""
+    """After ``delete --after`` the library sees the earlier history, and continues as it does from a copy."""
     for thread_id in copies.threads(name):
         for place in range(2, MOST):
             mine, theirs = copies.pair(name, thread_id)

@@ -1,4 +1,4 @@
-"""Where it isn't recorded whether finished tasks count before an update, the command asks and does what is said."""
+"""If nothing records whether finished tasks count before an update, the command asks and follows the answer."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ WORDS = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--next", "END", "--ye
 def test_finished_siblings_count_as_said(
     said: str, x: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a thread of langgraph 0.6 with a failed task, what its siblings finished is taken over or not."""
+    """In a thread of langgraph 0.6 with a failed task, the writes of finished siblings are kept or dropped."""
     thread = ["err", "-d", str(database("legacy/py-0.6.11"))]
     assert run(["update", *thread, *WORDS]) == 7
     error = capsys.readouterr().err
@@ -37,7 +37,7 @@ def test_a_newer_database_asks_nothing(database: Callable[[str], Path], capsys: 
 
 
 def test_next_may_be_said_several_times(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """``--next A --next B`` goes on with both, as ``--next A,B`` does."""
+    """``--next A --next B`` continues with both, as ``--next A,B`` does."""
     thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
     words = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--dry-run", "--json"]
     told = []

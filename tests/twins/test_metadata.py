@@ -1,4 +1,4 @@
-"""The application's metadata in what ckpt adds is, byte for byte, what the library stores with it in the config."""
+"""The application's metadata in new checkpoints is, byte for byte, what the library stores with it in the config."""
 
 import json
 from typing import Any

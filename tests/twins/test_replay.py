@@ -1,4 +1,4 @@
-"""``ckpt replay`` tells what the real END makes of pending writes, and says in words what would run again."""
+"""``ckpt replay`` shows what the real END makes of pending writes, and says in words what would run again."""
 
 import json
 import operator
@@ -35,7 +35,7 @@ def waiting(tmp_path: Path) -> Path:
 
 
 def test_the_state_told_is_the_one_that_end_leaves(waiting: Path) -> None:
-    """What replay says of state and next is what the library has after its own END; nothing was written."""
+    """The state and next nodes that replay shows are the library's after its own END; nothing was written."""
     with closing(open_file(waiting)) as saver:
         reader = Reader(saver, Codec())
         found = reader.moment(lambda: outcome(reader, reader.resolve("t"), {"log": APPEND, "n": LAST}))
@@ -86,7 +86,7 @@ def stuck(path: Path) -> None:
 
 
 def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who only looks is told the rest, and which channels can't be told and why; --commit wants their reducers."""
+    """Without --commit, unknown channels are named with the reason; --commit needs their reducers."""
     path = tmp_path / "agent.sqlite"
     stuck(path)
     view: dict[str, Any] = json.loads(asked(capsys, "replay", "t", "--db", str(path), "--json"))
@@ -120,7 +120,7 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
 
 
 def asked(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command line says, piped."""
+    """The piped output of a command line."""
     capsys.readouterr()
     assert ckpt(list(words)) == 0
     return capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Answers that ckpt records: the real graph goes on with them as after ``Command(resume=…)`` on a copy."""
+"""Answers that ckpt records: the real graph continues with them as after ``Command(resume=…)`` on a copy."""
 
 import json
 import os
@@ -103,7 +103,7 @@ CASES: dict[str, tuple[Build, list[dict[str, Any]]]] = {
 
 @contextmanager
 def opened(path: Path, build: Build) -> Iterator[Graph]:
-    """The graph on a database, which nobody has open afterwards; encrypted if there is a key."""
+    """The graph on a database, which is closed afterwards; encrypted if there is a key."""
     serde = EncryptedSerializer.from_pycryptodome_aes() if os.environ.get(KEY_ENV) else None
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         yield build(SqliteSaver(connection, serde=serde))
@@ -203,7 +203,7 @@ def test_shown_as_answered(
 
 
 def test_an_answer_is_told_alike(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """What was recorded is shown with one word by each command that shows tasks, and ending them says it is lost."""
+    """Each command that shows tasks marks a recorded answer with one word; an END warns that it is lost."""
     db = ["-d", str(database("real"))]
     resumed(Path(db[1]), "-i", "legal=true", capsys=capsys, thread="interrupt-multi")
 
@@ -269,7 +269,7 @@ def test_undo_takes_the_answer_back(case: str, tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("case", ["single", "two levels down", "memory"])
 def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the graph went on with it, undo refuses, writes nothing, and says how to be asked again."""
+    """If the graph has continued with the answer, undo refuses, writes nothing, and says how to be asked again."""
     build, [answers] = CASES[case]
     path = tmp_path / "ckpt.sqlite"
     with opened(path, build) as graph:
@@ -312,7 +312,7 @@ def deep_pair(saver: Any) -> Graph:
 def test_a_value_for_whoever_asks_first_is_cleared(
     depth: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What stands on the null task of the root's head or of the asking subgraph's answers no later question."""
+    """A write of the null task, on the root's head or the asking subgraph's, answers no later question."""
     path = tmp_path / "ckpt.sqlite"
     with opened(path, deep_pair) as graph:
         graph.invoke({"log": []}, on(THREAD))
@@ -331,7 +331,7 @@ def test_a_value_for_whoever_asks_first_is_cleared(
 def test_the_slot_of_an_answer_without_an_id(
     held: int | None, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before questions had ids an answer is the null task's: beside the question, or in place of an earlier one."""
+    """Before questions had ids, an answer is a write of the null task: a new one, or instead of an earlier one."""
     path = database("legacy/py-0.2.28")
     with closing(sqlite3.connect(path)) as connection:
         query = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM writes WHERE thread_id = 'node-intr'"
@@ -348,7 +348,7 @@ def test_the_slot_of_an_answer_without_an_id(
 
 
 def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where several wait, one answer fits none; where none fits, those that wait are told."""
+    """If several questions wait, one answer is refused; if none fits, the error lists the waiting ones."""
     path = tmp_path / "ckpt.sqlite"
     with opened(path, lambda saver: asking(saver, many=True)) as graph:
         graph.invoke({"log": []}, on(THREAD))

@@ -34,7 +34,7 @@ def planned(release: str, thread_id: str, rev: str, *updates: Update, ns: str = 
 def in_bulk(
     release: str, thread_id: str, rev: str, supersteps: Sequence[Sequence[Update]], ns: str = ""
 ) -> Callable[[Reader], Plan]:
-    """The plan of several; where ckpt asks which reducer or which generation it is, it is told."""
+    """The plan of several updates, with options that answer which reducer or which generation it is."""
 
     def make(reader: Reader) -> Plan:
         row, said = reader.resolve(thread_id, rev, ns), dict[str, Any]()
@@ -91,7 +91,7 @@ def values_for(channels: Sequence[str]) -> dict[str, Any] | None:
 @pytest.mark.parametrize("as_node", [None, "first", "second", "last"])
 @pytest.mark.parametrize(("release", "name", "place"), PLACES)
 def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, place: int, as_node: str | None) -> None:
-    """Values as a node, or as whom the library infers: rows, history and the run onwards are those of the real call."""
+    """Values as a node, or as the node that the library infers: rows, history and further run are the real call's."""
     for thread_id in copies.threads(name):
         mine, theirs = copies.pair(name, thread_id)
         if place >= len(configs := theirs.targets(MOST)):
@@ -202,7 +202,7 @@ def test_a_subgraphs_update_is_the_librarys(copies: Copies, release: str, name: 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(("n", "go"), [(0, ("left", "right")), (1, ("left",)), (2, ())])
 def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tuple[str, ...]) -> None:
-    """Where it always went to both nodes it goes there again; where it went in several ways ckpt asks for the way."""
+    """A router that always went to both nodes goes there again; for one with several recorded routes ckpt asks."""
     for thread_id in copies.threads("routes"):
         for place in range(MOST):
             mine, theirs = copies.pair("routes", thread_id)
@@ -240,7 +240,7 @@ PENDING = [("interrupts", "ask-many", 0), ("errors", "error", 0), ("forks", "for
 @pytest.mark.parametrize("release", ["0.6.11"])
 @pytest.mark.parametrize(("name", "thread_id", "place"), PENDING)
 def test_finished_tasks_count_as_the_person_says(copies: Copies, name: str, thread_id: str, place: int) -> None:
-    """Where nothing stored tells whether finished tasks count, ckpt asks, names them, and does what is said."""
+    """If nothing stored says whether finished tasks count, ckpt asks, names them, and follows the answer."""
     mine, other = copies.pair(name, thread_id)
     config = mine.targets(MOST)[place]
     rev, given = config["configurable"].get("checkpoint_id", "@"), Update({"log": ["edited"]}, mine.shape()[0][0])

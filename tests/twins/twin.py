@@ -93,7 +93,7 @@ class Copies:
 
 
 def compare(mine: Twin, theirs: Twin) -> None:
-    """The two are equal in all that a graph tells, and go on to the same end."""
+    """The two are equal in everything that a graph shows, and run to the same end."""
     must_be_equal(mine.ask("told"), theirs.ask("told"))
     ends = [twin.ask("carried_on") for twin in (mine, theirs)]
     must_be_equal(*ends)
