@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import boto3
 import pytest
+from botocore.loaders import create_loader  # type: ignore[import-untyped]
 
 from tests.requiring import missing
 from tests.servers.processes import ServerProcess, free_port, listens
@@ -93,8 +94,13 @@ def dynamo(
 
 @pytest.fixture(scope="session")
 def aws_surroundings() -> Iterator[None]:
-    """Credentials that no account has, and nothing of the machine's own."""
+    """Credentials that no account has, nothing of the machine's own, and boto's description of the services read once.
+
+    boto reads it anew for each client, which takes most of the time of a short command.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        loader = create_loader()
+        patch.setattr("botocore.session.create_loader", lambda *_: loader)
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
         patch.setenv("AWS_ACCESS_KEY_ID", KEYS["aws_access_key_id"])
