@@ -14,9 +14,7 @@ from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, SideEffect, Totals
 
-__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]
-"""Ability, About, Form and Totals were defined here once; packages of other people may still import them from here."""
-
+__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # docs/api.md: aliases for what moved
 T = TypeVar("T")
 
 
