@@ -18,9 +18,9 @@ def promised() -> dict[str, dict[Ability, str]]:
 
 def broken(kind: str, abilities: frozenset[Ability]) -> list[str]:
     """Where an open database contradicts the table's row for its kind."""
-    said = promised()[kind]
+    row = promised()[kind]
     return [
         f"{kind}: {ability} is {ability in abilities}, docs/databases.md says {word}"
-        for ability, word in said.items()
+        for ability, word in row.items()
         if word in ("✓", "–") and (word == "✓") is not (ability in abilities)
     ]

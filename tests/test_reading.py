@@ -90,7 +90,7 @@ def test_missing_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "message"),
     [
         (as_json("[unable to serialize, circular reference is too complex to analyze]"), "unable to serialize"),
         (as_json([1]), "type list where an object should be"),
@@ -99,10 +99,10 @@ def test_missing_keys() -> None:
         (Payload("strange", b"x"), "type strange"),
     ],
 )
-def test_no_checkpoint_object(payload: Payload, told: str) -> None:
+def test_no_checkpoint_object(payload: Payload, message: str) -> None:
     """A body that is no object is an error that quotes it, for that checkpoint only."""
     row = CheckpointRow("t", "", CHILD, None)
-    with pytest.raises(PayloadCorrupt, match=told):
+    with pytest.raises(PayloadCorrupt, match=message):
         decoded(Checkpoint(row, payload, as_json({})))
 
 

@@ -22,7 +22,7 @@ Found = Iterator[tuple[str, Any, Any]]
 
 
 @dataclass(frozen=True)
-class Told:
+class Recorded:
     """A database and what its own library read of it."""
 
     name: str
@@ -33,54 +33,54 @@ class Told:
         """Every checkpoint that the library could read; of an upgraded database, its last state."""
         for thread_id, namespaces in self.threads.items():
             for ns, known in namespaces.items():
-                for told in known["checkpoints"]:
-                    if "unreadable_by_own_library" not in told:
-                        yield Ref(thread_id, ns, told["checkpoint_id"] or ""), {**told, **_in_the_end(told)}
+                for recorded in known["checkpoints"]:
+                    if "unreadable_by_own_library" not in recorded:
+                        yield Ref(thread_id, ns, recorded["checkpoint_id"] or ""), {**recorded, **_in_the_end(recorded)}
 
 
-def _in_the_end(told: dict[str, Any]) -> dict[str, Any]:
+def _in_the_end(recorded: dict[str, Any]) -> dict[str, Any]:
     """Writes may have grown since; where not, the record counts: the last library doesn't open lc:2 any more."""
-    writes = (told.get("final") or {}).get("pending_writes", [])
-    return {"pending_writes": writes} if len(writes) > len(told.get("pending_writes") or []) else {}
+    writes = (recorded.get("final") or {}).get("pending_writes", [])
+    return {"pending_writes": writes} if len(writes) > len(recorded.get("pending_writes") or []) else {}
 
 
 @pytest.fixture(scope="module", params=LEGACY)
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     """Each generation's database with its truth."""
     path: Path = tmp_path_factory.mktemp("truth") / "database.sqlite"
     path.write_bytes(unpacked(request.param))
     reader = Reader(open_file(path), Codec(KEYS.get(request.param)))
-    yield Told(request.param, reader, truth(request.param)["threads"])
+    yield Recorded(request.param, reader, truth(request.param)["threads"])
     reader.saver.close()
 
 
-def test_threads_namespaces_checkpoints_and_parents(told: Told) -> None:
+def test_threads_namespaces_checkpoints_and_parents(recorded: Recorded) -> None:
     """Exactly the threads, namespaces, checkpoints and parents of the truth are read, the highest id first."""
-    stored = {t: {ns: k for ns, k in nss.items() if k["checkpoints"]} for t, nss in told.threads.items()}
+    stored = {t: {ns: k for ns, k in nss.items() if k["checkpoints"]} for t, nss in recorded.threads.items()}
     stored = {thread_id: namespaces for thread_id, namespaces in stored.items() if namespaces}
-    assert sorted(t.thread_id for t in told.reader.saver.threads()) == sorted(stored)
+    assert sorted(t.thread_id for t in recorded.reader.saver.threads()) == sorted(stored)
     for thread_id, namespaces in stored.items():
-        assert told.reader.saver.namespaces(thread_id) == sorted(namespaces)
+        assert recorded.reader.saver.namespaces(thread_id) == sorted(namespaces)
         for ns, known in namespaces.items():
-            rows = list(told.reader.saver.rows(thread_id, ns))
+            rows = list(recorded.reader.saver.rows(thread_id, ns))
             want = [(c["checkpoint_id"] or "", c["parent_checkpoint_id"]) for c in known["checkpoints"]]
             assert [(row.checkpoint_id, row.parent_id) for row in reversed(rows)] == want
 
 
-def test_checkpoints(told: Told) -> None:
+def test_checkpoints(recorded: Recorded) -> None:
     """Format, time, step, source, metadata, versions, what nodes have seen, values and Sends are the library's."""
-    assert not list(_every(told, _checkpoint_differences))
+    assert not list(_every(recorded, _checkpoint_differences))
 
 
-def test_writes(told: Told) -> None:
+def test_writes(recorded: Recorded) -> None:
     """The writes stored on each checkpoint are the library's, by task, channel and value."""
-    assert not list(_every(told, _write_differences))
+    assert not list(_every(recorded, _write_differences))
 
 
-def _every(told: Told, compare: Any) -> Iterator[tuple[Any, ...]]:
-    for ref, known in told.checkpoints():
+def _every(recorded: Recorded, compare: Any) -> Iterator[tuple[Any, ...]]:
+    for ref, known in recorded.checkpoints():
         if known.get("v") is not None:
-            yield from ((*_named(ref), *found) for found in compare(told.reader, ref, known))
+            yield from ((*_named(ref), *found) for found in compare(recorded.reader, ref, known))
 
 
 def _named(ref: Ref) -> tuple[str, str, str]:
@@ -112,34 +112,34 @@ def _write_differences(reader: Reader, ref: Ref, known: dict[str, Any]) -> Found
     )
 
 
-def test_what_the_library_could_not_serialize_is_told(told: Told) -> None:
+def test_what_the_library_could_not_serialize_is_reported(recorded: Recorded) -> None:
     """A LangGraph.js checkpoint that is only the words "[unable to serialize …]" says so, and no more."""
-    for ref, known in told.checkpoints():
+    for ref, known in recorded.checkpoints():
         if known.get("v") is None:
             with pytest.raises(PayloadCorrupt, match="unable to serialize"):
-                told.reader.state(ref)
+                recorded.reader.state(ref)
 
 
 NOT_JSON = {("legacy/js-0.2.3", "values-nan")}
 """LangGraph.js 0.2.3 wrote bare NaN, holes in lists and undefined: no JSON. All but the holes is read here."""
 
 
-def test_what_its_own_library_cannot_read_is_read_here(told: Told) -> None:
+def test_what_its_own_library_cannot_read_is_read_here(recorded: Recorded) -> None:
     """Rows that the writing library fails on hold what the program put in, in their state or among their writes."""
-    for thread_id, namespaces in told.threads.items():
+    for thread_id, namespaces in recorded.threads.items():
         for ns, known in namespaces.items():
             for row in known["checkpoints"]:
                 if "unreadable_by_own_library" in row:
-                    _holds_the_original(told, Ref(thread_id, ns, row["checkpoint_id"]))
+                    _holds_the_original(recorded, Ref(thread_id, ns, row["checkpoint_id"]))
 
 
-def _holds_the_original(told: Told, ref: Ref) -> None:
-    if (told.name, ref.thread_id) in NOT_JSON:
-        _tells_what_is_missing(told.reader, ref)
+def _holds_the_original(recorded: Recorded, ref: Ref) -> None:
+    if (recorded.name, ref.thread_id) in NOT_JSON:
+        _tells_what_is_missing(recorded.reader, ref)
         return
-    values = [*told.reader.values(ref).values(), *(write.value for write in told.reader.writes(ref))]
+    values = [*recorded.reader.values(ref).values(), *(write.value for write in recorded.reader.writes(ref))]
     shown = {canonical(show(value)) for value in values for show in (rendered, enveloped)}
-    assert canonical(truth(told.name)["original"][ref.thread_id]) in shown, _named(ref)
+    assert canonical(truth(recorded.name)["original"][ref.thread_id]) in shown, _named(ref)
 
 
 def _tells_what_is_missing(reader: Reader, ref: Ref) -> None:
@@ -150,11 +150,11 @@ def _tells_what_is_missing(reader: Reader, ref: Ref) -> None:
     assert {read["s"][1].form, read["fn"].form} == {Form.BROKEN}
 
 
-def test_next(told: Told) -> None:
+def test_next(recorded: Recorded) -> None:
     """The next nodes of each checkpoint are those of the library, or unknown; never another name."""
     unknown = 0
-    for ref, known in _with_state(told):
-        shot = told.reader.snapshot(ref)
+    for ref, known in _with_state(recorded):
+        shot = recorded.reader.snapshot(ref)
         names = [task.node for task in shot.tasks]
         named = [name for name in names if name is not None]
         if shot.complete and len(named) == len(names):
@@ -162,7 +162,7 @@ def test_next(told: Told) -> None:
         else:
             unknown += 1
             assert _within(named, known["state"]["next"]), _named(ref)
-    assert unknown == UNKNOWN.get(told.name, 0)
+    assert unknown == UNKNOWN.get(recorded.name, 0)
 
 
 UNKNOWN: dict[str, int] = {
@@ -204,15 +204,15 @@ def _within(some: list[str], whole: list[str]) -> bool:
     return all(some.count(name) <= whole.count(name) for name in some)
 
 
-def test_tasks(told: Told) -> None:
+def test_tasks(recorded: Recorded) -> None:
     """Tasks have the library's ids, nodes, errors and interrupts; an id that is not known is not made up."""
-    for ref, known in _with_state(told):
-        shot = told.reader.snapshot(ref)
+    for ref, known in _with_state(recorded):
+        shot = recorded.reader.snapshot(ref)
         tasks = {task.id: task for task in shot.tasks}
         for want in known["state"].get("tasks") or []:
             task = tasks.get(want["id"])
             if task is None:
-                allowed = None in tasks or not shot.complete or told.name in OTHER_IDS
+                allowed = None in tasks or not shot.complete or recorded.name in OTHER_IDS
                 assert allowed and (not shot.complete or _by_name(tasks, want["name"])), _named(ref)
             elif not known.get("final", {}).get("pending_writes"):
                 assert not list(_task_differences(task, want)), _named(ref)
@@ -232,23 +232,23 @@ def _task_differences(task: Task, want: dict[str, Any]) -> Found:
         yield "node", task.node, want["name"]
     yield from differences(rendered(task.error), want["error"], "error")
     asked = [(rendered(interrupt.value), interrupt.id, interrupt.ns) for interrupt in task.interrupts]
-    told = [(i.get("$interrupt", i.get("value")), i.get("id"), i.get("ns")) for i in want["interrupts"]]
-    for (value, own_id, ns), (told_value, told_id, told_ns) in zip(asked, told, strict=True):
-        yield from differences(value, told_value, "interrupt")
-        if told_id not in (None, own_id, "placeholder-id") or told_ns not in (None, ns):
-            yield "interrupt", (own_id, ns), (told_id, told_ns)
+    recorded = [(i.get("$interrupt", i.get("value")), i.get("id"), i.get("ns")) for i in want["interrupts"]]
+    for (value, own_id, ns), (their_value, their_id, their_ns) in zip(asked, recorded, strict=True):
+        yield from differences(value, their_value, "interrupt")
+        if their_id not in (None, own_id, "placeholder-id") or their_ns not in (None, ns):
+            yield "interrupt", (own_id, ns), (their_id, their_ns)
 
 
-def test_values(told: Told) -> None:
+def test_values(recorded: Recorded) -> None:
     """The user's channels are those that the graph's state shows; one that was never written is not in the data."""
-    for ref, known in _with_state(told):
-        values, want = told.reader.values(ref), known["state"]["values"]
-        if told.reader.state(ref).metadata.keys() and isinstance(want, dict) and "__end__" not in values:
-            versions = told.reader.state(ref).versions
+    for ref, known in _with_state(recorded):
+        values, want = recorded.reader.values(ref), known["state"]["values"]
+        if recorded.reader.state(ref).metadata.keys() and isinstance(want, dict) and "__end__" not in values:
+            versions = recorded.reader.state(ref).versions
             shown = {channel: rendered(value) for channel, value in values.items()}
             stored = {channel: value for channel, value in want.items() if channel in shown or channel in versions}
             assert not list(differences({c: shown[c] for c in shown if c in want}, stored)), _named(ref)
 
 
-def _with_state(told: Told) -> Iterator[tuple[Ref, dict[str, Any]]]:
-    return ((ref, known) for ref, known in told.checkpoints() if known.get("v") is not None and known.get("state"))
+def _with_state(recorded: Recorded) -> Iterator[tuple[Ref, dict[str, Any]]]:
+    return ((ref, known) for ref, known in recorded.checkpoints() if known.get("v") is not None and known.get("state"))

@@ -46,13 +46,13 @@ def test_as_the_installed_library_reads(name: str, tmp_path: Path) -> None:
     reader = Reader(open_file(tmp_path / "mine"), Codec(key))
     with closing(sqlite3.connect(tmp_path / "theirs", check_same_thread=False)) as connection:
         listed = list(SqliteSaver(connection, serde=serde).list(None))
-        assert [found for told in listed for found in _differences(reader, told)] == []
+        assert [found for official in listed for found in _differences(reader, official)] == []
     assert len(listed) == reader.saver.totals().checkpoints
     reader.saver.close()
 
 
-def _differences(reader: Reader, told: CheckpointTuple) -> Found:
-    config, kept = told.config["configurable"], told.checkpoint
+def _differences(reader: Reader, official: CheckpointTuple) -> Found:
+    config, kept = official.config["configurable"], official.checkpoint
     ref = Ref(config["thread_id"], config["checkpoint_ns"], config["checkpoint_id"])
     state = reader.state(ref)
     got = {
@@ -66,15 +66,17 @@ def _differences(reader: Reader, told: CheckpointTuple) -> Found:
         "pending_sends": rendered(state.sends),
         "writes": [[write.task_id, write.channel, rendered(write.value)] for write in reader.writes(ref)],
     }
-    parent = (told.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
+    parent = (official.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id")
     stored = {key: kept.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")}
     want = {
         **stored,
         "parent": parent,
-        "metadata": whole(told.metadata),
+        "metadata": whole(official.metadata),
         "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
         "pending_sends": rendered_object(kept.get("pending_sends", [])),
-        "writes": [[task_id, channel, rendered_object(value)] for task_id, channel, value in told.pending_writes or []],
+        "writes": [
+            [task_id, channel, rendered_object(value)] for task_id, channel, value in official.pending_writes or []
+        ],
     }
     yield from ((ref, *found) for found in differences(got, want))
 

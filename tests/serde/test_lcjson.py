@@ -184,7 +184,7 @@ def test_a_snapshot_keeps_the_spelling_around_an_edit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "state", "method", "told"),
+    ("form", "state", "method", "expected"),
     [
         (Form.VALUE, 1, "", {"args": [1], "kwargs": {}}),
         (Form.VALUE, b"\x0f", "", {"args": ["0f"], "kwargs": {}}),
@@ -199,15 +199,15 @@ def test_a_snapshot_keeps_the_spelling_around_an_edit() -> None:
     ],
 )
 def test_objects_from_msgpack_go_into_json_by_their_form(
-    form: Form, state: Any, method: str, told: dict[str, Any] | None
+    form: Form, state: Any, method: str, expected: dict[str, Any] | None
 ) -> None:
     """Each is written as the constructor call that makes it; a value that no call makes is refused."""
     codec, like = Codec(), Payload("json", b"{}")
     node = Node(Opened("m.n", "C", form, state, method))
-    if told is None:
+    if expected is None:
         with pytest.raises(UsageError, match="JSON has no form for"):
             codec.encode({"x": node}, like)
         return
     called = [None, "construct"] if method == "construct" else method or None
-    envelope = {"lc": 2, "type": "constructor", "id": ["m", "n", "C"], "method": called, **told}
+    envelope = {"lc": 2, "type": "constructor", "id": ["m", "n", "C"], "method": called, **expected}
     assert json.loads(codec.encode({"x": node}, like).data) == {"x": envelope}

@@ -164,8 +164,8 @@ def _as_mysql(statement: str, collation: str) -> str:
     """MariaDB's description of a table that LangGraph's saver made, in the words that MySQL has for it."""
     if not statement.startswith("CREATE TABLE"):
         return statement
-    told = r"longtext CHARACTER SET \w+ COLLATE \w+(.*?) CHECK \(json_valid\(`\w+`\)\)"
-    statement = re.sub(told, r"json\1", statement).replace("DEFAULT '{}'", "DEFAULT ('{}')")
+    pattern = r"longtext CHARACTER SET \w+ COLLATE \w+(.*?) CHECK \(json_valid\(`\w+`\)\)"
+    statement = re.sub(pattern, r"json\1", statement).replace("DEFAULT '{}'", "DEFAULT ('{}')")
     return statement.replace("COLLATE=utf8mb4_general_ci", f"COLLATE={collation}")
 
 

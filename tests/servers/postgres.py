@@ -144,8 +144,8 @@ class OwnServer(PostgresServer):
             "autovacuum": "off",
             **more,
         }
-        told = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        command = [self._programs / "postgres", "-D", self._folder / "data", *told]
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [self._programs / "postgres", "-D", self._folder / "data", *options]
         log = Path(tempfile.gettempdir()) / f"{self._folder.name}.log"
         self.process = ServerProcess(command, log, user=self._account)
         self.process.wait_until(self._answers)

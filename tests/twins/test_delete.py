@@ -207,13 +207,15 @@ def test_a_turn_is_taken_back(name: str, way: str, tmp_path: Path) -> None:
     if way == "runs":
         turn(path, name, 4)
     before = images(path)
-    said = {"after": ["--after", head], "run": ["--run", "run-3"], "runs": ["--run", "run-3", "--run", "run-4"]}[way]
-    assert ckpt(path, "delete", THREAD, *said, "--yes") == 0
+    selection = {"after": ["--after", head], "run": ["--run", "run-3"], "runs": ["--run", "run-3", "--run", "run-4"]}[
+        way
+    ]
+    assert ckpt(path, "delete", THREAD, *selection, "--yes") == 0
     assert images(path) == images(copy)
     assert state(path, name) == state(copy, name)
     assert ckpt(path, "undo", "--yes") == 0
     assert images(path) == before
-    assert ckpt(path, "delete", THREAD, *said, "--yes") == 0
+    assert ckpt(path, "delete", THREAD, *selection, "--yes") == 0
     assert said_by(turn(path, name, 5)) == said_by(turn(copy, name, 5))
 
 
@@ -253,7 +255,7 @@ def test_a_run_in_the_middle(name: str, mend: str, tmp_path: Path) -> None:
     shutil.copy(path, copy)
     turn(path, name, 2)
     turn(path, name, 3)
-    before, told = images(path), state(path, name)
+    before, history = images(path), state(path, name)
     words = ["delete", THREAD, "--run", "run-2", "--yes", *([mend] if mend else [])]
     assert ckpt(path, *words) == (0 if mend else 7)
     if not mend:
@@ -262,7 +264,7 @@ def test_a_run_in_the_middle(name: str, mend: str, tmp_path: Path) -> None:
     if mend == "--with-children":
         assert images(path) == images(copy)
         return
-    assert state(path, name)[:3] == told[:3]
+    assert state(path, name)[:3] == history[:3]
     assert "run-2" not in str([row for key, row in images(path).items() if key[0] == "checkpoints"])
     whole = Path(shutil.copy(path, tmp_path / "mended.sqlite"))
     assert ckpt(path, "undo", "--yes") == 0
@@ -307,9 +309,9 @@ def test_a_shared_memory_is_no_branchs_own(tmp_path: Path) -> None:
     before = images(path)
     assert ckpt(path, "delete", THREAD, "--branch", first, "--yes") == 7
     assert images(path) == before
-    told = state(path, "memory")
+    history = state(path, "memory")
     assert ckpt(path, "delete", THREAD, "--branch", first, "--reparent", "--yes") == 0
-    assert state(path, "memory") == told
+    assert state(path, "memory") == history
     assert {key[2] for key in before.keys() - images(path).keys() if key[0] == "checkpoints"} == {"", "memory"}
 
 

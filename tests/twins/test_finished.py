@@ -22,9 +22,9 @@ def test_finished_siblings_count_as_said(
     assert "what good, good2 had finished at that checkpoint counts before an update up to langgraph 1.0.2" in error
     assert "--finished keep, or --finished drop, says it" in error
     assert run(["update", *thread, *WORDS, "--finished", said]) == 0
-    told = capsys.readouterr().out
-    assert ("taken over: what good, good2 had finished" in told) == (said == "keep")
-    assert ("what good, good2 had finished is not taken over" in told) == (said == "drop")
+    printed = capsys.readouterr().out
+    assert ("taken over: what good, good2 had finished" in printed) == (said == "keep")
+    assert ("what good, good2 had finished is not taken over" in printed) == (said == "drop")
     assert run(["get", *thread[:1], "x", *thread[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["value"] == x
 
@@ -40,9 +40,9 @@ def test_next_may_be_said_several_times(database: Callable[[str], Path], capsys:
     """``--next A --next B`` continues with both, as ``--next A,B`` does."""
     thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
     words = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--dry-run", "--json"]
-    told = []
+    notes = []
     for said in (["--next", "good", "--next", "good2"], ["--next", "good,good2"]):
         assert run(["update", *thread, *words, *said]) == 0
-        told.append(json.loads(capsys.readouterr().out)["notes"])
-    assert told[0] == told[1]
-    assert "as bad: then good, good2, as you say" in told[0]
+        notes.append(json.loads(capsys.readouterr().out)["notes"])
+    assert notes[0] == notes[1]
+    assert "as bad: then good, good2, as you say" in notes[0]

@@ -99,9 +99,9 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
     with closing(open_file(path)) as saver:
         reader = Reader(saver, Codec())
         found = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
-    told = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
-    assert "  ~ n  2 → 4\n  ? trace  can't be told: no reducer explains" in told
-    assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in told
+    text = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
+    assert "  ~ n  2 → 4\n  ? trace  can't be told: no reducer explains" in text
+    assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in text
     assert ckpt(["replay", "t", "--db", str(path), "--commit", "--yes"]) == 7
     assert ckpt(["replay", "t", "--db", str(path), "--reducer", "first=dict"]) == 2
     asked(
@@ -131,9 +131,9 @@ def test_committed_and_taken_back(
 ) -> None:
     """--commit writes the checkpoint that END would, names what is abandoned, and undo takes it away again."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    told = asked(capsys, "replay", "t", "--db", str(waiting), "--commit", "--yes")
-    assert "abandoned: legal (waiting), review (waiting)" in told
-    assert "kept: what fine wrote" in told
+    printed = asked(capsys, "replay", "t", "--db", str(waiting), "--commit", "--yes")
+    assert "abandoned: legal (waiting), review (waiting)" in printed
+    assert "kept: what fine wrote" in printed
     with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
         graph = asking(SqliteSaver(connection), many=True)
         assert graph.get_state(on("t")).values["log"][-1] == "fine"
@@ -160,8 +160,8 @@ def test_updated_by_command_line(
         "n=last",
         "--yes",
     ]
-    told = asked(capsys, "update", "t", "--db", str(waiting), *words)
-    assert "as review: then END, as you say" in told
+    printed = asked(capsys, "update", "t", "--db", str(waiting), *words)
+    assert "as review: then END, as you say" in printed
     lines = tmp_path / "bulk.jsonl"
     lines.write_text(
         '{"values": {"log": ["x"]}, "as_node": "write", "next": ["fine"]}\n'

@@ -144,7 +144,7 @@ def resumed(path: Path, *words: str, capsys: pytest.CaptureFixture[str], thread:
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
-def told(path: Path, build: Build) -> Any:
+def library_view(path: Path, build: Build) -> Any:
     """All that the library says of every checkpoint, metadata and the questions of each task with it."""
     with opened(path, build) as graph:
         return [
@@ -174,7 +174,7 @@ def test_goes_on_alike(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         with opened(second, build) as graph:
             output = graph.invoke(None, config)
         assert plain(output) == plain(library(first, build, answers))
-        assert told(second, build) == told(first, build)
+        assert library_view(second, build) == library_view(first, build)
     with opened(second, build) as graph:
         assert graph.get_state(on(THREAD)).next == ()
         assert graph.get_state(on(THREAD)).interrupts == ()
@@ -192,11 +192,11 @@ def test_shown_as_answered(
     with opened(path, build) as graph:
         graph.invoke({"log": []}, on(THREAD))
     for answers in rounds:
-        before, said = listed(path, capsys), words(path, build, answers)
-        config = resumed(path, *said, capsys=capsys)
+        before, answer_words = listed(path, capsys), words(path, build, answers)
+        config = resumed(path, *answer_words, capsys=capsys)
         assert len(listed(path, capsys)) == len(before) - len(answers)
-        if said[0] != "--value" or len(before) == 1:
-            assert run(["resume", THREAD, "-d", str(path), "--yes", *said]) == 4
+        if answer_words[0] != "--value" or len(before) == 1:
+            assert run(["resume", THREAD, "-d", str(path), "--yes", *answer_words]) == 4
         with opened(path, build) as graph:
             graph.invoke(None, config)
     assert listed(path, capsys) == []
@@ -281,8 +281,8 @@ def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest
         graph.invoke(None, config)
     before = images(path)
     assert run(["undo", "-d", str(path), "--yes"]) == 7
-    assert "went on from what it added" in (told := capsys.readouterr().err)
-    assert f"`ckpt rollback {THREAD} REV`, or `fork`," in told
+    assert "went on from what it added" in (error := capsys.readouterr().err)
+    assert f"`ckpt rollback {THREAD} REV`, or `fork`," in error
     assert images(path) == before
     assert run(["rollback", THREAD, asked, "-d", str(path), "--yes"]) == 0
     with opened(path, build) as graph:
@@ -362,5 +362,5 @@ def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run(["resume", THREAD, *database, "-i", "legal=yes"]) == 2
     assert run(["resume", THREAD, *database, "-i", "legal=1", "-i", "legal=2"]) == 2
     assert run(["resume", THREAD, *database]) == 0
-    told = capsys.readouterr().out
-    assert all(one in told for one in ids)
+    printed = capsys.readouterr().out
+    assert all(one in printed for one in ids)
