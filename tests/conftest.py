@@ -45,7 +45,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=25)
 settings.load_profile("steady")  # a property that holds must not fail because the machine is busy
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The quick part tries fewer examples of a property, unless the property itself says how many."""
+    if config.getoption("markexpr") == "not slow":
+        settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""Which tests are slow: `-m "not slow"` leaves them out, so that the rest takes about a minute.
+"""Which tests are slow: `-m "not slow"` leaves them out, so that the rest takes one or two minutes.
 
 The marker follows from what a test is, so that nobody has to keep a list. Where none of these rules sees it, a test is
 marked by hand (``@pytest.mark.slow``).
@@ -68,7 +68,9 @@ def _examples(item: pytest.Item) -> int:
 
 
 def _starts_processes(item: pytest.Item) -> bool:
-    """Whether the code of its module that a test can reach, fixtures included, names a process, a shell or a server."""
+    """Whether the code of its module that a test can reach, fixtures included, names a process, a shell, a server
+    or a real graph.
+    """
     module = getattr(item, "module", None)
     if module is None or module.__name__ == _QUICK_PAGES:
         return False
@@ -81,7 +83,9 @@ def _is_process(value: object) -> bool:
     if value is subprocess or value is processes.ServerProcess:
         return True
     home = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", ""))
-    return home == shells.__name__ or (home.startswith("tests.servers.") and home != processes.__name__)
+    if home == shells.__name__ or home.startswith("tests.graphs"):
+        return True
+    return home.startswith("tests.servers.") and home != processes.__name__
 
 
 def _reachable(start: list[Callable[..., Any]], module: ModuleType) -> Iterator[object]:

@@ -10,14 +10,14 @@ from ckpt_cli.serde.codec import Codec
 from tests.databases import DATA, truth
 from tests.servers.postgres import PostgresServer
 from tests.test_truth import (
-    Told,
+    Recorded,
     test_checkpoints,
     test_next,
     test_tasks,
     test_threads_namespaces_checkpoints_and_parents,
     test_values,
     test_what_its_own_library_cannot_read_is_read_here,
-    test_what_the_library_could_not_serialize_is_told,
+    test_what_the_library_could_not_serialize_is_reported,
     test_writes,
 )
 
@@ -28,7 +28,7 @@ __all__ = [
     "test_threads_namespaces_checkpoints_and_parents",
     "test_values",
     "test_what_its_own_library_cannot_read_is_read_here",
-    "test_what_the_library_could_not_serialize_is_told",
+    "test_what_the_library_could_not_serialize_is_reported",
     "test_writes",
 ]
 
@@ -41,14 +41,14 @@ TWICE = "1f1e585c-ca79-6aa1-8001-dbf90e76aa8d"
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def told(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[Told]:
+def recorded(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[Recorded]:
     """Each generation's database with its truth."""
     reader = Reader(open_url(postgres.url(postgres.loaded(request.param))), Codec())
     threads = truth(request.param)["threads"]
     for one in (one for spaces in threads.values() for known in spaces.values() for one in known["checkpoints"]):
         if one["checkpoint_id"] == TWICE:
             del one["state"]
-    yield Told(request.param, reader, threads)
+    yield Recorded(request.param, reader, threads)
     reader.saver.close()
 
 
