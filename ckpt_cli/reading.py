@@ -20,7 +20,7 @@ from ckpt_cli.layouts import named, state_of
 from ckpt_cli.model import NULL_TASK, Checkpoint, CheckpointRow, Payload, Ref, Thread
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.paging import ahead
+from ckpt_cli.savers.paging import with_prefetch
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State, TaskWrite
 
@@ -43,7 +43,7 @@ class Reader:
     def __init__(
         self, saver: Saver, codec: Codec, clock: Callable[[], float] = time, tags: Tags = lambda _thread, _ns: {}
     ) -> None:
-        self.saver = ahead(saver)
+        self.saver = with_prefetch(saver)
         self.tags = tags
         self.codec = codec
         self.clock = clock

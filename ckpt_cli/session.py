@@ -73,15 +73,15 @@ class Session:
         if self._reader is None:
             from ckpt_cli.savers.about import Ability
             from ckpt_cli.savers.contract import HalfWrittenError
-            from ckpt_cli.savers.url import open_saver
+            from ckpt_cli.savers.url import open_database
 
             try:
-                saver = open_saver(self.database, self.say)
+                saver = open_database(self.database, self.say)
             except HalfWrittenError as error:
                 if not self.changing or self.will.dry_run:
                     raise
                 error.mend()
-                saver = open_saver(self.database, self.say)
+                saver = open_database(self.database, self.say)
             self._reader = Reader(saver, Codec(self._key()), self.clock, self._tags)
             if Ability.ATOMIC not in saver.abilities:
                 self._tell_of_halves()

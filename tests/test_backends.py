@@ -10,9 +10,9 @@ from tests.backends_table import DATABASES, promised
 SCHEMES = dict(re.findall(r"^\| `(\w+)` \| .*?`(\w+)://", DATABASES, re.MULTILINE))
 
 
-def test_every_kind_is_told() -> None:
-    """Everything that a URL, a path or a name can open is in both tables."""
-    known = {kind.module for kind in registry.SCHEMES.values()} | {"sqlite", "dev", "custom"}
+def test_every_backend_is_documented() -> None:
+    """Both tables list every backend that a URL, a path or a name can open."""
+    known = {backend.module for backend in registry.SCHEMES.values()} | {"sqlite", "dev", "custom"}
     assert promised().keys() == known
     assert set(re.findall(r"^\| `(\w+)` \| ", DATABASES, re.MULTILINE)) >= known
 

@@ -1,7 +1,7 @@
-"""What every saver must do, whatever its engine: subclass `Conformance` and give it a `make` fixture.
+"""Tests of what every saver must do, for authors of a new backend: subclass `Conformance` and give it a `make` fixture.
 
-`make` turns records into an open saver that holds exactly these. The tests take nothing but `make`, so that they can
-also be run against savers that are broken on purpose. They want pytest, and are for whoever adds a kind of database.
+`make` takes records and returns an open saver that holds exactly these. The tests need pytest and use nothing but
+`make`, so they can also run against savers that are broken on purpose.
 """
 
 from ckpt_cli.conformance.reading import Reading

@@ -1,4 +1,4 @@
-"""What reading through `savers.contract.Saver` means, as tests."""
+"""Tests of the methods of `savers.contract.Saver` that read."""
 
 from itertools import chain, groupby
 
@@ -10,10 +10,10 @@ from ckpt_cli.savers.about import Ability, Totals
 
 
 class Reading(Samples):
-    """Threads, rows, checkpoints, metadata and writes, each whole and apart from all others."""
+    """Threads, rows, checkpoints, metadata and writes are read completely, and never mixed up."""
 
     def test_empty(self, make: Make) -> None:
-        """A saver without records has no threads and finds nothing, without raising."""
+        """A saver without records has no threads, and every read gives nothing without raising."""
         saver = make([])
         assert saver.totals() == Totals(0, 0, 0)
         assert everything(saver) == ([], [], [])
@@ -24,21 +24,21 @@ class Reading(Samples):
         assert list(saver.writes("t", "", ["1"])) == []
 
     def test_about(self, make: Make) -> None:
-        """A saver says what it is and declares its abilities."""
+        """A saver describes its database and declares its abilities."""
         saver = make([])
         about = saver.about()
         assert about.backend and about.generation and about.layout
         assert all(isinstance(ability, Ability) for ability in saver.abilities)
 
     def test_threads_newest_first(self, make: Make) -> None:
-        """Threads come in the order of their heads, the highest id first, each with its own head."""
+        """Threads come with their heads, in descending order of the heads' ids."""
         saver = make(
             [self.checkpoint("a", "3"), self.checkpoint("b", "5"), self.checkpoint("c", "4"), self.checkpoint("a", "1")]
         )
         assert list(saver.threads()) == [Thread(t, Ref(t, "", i)) for t, i in (("b", "5"), ("c", "4"), ("a", "3"))]
 
     def test_head_is_of_the_root(self, make: Make) -> None:
-        """A subgraph's later checkpoint is not the thread's head; without a root the highest id of any namespace is."""
+        """The head is the newest checkpoint of the root namespace, or of all namespaces if there is no root."""
         saver = make(
             [
                 self.checkpoint("rooted", "1"),
@@ -55,7 +55,7 @@ class Reading(Samples):
         assert [saver.thread(head.thread_id) for head in heads] == [Thread(head.thread_id, head) for head in heads]
 
     def test_odd_thread_ids(self, make: Make) -> None:
-        """A thread id may hold any character, and finds its own records and nobody else's."""
+        """A thread id may have any character, and finds only its own records."""
         records = [
             r
             for i in self.odd_ids
@@ -67,25 +67,25 @@ class Reading(Samples):
             assert saver.thread(odd) == Thread(odd, Ref(odd, "", "1"))
             assert [row.ref for row in saver.rows(odd)] == [Ref(odd, "", "1"), Ref(odd, odd, "2")]
             assert saver.namespaces(odd) == ["", odd]
-            (found,) = saver.checkpoints([Ref(odd, odd, "2")])
-            assert self.alike(found, self.checkpoint(odd, "2", ns=odd))
+            (stored,) = saver.checkpoints([Ref(odd, odd, "2")])
+            assert self.alike(stored, self.checkpoint(odd, "2", ns=odd))
             assert [w.ref for w in saver.writes(odd)] == [Ref(odd, "", "1")]
             assert [ref for ref, _ in saver.metadata([Ref(odd, "", "1")])] == [Ref(odd, "", "1")]
 
     def test_several_threads_at_once(self, make: Make) -> None:
-        """Rows and writes of several threads come thread by thread, each thread's as they do alone."""
-        places = [(i, at) for at in ("2", "1") for i in self.odd_ids]
-        saver = make([r for place in places for r in (self.checkpoint(*place), self.write(*place))])
+        """Rows and writes of several threads come thread by thread, in the same order as for each thread alone."""
+        names = [(i, checkpoint_id) for checkpoint_id in ("2", "1") for i in self.odd_ids]
+        saver = make([r for name in names for r in (self.checkpoint(*name), self.write(*name))])
         some = self.odd_ids[1:]
-        rows = [list(found) for _, found in groupby(saver.rows_of(some), key=lambda row: row.thread_id)]
+        rows = [list(group) for _, group in groupby(saver.rows_of(some), key=lambda row: row.thread_id)]
         assert sorted(rows) == sorted(list(saver.rows(i)) for i in some)
-        writes = [list(found) for _, found in groupby(saver.writes_of(some), key=lambda write: write.thread_id)]
+        writes = [list(group) for _, group in groupby(saver.writes_of(some), key=lambda write: write.thread_id)]
         assert sorted(writes) == sorted(list(saver.writes(i)) for i in some)
-        assert sorted(saver.writes_on([row.ref for found in rows for row in found])) == sorted(chain(*writes))
+        assert sorted(saver.writes_on([row.ref for group in rows for row in group])) == sorted(chain(*writes))
         assert [write.payload for write in saver.writes_of(some, values=0)] == [None] * 2 * len(some)
 
     def test_threads_are_apart(self, make: Make) -> None:
-        """Equal namespaces, checkpoint and task ids of two threads stay two records everywhere."""
+        """Records of two threads stay apart when their namespaces, checkpoint ids and task ids are equal."""
         saver = make(
             [r for t in ("a", "b") for r in (self.checkpoint(t, "1"), self.checkpoint(t, "2"), self.write(t, "1"))]
         )
@@ -96,12 +96,12 @@ class Reading(Samples):
             assert {row.thread_id for row in saver.newest(thread_id, "", 9)} == {thread_id}
             (value,) = (w.payload for w in saver.writes(thread_id))
             assert value == Payload("msgpack", f"value of {thread_id}||1|task|0".encode())
-            (found,) = saver.checkpoints([Ref(thread_id, "", "1")])
-            assert self.alike(found, self.checkpoint(thread_id, "1"))
-            assert list(saver.metadata([Ref(thread_id, "", "1")])) == [(found.row.ref, found.metadata)]
+            (stored,) = saver.checkpoints([Ref(thread_id, "", "1")])
+            assert self.alike(stored, self.checkpoint(thread_id, "1"))
+            assert list(saver.metadata([Ref(thread_id, "", "1")])) == [(stored.row.ref, stored.metadata)]
 
     def test_namespaces_are_apart(self, make: Make) -> None:
-        """A namespace, also one that begins like another, has its own rows and writes."""
+        """Each namespace has its own rows and writes, even if its name begins like another's."""
         spaces = ["", "s", "s:1", "s:10", "s:1|t:2"]
         saver = make(
             [r for ns in reversed(spaces) for r in (self.checkpoint("t", "1", ns=ns), self.write("t", "1", ns=ns))]
@@ -116,7 +116,7 @@ class Reading(Samples):
             assert [c.row.ns for c in saver.checkpoints([Ref("t", ns, "1")])] == [ns]
 
     def test_rows_ascend(self, make: Make) -> None:
-        """Rows come in text order of namespace and id, whatever order they were saved in, with parent and size."""
+        """Rows come in text order of namespace and id, in whatever order they were saved, with parent and size."""
         ids = self.checkpoint_ids
         saver = make([self.checkpoint("t", i, parent_id=f"before {i}" if i > "2" else None) for i in ids])
         rows = list(saver.rows("t", ""))
@@ -127,26 +127,26 @@ class Reading(Samples):
         assert saver.newest("t", "", 99) == rows[::-1]
         assert saver.newest("t", "", 2) == rows[:-3:-1]
 
-    def test_checkpoints_in_the_order_asked(self, make: Make) -> None:
-        """Checkpoints come in the order asked, also from several threads; missing ones are left out."""
+    def test_checkpoints_in_the_order_of_refs(self, make: Make) -> None:
+        """Checkpoints come in the order of the refs, also from several threads; missing ones are left out."""
         saver = make([self.checkpoint(t, i) for t in ("a", "b") for i in ("1", "2", "3")])
-        asked = [Ref("b", "", "2"), Ref("a", "", "3"), Ref("a", "", "4"), Ref("c", "", "1"), Ref("b", "", "1")]
-        assert [c.row.ref for c in saver.checkpoints(iter(asked))] == [asked[0], asked[1], asked[4]]
+        refs = [Ref("b", "", "2"), Ref("a", "", "3"), Ref("a", "", "4"), Ref("c", "", "1"), Ref("b", "", "1")]
+        assert [c.row.ref for c in saver.checkpoints(iter(refs))] == [refs[0], refs[1], refs[4]]
 
     def test_payloads_are_untouched(self, make: Make) -> None:
-        """Type tags and bytes of bodies, metadata and writes come back as they went in."""
+        """Type tags and bytes of bodies, metadata and writes are read exactly as they were written."""
         records = [self.checkpoint("t", str(i), payload=p, metadata=self.metadata) for i, p in enumerate(self.payloads)]
         writes = [self.write("t", "0", idx=i, payload=p) for i, p in enumerate(self.payloads)]
         saver = make([*records, *writes])
         refs = [record.row.ref for record in records]
-        found = list(saver.checkpoints(refs))
-        assert len(found) == len(records)
-        assert all(self.alike(stored, given) for stored, given in zip(found, records, strict=True))
-        assert dict(saver.metadata(refs)) == {checkpoint.row.ref: checkpoint.metadata for checkpoint in found}
+        stored = list(saver.checkpoints(refs))
+        assert len(stored) == len(records)
+        assert all(self.alike(*pair) for pair in zip(stored, records, strict=True))
+        assert dict(saver.metadata(refs)) == {checkpoint.row.ref: checkpoint.metadata for checkpoint in stored}
         assert list(saver.writes("t")) == writes
 
     def test_many_at_once(self, make: Make) -> None:
-        """More names than one statement takes are found, each once."""
+        """If more records are asked for than one statement takes, each is found once."""
         ids = [f"{n:04}" for n in range(self.names_at_once)]
         saver = make([r for i in ids for r in (self.checkpoint("t", i), self.write("t", i))])
         refs = [Ref("t", "", i) for i in ids]
@@ -156,7 +156,7 @@ class Reading(Samples):
         assert saver.newest("t", "", 1)[0].checkpoint_id == ids[-1]
 
     def test_writes_in_canonical_order(self, make: Make) -> None:
-        """Writes come by checkpoint, then by task path, task id and index, each as its type sorts."""
+        """Writes are sorted by checkpoint, task path, task id and index; texts sort as texts, numbers as numbers."""
         pull, push = "~__pregel_pull, a", "~__pregel_push, 0000000001, 0000000000"
         order = [
             ("0", "", "00000000-0000-0000-0000-000000000000", -4),
@@ -176,7 +176,7 @@ class Reading(Samples):
         assert [w.idx for w in saver.writes("t", "", ["1"])] == [-3, 1, 2, 10, 0, 0]
 
     def test_writes_of_some_checkpoints(self, make: Make) -> None:
-        """Only the writes of the checkpoints asked for come; none are asked for with an empty list."""
+        """Only the writes of the given checkpoints are read; for an empty list, none."""
         saver = make(
             [r for i in "1234" for r in (self.checkpoint("t", i), self.write("t", i), self.write("t", i, ns="s"))]
         )
@@ -185,8 +185,8 @@ class Reading(Samples):
         assert list(saver.writes("t", "", [])) == []
         assert list(saver.writes("t", "nowhere", ["1"])) == []
 
-    def test_long_values_stay_where_they_are(self, make: Make) -> None:
-        """Payloads above the limit are not read, and their size is told all the same."""
+    def test_long_values_are_not_read(self, make: Make) -> None:
+        """Payloads above the limit are not read, but their sizes are."""
         sizes = [0, 1, 10, 11, 5000]
         saver = make(
             [
@@ -199,8 +199,8 @@ class Reading(Samples):
             assert [w.size for w in writes] == sizes
             assert [w.size for w in writes if w.payload is not None] == read
 
-    def test_a_moment_gives_what_was_found(self, make: Make) -> None:
-        """A moment gives its look's value, may hold another, and lets its look's error through."""
+    def test_a_moment_returns_what_its_function_returns(self, make: Make) -> None:
+        """A moment returns the value of its function or raises its error, and may contain another moment."""
         saver = make([self.checkpoint("t", "1")])
         assert saver.moment(lambda: saver.moment(lambda: saver.count("t")) + saver.count("t")) == 2
         with pytest.raises(ZeroDivisionError):
@@ -208,7 +208,7 @@ class Reading(Samples):
         assert saver.moment(lambda: saver.count("t")) == 1
 
     def test_close_twice(self, make: Make) -> None:
-        """A saver may be closed again."""
+        """A saver may be closed twice."""
         saver = make([self.checkpoint("t", "1")])
         saver.close()
         saver.close()

@@ -1,4 +1,4 @@
-"""Records to fill a saver with: only what a test is about needs naming."""
+"""Records to fill a saver with; a test names only the parts that it is about."""
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Write
 
@@ -12,7 +12,7 @@ def checkpoint(
     body: Payload | None = None,
     metadata: Payload | None = None,
 ) -> Checkpoint:
-    """A checkpoint whose payloads tell where they belong, unless given."""
+    """A checkpoint. Payloads that aren't given contain the checkpoint's own name."""
     place = f"{thread_id}|{ns}|{checkpoint_id}".encode()
     return Checkpoint(
         CheckpointRow(thread_id, ns, checkpoint_id, parent_id),
@@ -32,7 +32,7 @@ def write(
     path: str = "",
     payload: Payload | None = None,
 ) -> Write:
-    """A write whose payload tells where it belongs, unless given."""
+    """A write. A payload that isn't given contains the write's own name."""
     place = f"{thread_id}|{ns}|{checkpoint_id}|{task_id}|{idx}".encode()
     value = payload if payload is not None else Payload("msgpack", b"value of " + place)
     return Write(thread_id, ns, checkpoint_id, task_id, idx, channel, path, value, len(value.data))

@@ -1,4 +1,4 @@
-"""What a saver is tried with, and how a test sees all that it holds."""
+"""The records with which savers are tested, and a function that reads everything a saver holds."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -48,32 +48,32 @@ PAYLOADS = [
 
 
 def everything(saver: Saver) -> tuple[list[Thread], list[Checkpoint], list[Write]]:
-    """All that a saver holds, read through the contract."""
+    """All threads, checkpoints and writes that a saver holds, read in one moment."""
 
-    def look() -> tuple[list[Thread], list[Checkpoint], list[Write]]:
+    def read() -> tuple[list[Thread], list[Checkpoint], list[Write]]:
         threads = list(saver.threads())
         rows = [row for thread in threads for row in saver.rows(thread.thread_id)]
-        writes = [found for thread in threads for found in saver.writes(thread.thread_id)]
+        writes = [write for thread in threads for write in saver.writes(thread.thread_id)]
         return threads, list(saver.checkpoints(row.ref for row in rows)), writes
 
-    return saver.moment(look)
+    return saver.moment(read)
 
 
 class Samples:
-    """Records to try a saver with.
+    """Records for the tests.
 
-    A saver whose database keeps checkpoints in a shape of its own overrides `checkpoint`, `write`, `alike` and the
-    samples.
+    If a database can't hold arbitrary payloads or ids, the tests of its saver override `checkpoint`, `write`, `alike`
+    and the samples.
     """
 
     odd_ids: ClassVar[list[str]] = ODD_IDS
-    """Thread ids of which each is another; fewer where the engine itself takes some of them for one."""
+    """Thread ids that are all different. Override this with fewer if the engine takes some of them for equal."""
     checkpoint_ids: ClassVar[list[str]] = ["10", "2", "1", "a", "B", "ä"]
-    """The same of checkpoint ids, whose order is by their characters."""
+    """Checkpoint ids that are all different; they sort by their characters."""
     payloads: ClassVar[list[Payload]] = PAYLOADS
-    """Write values that come back as they went in."""
+    """Values of writes that must be read exactly as they were written."""
     names_at_once: ClassVar[int] = 1203
-    """How many checkpoints are asked for together: more than one statement takes."""
+    """How many checkpoints to read at once: more than one statement takes."""
     metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\u0000"}'.encode())
 
     def checkpoint(
@@ -86,7 +86,7 @@ class Samples:
         payload: Payload | None = None,
         metadata: Payload | None = None,
     ) -> Checkpoint:
-        """A record this database can hold; `payload` is its value, or one that tells where it belongs."""
+        """A checkpoint that this database can hold; without a `payload`, its value contains its own name."""
         return checkpoint(thread_id, checkpoint_id, ns=ns, parent_id=parent_id, body=payload, metadata=metadata)
 
     def write(
@@ -101,9 +101,9 @@ class Samples:
         path: str = "",
         payload: Payload | None = None,
     ) -> Write:
-        """A write this database can hold."""
+        """A write that this database can hold."""
         return write(thread_id, checkpoint_id, task_id, idx, ns=ns, channel=channel, path=path, payload=payload)
 
-    def alike(self, stored: Checkpoint, given: Checkpoint) -> bool:
-        """Whether a stored checkpoint is the one that was given, in all but its size."""
-        return stored._replace(row=stored.row._replace(size=None)) == given
+    def alike(self, stored: Checkpoint, original: Checkpoint) -> bool:
+        """Whether a checkpoint that was read equals the one that was written, except for its size."""
+        return stored._replace(row=stored.row._replace(size=None)) == original

@@ -1,4 +1,4 @@
-"""What writing through `savers.contract.Saver` means, as tests."""
+"""Tests of the methods of `savers.contract.Saver` that write."""
 
 import pytest
 
@@ -9,10 +9,10 @@ from ckpt_cli.savers.about import Ability, Totals
 
 
 class Writing(Samples):
-    """Plans are applied whole or not at all, and can be taken back row by row."""
+    """Plans are applied completely or not at all, and can be undone row by row."""
 
     def test_apply_adds(self, make: Make) -> None:
-        """A plan's records are there after `apply`, beside those that were; one who can't write says so."""
+        """`apply` adds a plan's records to those that exist; a saver that can't write raises NotSupported."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1")])
         plan = Plan(
             "add",
@@ -34,13 +34,13 @@ class Writing(Samples):
         assert [(w.checkpoint_id, w.idx) for w in saver.writes("t")] == [("1", 0), ("1", 1), ("2", 0)]
 
     def test_apply_is_all_or_nothing(self, make: Make) -> None:
-        """A plan with a record that exists already, in the database or in the plan, is refused and leaves nothing."""
+        """A plan with a record that exists already, in the database or in the plan, is refused and changes nothing."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1")])
         if Ability.WRITE not in saver.abilities:
             return
         before = everything(saver)
         fresh = (self.checkpoint("u", "1"), self.write("u", "1"), self.checkpoint("t", "5"))
-        for again in (
+        for duplicate in (
             self.checkpoint("t", "1", payload=Payload("bytes", b"other")),
             self.write("t", "1", payload=Payload("bytes", b"other")),
             self.write("t", "1", path="another path"),
@@ -48,13 +48,13 @@ class Writing(Samples):
             self.write("u", "1"),
         ):
             with pytest.raises(Refused):
-                saver.apply(Plan("twice", (*fresh, again)))
+                saver.apply(Plan("twice", (*fresh, duplicate)))
             assert everything(saver) == before
         saver.apply(Plan("once", fresh))
         assert saver.totals() == Totals(2, 3, 2, "1", "5")
 
     def test_a_plan_replaces_and_removes(self, make: Make) -> None:
-        """Records become others or go, each alone; one that doesn't exist refuses the whole plan."""
+        """A plan replaces and removes exactly the records it names; if one doesn't exist, the whole plan is refused."""
         saver = make(
             [
                 self.checkpoint("t", "1"),
@@ -66,28 +66,28 @@ class Writing(Samples):
         if Ability.WRITE not in saver.abilities:
             return
         other = self.checkpoint("t", "1", parent_id="0", payload=Payload("bytes", b"other"), metadata=self.metadata)
-        told = self.write("t", "1", channel="told", payload=Payload("bytes", b"told"), path="a path")
-        gone = (Ref("t", "", "2"), WriteKey(Ref("t", "", "1"), "task", 1))
+        write = self.write("t", "1", channel="other", payload=Payload("bytes", b"other"), path="a path")
+        removals = (Ref("t", "", "2"), WriteKey(Ref("t", "", "1"), "task", 1))
         before = everything(saver)
         for missing in (
             Plan("", replace=(other, self.checkpoint("t", "9"))),
-            Plan("", replace=(told, self.write("t", "9"))),
-            Plan("", remove=(*gone, Ref("t", "sub", "2"))),
-            Plan("", remove=(*gone, WriteKey(Ref("t", "", "1"), "task", 7))),
+            Plan("", replace=(write, self.write("t", "9"))),
+            Plan("", remove=(*removals, Ref("t", "sub", "2"))),
+            Plan("", remove=(*removals, WriteKey(Ref("t", "", "1"), "task", 7))),
         ):
             with pytest.raises(Refused):
                 saver.apply(missing)
             assert everything(saver) == before
-        saver.apply(Plan("", replace=(other, told), remove=gone))
-        _, [found], writes = everything(saver)
-        assert self.alike(found, other)
-        assert [(w.idx, w.channel, w.payload) for w in writes] == [(0, "told", told.payload)]
+        saver.apply(Plan("", replace=(other, write), remove=removals))
+        _, [stored], writes = everything(saver)
+        assert self.alike(stored, other)
+        assert [(w.idx, w.channel, w.payload) for w in writes] == [(0, "other", write.payload)]
         saver.apply(Plan("", replace=(self.checkpoint("t", "1"), self.write("t", "1", path=""))))
-        _, [found], [write] = everything(saver)
-        assert (found.row.parent_id, write.task_path) == (None, "")
+        _, [stored], [write] = everything(saver)
+        assert (stored.row.parent_id, write.task_path) == (None, "")
 
     def test_rows_of_a_plan(self, make: Make) -> None:
-        """Expanded, a plan tells each row before and after, and what it is; taken back, the rows are what they were."""
+        """`expand` gives a plan's rows before and after, `record_of` their records; inverse changes undo the plan."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1"), self.checkpoint("t", "2")])
         if Ability.WRITE not in saver.abilities:
             return
@@ -96,9 +96,9 @@ class Writing(Samples):
         plan = Plan("", (self.write("t", "2", path="a path"),), (changed,), (Ref("t", "", "1"), key))
         rows = saver.moment(lambda: list(saver.expand(plan)))
         assert everything(saver) == before
-        named = {saver.record_of(row.relation, row.key): (row.before is None, row.after is None) for row in rows}
-        named.pop(None, None)  # rows that lead to records, where an engine keeps such
-        assert named == {
+        records = {saver.record_of(row.relation, row.key): (row.before is None, row.after is None) for row in rows}
+        records.pop(None, None)  # rows that are no records, such as an index that ckpt keeps up to date
+        assert records == {
             Ref("t", "", "1"): (False, True),
             key: (False, True),
             Ref("t", "", "2"): (False, False),
@@ -109,17 +109,16 @@ class Writing(Samples):
         assert saver.moment(lambda: [saver.current(*name) for name in names]) == after
         assert saver.moment(lambda: saver.currents(names[::-1])) == after[::-1]
         together = sorted(rows, key=lambda row: row.relation)
-        found = saver.moment(lambda: saver.currents([(row.relation, row.key) for row in together]))
-        assert found == [row.after for row in together]
+        images = saver.moment(lambda: saver.currents([(row.relation, row.key) for row in together]))
+        assert images == [row.after for row in together]
         saver.transaction(lambda: saver.change(row.inverse for row in reversed(rows)))
         assert everything(saver) == before
 
     def test_a_transaction_is_kept_only_if_it_returns(self, make: Make) -> None:
-        """What was changed inside, or in one inside of it, is seen there, and gone after an error.
+        """Changes are seen inside a transaction and in one inside it, and are rolled back after an error.
 
-        Rows that don't fit are refused.
-
-        Without `Ability.ATOMIC` it is gone once it is taken back, also when it is taken back twice.
+        Without `Ability.ATOMIC`, `take_back` removes them, and may run twice. A change to a row that isn't as its
+        before-image says is refused.
         """
         saver = make([self.checkpoint("t", "1")])
         if Ability.WRITE not in saver.abilities:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.url import open_saver, sqlite_file
+from ckpt_cli.savers.url import open_database, sqlite_file
 
 
 def open_database(database: str | Path) -> Saver:
@@ -15,11 +15,11 @@ def open_database(database: str | Path) -> Saver:
     """
     path = database if isinstance(database, Path) else sqlite_file(database)
     if path is None:
-        return open_saver(str(database), lambda _: None)
-    from ckpt_cli.savers.sqlite.long_lived import open_kept
+        return open_database(str(database), lambda _: None)
+    from ckpt_cli.savers.sqlite.long_lived import open_long_lived
 
     try:
-        return open_kept(path)
+        return open_long_lived(path)
     except DatabaseUnreachable as error:
         if path.exists():
             raise

@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
-from ckpt_cli.savers.about import Form
+from ckpt_cli.savers.about import RecordFormat
 from ckpt_cli.serde import pairs, redisjson
 from ckpt_cli.serde.codec import Codec
 
@@ -33,7 +33,7 @@ _HALVES = ("checkpoint", "metadata")
 class Encoding(NamedTuple):
     """The form in which a database keeps records, and the serializer of an agent."""
 
-    form: Form
+    form: RecordFormat
     serde: SerializerProtocol
 
     def check_serializer(self) -> None:

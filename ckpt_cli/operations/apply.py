@@ -15,7 +15,7 @@ from ckpt_cli.operations.side_effects import watched
 from ckpt_cli.operations.witnesses import Choice, confirm, sample
 from ckpt_cli.savers.about import Ability, SideEffect
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.paging import Whole, wholes
+from ckpt_cli.savers.paging import ThreadSkeleton, thread_skeletons
 
 ANY_NS = "*"
 """In a `Seen`: every namespace of the thread."""
@@ -148,9 +148,9 @@ def _changed(was: Seen) -> str:
     return f"{what} changed while the plan was made"
 
 
-def seen_wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[Whole, Seen]]:
+def seen_wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[ThreadSkeleton, Seen]]:
     """Threads with the names of all they hold, read a page of threads at a time, and what a basis needs of each."""
-    for thread in wholes(saver, thread_ids):
+    for thread in thread_skeletons(saver, thread_ids):
         yield thread, Seen(Ref(thread.thread_id, ANY_NS, ""), _digest_of(thread.rows, thread.writes), writes=True)
 
 

@@ -104,12 +104,15 @@ def _askers(reader: Reader, thread_id: str, ns: str, asked_id: str) -> list[str]
 
 
 def _run_again(reader: Reader, thread_id: str, ns: str, asked_id: str) -> Iterator[TaskWrite]:
-    """What was written, without the values, by tasks of a changed subgraph that the next run does again."""
+    """What was written, without the values, by tasks of a changed subgraph that the next run does again.
+
+    Where the checkpoint that asked is lost, its branch is unknown: then what was written on any branch.
+    """
     lineage, head = reader.lineage(thread_id, ns), reader.head(thread_id, ns).checkpoint_id
     kept = set(lineage.line(head))
     again = {head, lineage.parent(head) or ""}
     for asker in _askers(reader, thread_id, ns, asked_id)[-1:]:
-        again |= {asker, *(set(lineage.line(asker)) - kept)}
+        again |= {*lineage.line(asker)} - kept | {asker} if asker in lineage else {*lineage.rows}
     written = reader.writes_by_checkpoint(thread_id, ns, sorted(again & lineage.rows.keys()), values=0)
     for some in written.values():
         yield from some

@@ -1,1 +1,1 @@
-"""One database a file behind one contract; `url` maps what a person typed to a saver, imported on demand."""
+"""Every backend behind one contract; `url` opens the saver for what the user typed and imports only that backend."""

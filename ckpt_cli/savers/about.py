@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Ability(StrEnum):
-    """What a saver may or may not be able to do; declared, never probed."""
+    """Something that not every saver can do; a saver declares its abilities, nobody probes them."""
 
     WRITE = "write"
     """`Saver.transaction` works on this database."""
@@ -15,28 +15,28 @@ class Ability(StrEnum):
     MOMENT = "moment"
     """All that one command reads belongs to one moment; elsewhere an application may write between two reads."""
     SKIPS = "skips"
-    """Threads are listed without a scan of all checkpoints."""
+    """Threads are listed by skips in an index, without a scan of all checkpoints."""
     BRANCHES = "branches"
-    """It keeps parents; a shallow or headless layout has one checkpoint a thread and no history."""
+    """It keeps each checkpoint's parent; a shallow or headless layout has one checkpoint a thread and no history."""
     TASK_PATHS = "task_paths"
-    """Its writes name the task's path, and so the node."""
+    """Its writes name the task's path, which contains the node's name."""
 
 
-def able(has: Mapping[Ability, bool]) -> frozenset[Ability]:
-    """Those that a database has."""
-    return frozenset(ability for ability, there in has.items() if there)
+def ability_set(has: Mapping[Ability, bool]) -> frozenset[Ability]:
+    """The abilities whose value is true."""
+    return frozenset(ability for ability, is_there in has.items() if is_there)
 
 
-class Form(NamedTuple):
-    """How a database keeps the records that its own LangGraph saver writes now; who adds records follows it.
+class RecordFormat(NamedTuple):
+    """How LangGraph's own saver of a database writes its records today; records that ckpt adds look the same.
 
     Attributes:
-        apart: each channel's value is a payload of its own, but for those that stand in the header (`inline`).
-        inline: None, text and numbers stand in the header.
-        marks_snapshots: a delta channel's snapshot, kept apart, leaves ``true`` in the header.
+        apart: each channel's value is a payload of its own, except those in the header (`inline`).
+        inline: None, text and numbers are in the header.
+        marks_snapshots: where a delta channel's snapshot is kept apart, the header has ``true`` for it.
         versions: ``text`` (32 digits, a dot and a random fraction) or ``int``.
         metadata: type tag of metadata payloads.
-        body: type tag of a whole body or of a header; "" is whatever the application's serializer makes.
+        body: type tag of a whole body or of a header; "" for the tag that the application's serializer gives.
     """
 
     apart: bool = False
@@ -53,9 +53,9 @@ class About(NamedTuple):
     Attributes:
         location: path or URL without credentials.
         generation: the schema generation in words (``checkpoint-sqlite 3.1.2 or newer (task_path)``).
-        layout: the generation's short name in LEGACY terms (``A`` … ``H``) or the saver's own.
-        facts: further engine facts, label to text (``journal mode``, ``page size``, ``other tables``).
-        size: bytes on disk, where known.
+        layout: the generation's short name: a letter from ``A`` to ``H``, or the saver's own word.
+        facts: more about the engine, text by label (``journal mode``, ``page size``, ``other tables``).
+        size: bytes on disk; None if unknown.
     """
 
     backend: str
@@ -67,13 +67,13 @@ class About(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a database is: what helps to find it again; none of it proves that it is the same one.
+    """Where a database is, to find it again; a match doesn't prove that it is the same one.
 
     Attributes:
         address: `Saver.identity`.
-        engine: an id that the engine keeps with the database and a clone of its files shares; "" where it has none.
-        instance: what is the same for every address of one running server and not the same for a clone of it; "" where
-            nothing is.
+        engine: an id that the engine keeps with the data, so that a clone of the files has it too; "" for none.
+        instance: an id that a running server gives at each of its addresses and that a clone of it doesn't have; ""
+            for none.
     """
 
     address: str
@@ -82,16 +82,16 @@ class Place(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What finds this database at another address; "" where nothing does."""
+        """The id that finds this database at another address; "" for none."""
         return self.engine or self.instance
 
 
 class Totals(NamedTuple):
-    """What was counted; a full count reads the index once, never the values.
+    """The counts of a whole database; counting reads the index once, never the values.
 
     Attributes:
         oldest: the lowest checkpoint id of all.
-        newest: the highest.
+        newest: the highest one.
     """
 
     threads: int
@@ -102,15 +102,15 @@ class Totals(NamedTuple):
 
 
 class SideEffect(NamedTuple):
-    """What the database does by itself when ckpt changes rows: more than a plan says, not logged and not undone.
+    """What the database does by itself when ckpt changes rows; it isn't in the plan, isn't logged and isn't undone.
 
     Attributes:
         kind: ``trigger``, ``rule`` or ``foreign key``.
         name: its name in the database.
         table: the table it is defined on.
-        relation: the table of LangGraph's whose rows set it off.
-        on: what is done to a row then: ``add``, ``change``, ``remove``.
-        definition: a hash of all that it says, so that an altered one is another.
+        relation: LangGraph's table; changes of its rows set it off.
+        on: the changes of a row that set it off: ``add``, ``change``, ``remove``.
+        definition: a hash of its whole definition: an altered one counts as another.
     """
 
     kind: str

@@ -1,7 +1,7 @@
-"""What ckpt needs of a checkpoint database, and no more: rows and typed bytes in, rows and typed bytes out.
+"""What ckpt needs from a checkpoint database, and no more: rows and typed bytes in, rows and typed bytes out.
 
-A saver knows its engine and nothing of values: it works on checkpoints nobody can decode. Everything that reads happens
-inside `Saver.moment`, so that what one command prints is of one moment.
+A saver knows its engine and nothing about values: it works even on checkpoints that nobody can decode. Everything is
+read inside `Saver.moment`, so that all that one command prints belongs to one moment.
 """
 
 from abc import ABC, abstractmethod
@@ -12,14 +12,14 @@ from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Place, SideEffect, Totals
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, SideEffect, Totals
 
 __all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # docs/api.md: aliases for what moved
 T = TypeVar("T")
 
 
 class HalfWrittenError(DatabaseUnreachable):
-    """A writer was killed half-way; only a writer can take that back, which `mend` does."""
+    """A writer was killed half-way. Reading must wait until `mend`, which opens for writing, has rolled that back."""
 
     def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -27,21 +27,21 @@ class HalfWrittenError(DatabaseUnreachable):
 
 
 class Saver(ABC):
-    """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless said otherwise."""
+    """One open checkpoint database. Rows come in text order of (namespace, checkpoint id) unless stated otherwise."""
 
     name: ClassVar[str]
-    form: Form = Form()
+    form: RecordFormat = RecordFormat()
     abilities: frozenset[Ability]
     out_of_reach: ClassVar[str] = "its backups"
-    """Where the engine itself keeps what was deleted from it, for a while or for ever, with its command against it."""
+    """Where the engine keeps deleted data for a while or for ever, and the command that removes it there."""
     page: int = 1
-    """How many threads or checkpoints are read at once where many are wanted; 1 where a read is no round trip."""
+    """How many threads or checkpoints to read at once; 1 if a read is no round trip."""
 
     @abstractmethod
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` so that all it reads is of one moment, and give what it gives.
+        """Run `look` so that all it reads belongs to one moment, and return its result.
 
-        `look` must have no effects: where the engine can't hold a moment open it may be run again.
+        `look` must have no effects: it may be run again, where the engine can't keep a moment open.
         Nested calls belong to the outer moment.
         """
 
@@ -51,11 +51,11 @@ class Saver(ABC):
 
     @abstractmethod
     def totals(self) -> Totals:
-        """Count everything; may take as long as reading the key index."""
+        """Count everything; this may take as long as reading the whole key index."""
 
     @abstractmethod
     def threads(self) -> Iterator[Thread]:
-        """Every thread, the one whose head has the highest id first, skipping from thread to thread in the index."""
+        """Every thread, by the id of its head, highest first; found by skips in the index where there is one."""
 
     @abstractmethod
     def thread(self, thread_id: str) -> Thread | None:
@@ -67,11 +67,11 @@ class Saver(ABC):
 
     @abstractmethod
     def count(self, thread_id: str) -> int:
-        """How many checkpoints a thread has, all namespaces."""
+        """How many checkpoints a thread has in all namespaces."""
 
     @abstractmethod
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The skeleton of a thread (or of one namespace), ascending, no values and no metadata."""
+        """The skeleton of a thread or of one namespace: its rows, ascending, without values and metadata."""
 
     def expect_threads(self, threads: Collection[Thread]) -> None:  # noqa: B027 - only where a read is a round trip
         """Hint: the skeleton, head and first checkpoint of each of these threads will be read next."""
@@ -83,9 +83,9 @@ class Saver(ABC):
         """Hint: these checkpoints and their writes will be read next, one after the other; a page at most."""
 
     def one_scan(self) -> AbstractContextManager[None]:
-        """Until it ends, moments share what a scan for the names of all keys finds, where threads are found by one.
+        """Let the moments inside share one scan for the names of all keys, where the engine finds threads by a scan.
 
-        For a search, which reads page after page in moments of their own what it was told of in the first.
+        A search needs this: it lists the threads in a first moment and reads each page of them in one of its own.
         """
         return nullcontext()
 
@@ -104,25 +104,25 @@ class Saver(ABC):
 
     @abstractmethod
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata payloads of some checkpoints, in any order; missing ones are left out."""
+        """The metadata payloads of these checkpoints, in any order; missing checkpoints are left out."""
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:  # noqa: ARG002
-        """The ids of the threads (of these, or of all) with a checkpoint whose metadata has exactly this text at a key.
+        """The ids of threads (of these, or of all) with a checkpoint whose metadata has exactly this text under `key`.
 
-        None where the engine can't look for it by itself.
+        None if the engine has no such query.
         """
         return None
 
     @abstractmethod
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """The checkpoints of these names in the order asked, one at a time; missing ones are left out."""
+        """These checkpoints in the order of `refs`, one at a time; missing ones are left out."""
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """The same without the channels that are kept apart from them."""
+        """These checkpoints without the channels that are stored apart from the body."""
         return self.checkpoints(refs)
 
     def sample(self, limit: int) -> list[Ref]:
-        """Some checkpoints of different threads, cheaply found."""
+        """Some checkpoints of different threads, whichever are cheap to find."""
         return [thread.head for thread in islice(self.threads(), limit)]
 
     @abstractmethod
@@ -134,14 +134,14 @@ class Saver(ABC):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """The writes of a thread, one namespace or some of its checkpoints, by checkpoint and then in canonical order.
+        """The writes of a thread, of a namespace or of some checkpoints, by checkpoint and then in canonical order.
 
-        `values` is how long a payload may be, in bytes, to be read; longer ones come with `payload` None and their
-        size. 0 reads none but the empty ones, None reads all.
+        `values` is the size in bytes up to which payloads are read; longer ones come with `payload` None and their
+        size. 0 reads only empty payloads, None reads all.
         """
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """The writes of several checkpoints, also of several threads; each one's in canonical order."""
+        """The writes of several checkpoints, maybe of several threads; those of each in canonical order."""
         ids: dict[tuple[str, str], list[str]] = {}
         for ref in refs:
             ids.setdefault((ref.thread_id, ref.ns), []).append(ref.checkpoint_id)
@@ -156,72 +156,72 @@ class Saver(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """The address of this database: canonical, without credentials."""
+        """The canonical address of this database, without credentials."""
 
     def place(self) -> Place:
-        """Where this database is; one small question to a server."""
+        """Where this database is; costs a server one small query."""
         return Place(self.identity)
 
     def original(self, seen: Place, is_it: Callable[["Saver"], bool]) -> bool | None:  # noqa: ARG002 - for files
-        """Whether the database that was seen at another place is still there, beside this one; None if unknown.
+        """Whether the database seen at another place still exists there, beside this one; None if unknown.
 
-        `is_it` says whether a database that is found there is that one.
+        `is_it` says whether the database at that place is the one that was seen.
         """
         here = self.place()
         same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
         return False if same else None
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: B027 - not every engine can be asked
-        """Refuse before a change is planned, where it would be refused in the end.
+        """Refuse, before a change is planned, what the engine would refuse when the plan is applied.
 
         Args:
-            trying: the engine may be asked by changing what isn't there; else it is only read from.
+            trying: whether to ask the engine by a change to a record that doesn't exist; else it is only read.
 
         Raises:
             NotSupported: this database can't be written.
-            Refused: this user may not write it, or nobody may now.
+            Refused: this user may not write it, or nobody may at present.
         """
 
     @abstractmethod
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` with the right to write, while nobody else writes; what it did is kept only if it returns.
+        """Run `work` with the right to write, while nobody else writes; its changes are kept only if it returns.
 
-        All or nothing holds where `Ability.ATOMIC` is declared; elsewhere what `work` changed before it failed stays,
-        and whoever called takes it back (`operations.settle`). Reading inside sees what was written so far.
+        Without `Ability.ATOMIC`, changes that `work` made before it failed remain, and the caller takes them back
+        (`operations.settle`). Reads inside see what was written so far.
 
         Raises:
             NotSupported: this database can't be written.
-            Refused: it may not be written now.
+            Refused: it may not be written at present.
         """
 
     @abstractmethod
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """The physical rows of a plan with their before-images, in the order to make them, one at a time.
+        """The changes of physical rows that a plan means, with before-images, in the order to make them, one at a time.
 
         Raises:
             NotSupported: this database has no place for a record.
-            Refused: a record to add stands already, or one to replace or remove doesn't.
+            Refused: a record to add exists already, or one to replace or remove doesn't.
         """
 
     @abstractmethod
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """What a physical row holds: a checkpoint or a write; None where it is neither by itself."""
+        """The checkpoint or write that a physical row holds; None if it is neither by itself."""
 
     def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002
-        """Rows that are no records by themselves and whose keys name a checkpoint's thread: a pointer, a list of ids.
+        """Rows of a checkpoint's thread that are no records by themselves: a pointer, a list of ids.
 
         Rows with a ``thread_id`` in their key may be left out.
         """
         return ()
 
     def added(self, change: RowChange) -> Collection[Ref | WriteKey]:
-        """The records that a change of a physical row adds."""
+        """The records that the change of a physical row adds."""
         name = self.record_of(change.relation, change.key) if change.before is None else None
         return () if name is None else (name,)
 
     @abstractmethod
     def current(self, relation: str, key: Row) -> Row | None:
-        """A physical row as it is now, None if there is none."""
+        """A physical row as it is now; None if it doesn't exist."""
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
         """Physical rows, by relation and key, as they are now."""
@@ -230,43 +230,43 @@ class Saver(ABC):
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002
         """The columns of a table, or the fields of a document, that ckpt writes; None for all of them.
 
-        Rows are compared with images over these alone: an application adds columns of its own, and a migration of
-        LangGraph's may add one between a change and its undo. So compare over the columns that both sides have.
+        Rows are compared with images over these columns alone, and only where both sides have them: an application may
+        add its own columns, and a migration of LangGraph may add one between a change and its undo.
         """
         return None
 
     def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
-        """A physical row by the names that `written_columns` gives: a document field by field."""
+        """A physical row under the names that `written_columns` gives: a document field by field."""
         return row
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
-        """The row to write so that an image is back, where `now` is what exists under its key.
+        """The row to write to restore an image; `now` is the row that exists under its key, or None.
 
-        A row that is gone gets all columns of the image that still exist; in one that exists only what ckpt writes
-        becomes as in the image, and an application's own columns keep their values.
+        A row that no longer exists gets all columns of the image that the table still has. In an existing row only the
+        columns that ckpt writes are restored; an application's own columns keep their values.
         """
         return image
 
     def side_effects(self) -> Sequence[SideEffect]:
-        """The triggers, rules and foreign keys of its tables that do more than a plan says; read from the catalog."""
+        """The triggers, rules and foreign keys that change more than a plan says; read from the catalog."""
         return ()
 
     def permit(self, side_effects: Collection[SideEffect]) -> None:  # noqa: B027 - only where an engine can refuse
-        """Say which side effects a person has accepted; an engine that can refuse others does so from then on."""
+        """Set the side effects that the user accepted; an engine that can refuse others does so from now on."""
 
     def caveats(self) -> Sequence[str]:
-        """What else a person should know before a change, a sentence each: rows that this user can't see."""
+        """Warnings to show before a change, a sentence each: rows that this user can't see, for example."""
         return ()
 
     @abstractmethod
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Make every row what its after-image says; only inside `transaction`.
+        """Make every row equal to its after-image; only inside `transaction`.
 
-        Without `Ability.ATOMIC` rows are made one after another in this order, each only where it is as its
-        before-image says, so that doing it again or taking it back is safe wherever it stopped.
+        Without `Ability.ATOMIC` rows are written one after another in this order, each only if it equals its
+        before-image. So the changes can safely be repeated or taken back wherever they stopped.
 
         Raises:
-            Refused: a row to add stands already, or one to change or remove is gone.
+            Refused: a row to add exists already, or one to change or remove no longer exists.
         """
 
     def apply(self, plan: Plan) -> None:
@@ -274,7 +274,7 @@ class Saver(ABC):
 
         Raises:
             NotSupported: this database can't be written.
-            Refused: a record to add stands already, or one to replace or remove doesn't; nothing was written.
+            Refused: a record to add exists already, or one to replace or remove doesn't; nothing was written.
         """
         if Ability.ATOMIC in self.abilities:
             self.transaction(lambda: self.change(self.expand(plan)))
@@ -287,9 +287,9 @@ class Saver(ABC):
             raise
 
     def take_back(self, changes: Sequence[RowChange]) -> None:
-        """Undo as much of some changes as was made, the last first; only inside `transaction`, for want of a real one.
+        """Undo those of the changes that were made, the last one first; only inside `transaction`.
 
-        A row that is neither as before nor as after is somebody else's by now and stays.
+        A row that equals neither its before-image nor its after-image was written by another program and is kept.
         """
         for change in reversed(changes):
             if change.before != change.after and self.current(change.relation, change.key) == change.after:

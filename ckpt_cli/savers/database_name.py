@@ -1,26 +1,25 @@
-"""What a person typed for a database, as far as it may be shown: only parts that can't belong to a password.
+"""Shows what the user typed for a database without any part that may belong to a password.
 
-The text is not searched for secrets to mask. Only parts that are certainly no secret are shown; where the bounds of a
-password are in doubt, hardly anything is.
+The text isn't searched for secrets to mask. Instead only the parts that are certainly no secret are shown; where a
+password may begin or end in more than one place, hardly anything is shown.
 """
 
 import re
-from collections.abc import Iterable
 from urllib.parse import parse_qsl, unquote
 
 from ckpt_cli.errors import UsageError
 from ckpt_cli.masking import is_secret_name, keep_secret
 
 ESCAPES = "in users and passwords write @ : / ? # % as %40 %3A %2F %3F %23 %25"
-"""How a person makes a URL clear."""
+"""A hint: how a URL gets one reading."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*(?:\+[A-Za-z0-9.-]+)?)://(.*)", re.DOTALL)
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?")
 _ODD = frozenset("@=?#&'\"<>|;,\n\r\t\0")
 
 
-def shown(text: str) -> str:
-    """A path or a name as it is; of a URL its scheme, hosts and path; of anything else next to nothing."""
+def mask_database(text: str) -> str:
+    """A path or name unchanged; a URL's scheme, hosts and path; of any other text hardly anything."""
     match = _URL.fullmatch(text)
     if match is None:
         return _path(text)
@@ -35,14 +34,14 @@ def shown(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is a path or a name in which no password can be."""
+    """Whether the text is a path or a name that can't contain a password."""
     return not text.startswith("//") and ":" not in text and not _ODD & set(text) and not is_secret_name(text)
 
 
 def is_clear(rest: str) -> bool:
-    """Whether what follows ``://`` can be taken apart in one way only.
+    """Whether the text after ``://`` can be parsed in one way only.
 
-    There is one ``@`` at most, and it is before the hosts: of several libpq takes the first, Python the last.
+    It has one ``@`` at most, before the hosts: of several, libpq takes the first and Python the last.
     """
     authority, path, words = _parts(rest)
     hosts = authority.rpartition("@")[2].split(",")
@@ -55,10 +54,10 @@ def is_clear(rest: str) -> bool:
 
 
 def must_be_clear(url: str) -> None:
-    """Check that a URL has one reading, and remember its secrets for `masking.hide`.
+    """Check that a URL has one reading, and register its secrets with `masking.hide`.
 
     Raises:
-        UsageError: it has several; none of it is repeated.
+        UsageError: it has several; the error repeats no part of it.
     """
     scheme, _, rest = url.partition("://")
     authority, _, words = _parts(rest)
@@ -71,16 +70,8 @@ def must_be_clear(url: str) -> None:
         raise UsageError(f"the {scheme} URL can be read in more than one way, or has no valid port", hint=ESCAPES)
 
 
-def unknown_option(names: Iterable[str], known: Iterable[str]) -> str:
-    """What to say of options that a URL may not have: any but a misspelled one may be a piece of a password."""
-    from difflib import get_close_matches
-
-    near = next((name for name in sorted(names) if get_close_matches(name, known, n=1, cutoff=0.75)), "")
-    return f"unknown option {near!r}" if near else "an option that isn't known"
-
-
 def _parts(rest: str) -> tuple[str, str, str]:
-    """Authority, path, and all that follows."""
+    """The authority, the path and the rest."""
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     path = re.split(r"[?#]", rest[len(authority) :], maxsplit=1)[0]
     return authority, path, rest[len(authority) + len(path) :]

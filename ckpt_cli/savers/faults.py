@@ -1,6 +1,6 @@
-"""What goes wrong with a database, in the same words whichever kind it is: one line with the place and a hint.
+"""Errors about a database, in the same words for each backend: one line with the location, and a hint.
 
-A location given here holds neither user nor password, and what a server said itself is passed through `shown`.
+A location holds neither user nor password, and a server's own words pass through `safe_text`.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,22 +22,22 @@ _HINTS = {
     TLS: "does the server speak TLS, and is its certificate one that this machine trusts?",
 }
 
-_LONGEST = 300  # characters of what a server said
+_LONGEST = 300  # characters of a server's words
 
 
 class ConnectionLost(DatabaseUnreachable):
-    """The server went away in the middle of a read, which can be done again on a new connection."""
+    """The connection broke during a read, which can be repeated on a new connection."""
 
 
 class LostWriting(Failed):
-    """The server went away in the middle of a write, which may or may not have been made."""
+    """The connection broke during a write, which may or may not have happened."""
 
 
-def must_be_there(payload: Payload, words: str) -> None:
-    """Check that a payload to write was read, and doesn't only say why it couldn't be.
+def must_not_be_lost(payload: Payload, words: str) -> None:
+    """Check that a payload to write holds a value, not only the reason why the value couldn't be read.
 
     Raises:
-        PayloadCorrupt: it does; `words` say what it is of.
+        PayloadCorrupt: it holds the reason; `words` name its record.
     """
     if payload.tag == LOST:
         problem = payload.data.decode("utf-8", "replace")
@@ -45,32 +45,32 @@ def must_be_there(payload: Payload, words: str) -> None:
 
 
 def no_answer(location: str, cause: str = REFUSED, *, hint: str = "") -> DatabaseUnreachable:
-    """Nobody is there to talk to; `cause` is one of this module's, or the system's words."""
+    """No server answers; `cause` is one of this module's constants or the system's words."""
     return DatabaseUnreachable(f"{location}: no server answers ({cause})", hint=hint or _HINTS.get(cause, ""))
 
 
 def too_slow(location: str, hint: str = "try again when the server is less busy") -> DatabaseUnreachable:
-    """The server is there, and doesn't answer in the time it has."""
+    """The server took the connection but doesn't answer in time."""
     return DatabaseUnreachable(f"{location}: no answer in time", hint=hint)
 
 
 def lost(location: str) -> ConnectionLost:
-    """A connection that stood is gone, while reading."""
+    """An open connection broke during a read."""
     return ConnectionLost(f"{location}: the connection was lost", hint="try again")
 
 
 def lost_writing(location: str) -> LostWriting:
-    """A connection that stood is gone, while writing."""
+    """An open connection broke during a write."""
     hint = "`ckpt operations --settle` finds out whether it was written"
     return LostWriting(f"{location}: the connection was lost while writing", hint=hint)
 
 
 @contextmanager
 def unless_sent(location: str, is_sent: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """A connection that is lost inside was lost while writing only if something was sent to be written.
+    """Treat a connection lost inside as lost while reading, unless a write was sent on it.
 
     Raises:
-        ConnectionLost: nothing was.
+        ConnectionLost: the connection broke before a write was sent.
     """
     try:
         yield
@@ -81,7 +81,7 @@ def unless_sent(location: str, is_sent: Callable[[], bool] = lambda: False) -> I
 
 
 def no_password(location: str, more: str = "") -> DatabaseUnreachable:
-    """The server asks for a password, and there is none."""
+    """The server needs a password, and the URL has none."""
     hint = "the URL holds it, as in kind://user:password@host/database"
     return DatabaseUnreachable(
         f"{location}: the server asks for a password, and none was given", hint=f"{hint}{', ' if more else ''}{more}"
@@ -89,83 +89,83 @@ def no_password(location: str, more: str = "") -> DatabaseUnreachable:
 
 
 def not_let_in(location: str, more: str = "") -> DatabaseUnreachable:
-    """User or password are wrong; servers don't say which."""
+    """The user or the password is wrong; servers don't say which."""
     hint = "check both; in a URL their @ : / ? # % are written %40 %3A %2F %3F %23 %25"
     return DatabaseUnreachable(f"{location}: wrong user or password", hint=f"{hint}{'; ' if more else ''}{more}")
 
 
 def no_database(location: str, what: str = "database", hint: str = "") -> DatabaseUnreachable:
-    """The server has none of that name."""
+    """The server has no database (or table) of that name."""
     return DatabaseUnreachable(f"{location}: no such {what}", hint=hint or "check the name behind the last /")
 
 
 def no_checkpoints(location: str, hint: str) -> DatabaseUnreachable:
-    """The database is there, and isn't one of LangGraph's; the hint tells what it holds or where else to look."""
+    """The database exists but isn't LangGraph's; the hint says what it holds or where else to look."""
     return DatabaseUnreachable(f"{location}: no LangGraph checkpoints in it", hint=hint)
 
 
 def no_table(location: str, name: str, what: str) -> DatabaseUnreachable:
-    """Something else has the name of one of LangGraph's tables; reading it might run anything."""
+    """A view or the like has the name of one of LangGraph's tables; reading it could run any code."""
     hint = "ckpt reads only real tables: copy its rows into one"
     return DatabaseUnreachable(f"{location}: {name} is {what}, not a table; it was not read", hint=hint)
 
 
 def newer(version: object, known: object) -> str:
-    """Why tables of a version that isn't known are read and not changed."""
+    """Why tables of an unknown version are read but not changed."""
     return f"its tables are newer (migration {version}) than ckpt knows ({known})"
 
 
-def may_not_read(location: str, said: str = "", hint: str = "name a user who may read") -> DatabaseUnreachable:
-    """The user is let in, and may not look."""
-    return DatabaseUnreachable(f"{location}: this user may not read it{_why(said)}", hint=hint)
+def may_not_read(location: str, words: str = "", hint: str = "name a user who may read") -> DatabaseUnreachable:
+    """The user may connect but not read."""
+    return DatabaseUnreachable(f"{location}: this user may not read it{_why(words)}", hint=hint)
 
 
-def may_not_write(location: str, said: str = "", hint: str = "name a user who may write") -> Refused:
-    """The user may look, and may not change."""
-    return Refused(f"{location}: this user may not write it{_why(said)}; nothing was written", hint=hint)
+def may_not_write(location: str, words: str = "", hint: str = "name a user who may write") -> Refused:
+    """The user may read but not write."""
+    return Refused(f"{location}: this user may not write it{_why(words)}; nothing was written", hint=hint)
 
 
-def read_only(location: str, said: str = "") -> Refused:
-    """The server takes no writes from anybody."""
+def read_only(location: str, words: str = "") -> Refused:
+    """The server takes no writes from any user."""
     hint = "if it is a replica, name the primary server"
-    return Refused(f"{location}: this server takes no writes{_why(said)}; nothing was written", hint=hint)
+    return Refused(f"{location}: this server takes no writes{_why(words)}; nothing was written", hint=hint)
 
 
 def no_tls_file(location: str, path: str, why: str) -> DatabaseUnreachable:
-    """A certificate or a key that a URL names can't be used."""
+    """A certificate or key file named in the URL can't be used."""
     return DatabaseUnreachable(f"{location}: can't use the TLS file {path}{_why(why)}")
 
 
 def not_encrypted(location: str) -> DatabaseUnreachable:
-    """The URL asks for TLS, and the connection would be without."""
+    """The URL asks for TLS, but the connection would not be encrypted."""
     hint = "does the server speak TLS? nothing is read or written over a connection that anybody can read"
     return DatabaseUnreachable(f"{location}: the connection would not be encrypted, as the URL asks", hint=hint)
 
 
 def busy(location: str) -> Refused:
-    """Somebody else holds what is to be written, or was quicker."""
+    """Another program has locked the rows to write, or wrote them first."""
     return Refused(f"{location}: somebody else is writing there; nothing was written", hint="try again")
 
 
-def stands(name: Name) -> Refused:
-    """A record to add is there already."""
+def already_exists(name: Name) -> Refused:
+    """A record to add exists already."""
     return Refused(f"{in_words(name)} exists already; nothing was written", hint="run the command again")
 
 
-def gone(name: Name) -> Refused:
-    """A record to replace or remove isn't there any more."""
+def no_longer_exists(name: Name) -> Refused:
+    """A record to replace or remove no longer exists."""
     return Refused(f"{in_words(name)} is gone; nothing was written", hint="run the command again")
 
 
-def one_line(said: str) -> str:
-    """A server's own words without line ends and control characters, to be looked at; `shown` is for people."""
-    return " ".join("".join(c if c.isprintable() else " " for c in said).split())[:_LONGEST]
+def one_line(words: str) -> str:
+    """A server's own words without line ends and control characters, to be matched; people see `safe_text`."""
+    return " ".join("".join(c if c.isprintable() else " " for c in words).split())[:_LONGEST]
 
 
-def shown(said: str) -> str:
+def safe_text(words: str) -> str:
     """A server's or a driver's own words on one line, without what may be a secret."""
-    return one_line(hide(said))
+    return one_line(hide(words))
 
 
-def _why(said: str) -> str:
-    return f" ({shown(said)})" if said else ""
+def _why(words: str) -> str:
+    return f" ({safe_text(words)})" if words else ""

@@ -1,4 +1,4 @@
-"""What savers share that can't skip in an index and are never written: skeletons held in memory."""
+"""For savers without an index and without writing: skeletons held in memory, and refusals to write."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Skeleton:
-    """The rows of any number of threads, in order."""
+    """The skeleton rows of some threads, sorted."""
 
     def __init__(self, rows: Iterable[CheckpointRow]) -> None:
         self._threads: dict[str, dict[str, dict[str, CheckpointRow]]] = {}
@@ -24,24 +24,24 @@ class Skeleton:
 
     def threads(self) -> Iterator[Thread]:
         """Every thread, the one whose head has the highest id first."""
-        found = [self._headed(thread_id) for thread_id in sorted(self._threads)]
-        yield from sorted(found, key=lambda thread: thread.head.checkpoint_id, reverse=True)
+        threads = [self._with_head(thread_id) for thread_id in sorted(self._threads)]
+        yield from sorted(threads, key=lambda thread: thread.head.checkpoint_id, reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""
-        return self._headed(thread_id) if thread_id in self._threads else None
+        return self._with_head(thread_id) if thread_id in self._threads else None
 
     def namespaces(self, thread_id: str) -> list[str]:
         """The namespaces of a thread, in text order."""
         return sorted(self._threads.get(thread_id, {}))
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ascending by namespace and id."""
+        """The rows of a thread or a namespace, ascending by namespace and id."""
         for space in self.namespaces(thread_id) if ns is None else [ns]:
             yield from self._space(thread_id, space).values()
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The highest ids, highest first."""
+        """The rows with the highest ids, highest first."""
         return [row for row, _ in zip(reversed(self._space(thread_id, ns).values()), range(limit), strict=False)]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
@@ -49,7 +49,7 @@ class Skeleton:
         return self._space(ref.thread_id, ref.ns).get(ref.checkpoint_id)
 
     def ids(self) -> Iterator[str]:
-        """Every checkpoint id, in no order."""
+        """Every checkpoint id, unordered."""
         for spaces in self._threads.values():
             for space in spaces.values():
                 yield from space
@@ -57,39 +57,43 @@ class Skeleton:
     def _space(self, thread_id: str, ns: str) -> dict[str, CheckpointRow]:
         return self._threads.get(thread_id, {}).get(ns, {})
 
-    def _headed(self, thread_id: str) -> Thread:
+    def _with_head(self, thread_id: str) -> Thread:
         spaces = self._threads[thread_id]
         heads = [next(reversed(space.values())).ref for ns, space in spaces.items() if ns == "" or "" not in spaces]
         return Thread(thread_id, max(heads, key=lambda ref: (ref.checkpoint_id, ref.ns)))
 
 
 class ReadOnlySaver(Saver):
-    """A saver that never writes; every wish to is answered with the reason."""
+    """A saver that never writes; whatever would write raises `NotSupported` with the reason.
+
+    Attributes:
+        why_not: the reason, as the end of a sentence.
+    """
 
     why_not: str
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002
-        """Says why not."""
+        """Refuse with the reason."""
         self._refuse()
 
     def transaction(self, work: Callable[[], T]) -> T:  # noqa: ARG002
-        """Says why not."""
+        """Refuse with the reason."""
         self._refuse()
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:  # noqa: ARG002
-        """Says why not."""
+        """Refuse with the reason."""
         self._refuse()
 
     def change(self, changes: Iterable[RowChange]) -> None:  # noqa: ARG002
-        """Says why not."""
+        """Refuse with the reason."""
         self._refuse()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:  # noqa: ARG002
-        """It has no physical rows of its own."""
+        """None: it has no physical rows."""
         return None
 
     def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002
-        """It has no physical rows of its own."""
+        """None: it has no physical rows."""
         return None
 
     def _refuse(self) -> NoReturn:

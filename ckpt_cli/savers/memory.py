@@ -1,4 +1,4 @@
-"""The memory saver: what the contract means, in dicts. Every other saver must do what this one does."""
+"""The memory saver: the contract in dicts. Every other saver must do what this one does."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -19,13 +19,13 @@ from ckpt_cli.model import (
 )
 from ckpt_cli.savers.about import Ability, About, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 
 T = TypeVar("T")
 
 
 class MemorySaver(Saver):
-    """Records in this process and nowhere else."""
+    """Records that exist only in this process."""
 
     name: ClassVar[str] = "memory"
     abilities = frozenset(Ability)
@@ -33,15 +33,15 @@ class MemorySaver(Saver):
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
         self._checkpoints: dict[Ref, Checkpoint] = {}
         self._writes: dict[WriteKey, Write] = {}
-        if given := tuple(records):
-            self.apply(Plan("given", given))
+        if initial := tuple(records):
+            self.apply(Plan("given", initial))
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Nobody else is here."""
+        """Run `look`; no other program can write meanwhile."""
         return look()
 
     def about(self) -> About:
-        """Says so."""
+        """A database in memory."""
         return About("memory", "memory", "this version's records", "memory", {})
 
     def totals(self) -> Totals:
@@ -51,7 +51,7 @@ class MemorySaver(Saver):
         return Totals(threads, len(ids), len(self._writes), min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """Every thread, newest head first."""
+        """Every thread, by the id of its head, highest first."""
         threads = [self._thread(thread_id) for thread_id in sorted({ref.thread_id for ref in self._checkpoints})]
         yield from sorted(threads, key=lambda thread: thread.head.checkpoint_id, reverse=True)
 
@@ -68,11 +68,11 @@ class MemorySaver(Saver):
         return len(self._refs(thread_id))
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ascending by namespace and id."""
+        """The rows of a thread or a namespace, ascending by namespace and id."""
         yield from [self._checkpoints[ref].row for ref in self._refs(thread_id, ns)]
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The highest ids, highest first."""
+        """The rows with the highest ids, highest first."""
         return [self._checkpoints[ref].row for ref in self._refs(thread_id, ns)[::-1][:limit]]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
@@ -80,11 +80,11 @@ class MemorySaver(Saver):
         return self._checkpoints[ref].row if ref in self._checkpoints else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that are there."""
+        """The metadata of those that exist."""
         yield from [(ref, self._checkpoints[ref].metadata) for ref in refs if ref in self._checkpoints]
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Those that are there, in the order asked."""
+        """Those that exist, in the order of `refs`."""
         for ref in refs:
             if ref in self._checkpoints:
                 yield self._checkpoints[ref]
@@ -97,40 +97,40 @@ class MemorySaver(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """By namespace and checkpoint, then in canonical order."""
-        found = [
+        """Writes by namespace and checkpoint, then in canonical order."""
+        writes = [
             write
             for write in self._writes.values()
             if write.thread_id == thread_id
             and (ns is None or write.ns == ns)
             and (checkpoint_ids is None or write.checkpoint_id in checkpoint_ids)
         ]
-        for write in sorted(found, key=lambda write: (write.ref, write.order)):
+        for write in sorted(writes, key=lambda write: (write.ref, write.order)):
             yield write if values is None or write.size <= values else write._replace(payload=None)
 
     @property
     def identity(self) -> str:
-        """No two are the same."""
+        """An address of its own for each instance."""
         return f"memory:{id(self)}"
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Work on copies, which are thrown away unless `work` returns."""
-        kept = dict(self._checkpoints), dict(self._writes)
+        """Run `work`; if it fails, the records from before it are back."""
+        before = dict(self._checkpoints), dict(self._writes)
         try:
             return work()
         except BaseException:
-            self._checkpoints, self._writes = kept
+            self._checkpoints, self._writes = before
             raise
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """One row a record."""
+        """One row for each record."""
         for name in plan.remove:
-            yield RowChange(*_key(name), self._standing(name), None)
+            yield RowChange(*_key(name), self._existing(name), None)
         for record in plan.replace:
-            yield RowChange(*_key(name_of(record)), self._standing(name_of(record)), _row(record))
+            yield RowChange(*_key(name_of(record)), self._existing(name_of(record)), _row(record))
         for record in plan.add:
             if self.current(*_key(name_of(record))) is not None:
-                raise stands(name_of(record))
+                raise already_exists(name_of(record))
             yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
@@ -147,14 +147,14 @@ class MemorySaver(Saver):
         for change in changes:
             table, name = self._table(change.relation), _from_key(change.relation, change.key)
             if (name in table) is (change.before is None):
-                raise (stands if name in table else gone)(name)
+                raise (already_exists if name in table else no_longer_exists)(name)
             if change.after is None:
                 del table[name]
             else:
                 table[name] = _record(change.relation, change.after)
 
     def additions(self) -> Iterator[RowChange]:
-        """What makes these records out of nothing by `change`: for those who keep them somewhere."""
+        """The changes that add all records to an empty database: for savers that store them elsewhere."""
         records: list[Record] = [*self._checkpoints.values(), *self._writes.values()]
         for record in records:
             yield RowChange(*_key(name_of(record)), None, _row(record))
@@ -162,10 +162,10 @@ class MemorySaver(Saver):
     def _table(self, relation: str) -> dict[Any, Any]:
         return self._checkpoints if relation == "checkpoints" else self._writes
 
-    def _standing(self, name: Ref | WriteKey) -> Row:
+    def _existing(self, name: Ref | WriteKey) -> Row:
         row = self.current(*_key(name))
         if row is None:
-            raise gone(name)
+            raise no_longer_exists(name)
         return row
 
     def close(self) -> None:
@@ -190,38 +190,40 @@ def _key(name: Ref | WriteKey) -> tuple[str, Row]:
 
 
 def _from_key(relation: str, key: Row) -> Ref | WriteKey:
-    words: Any = key
-    ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
-    return ref if relation == "checkpoints" else WriteKey(ref, words["task_id"], words["idx"])
+    columns: Any = key
+    ref = Ref(columns["thread_id"], columns["ns"], columns["checkpoint_id"])
+    return ref if relation == "checkpoints" else WriteKey(ref, columns["task_id"], columns["idx"])
 
 
 def _row(record: Record) -> Row:
-    """A record as the columns that the log keeps."""
+    """A record as the row that the operation log keeps."""
     if isinstance(record, Checkpoint):
         row, body, metadata = record.row, record.body, record.metadata
         own = {"parent": row.parent_id, "tag": body.tag, "data": body.data}
-        told = {**_key(row.ref)[1], **own, "metadata_tag": metadata.tag, "metadata": metadata.data}
+        columns = {**_key(row.ref)[1], **own, "metadata_tag": metadata.tag, "metadata": metadata.data}
         apart = {f"{_APART}{name}": f"{p.tag}:".encode() + p.data for name, p in (record.channels or {}).items()}
-        return {**told, "apart": record.channels is not None, **apart}
+        return {**columns, "apart": record.channels is not None, **apart}
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
-    said = {"channel": record.channel, "task_path": record.task_path}
-    return {**_key(name_of(record))[1], **said, "tag": record.payload.tag, "data": record.payload.data}
+    channel = {"channel": record.channel, "task_path": record.task_path}
+    return {**_key(name_of(record))[1], **channel, "tag": record.payload.tag, "data": record.payload.data}
 
 
 def _record(relation: str, row: Row) -> Record:
-    words: Any = row
-    place = (words["thread_id"], words["ns"], words["checkpoint_id"])
-    payload = Payload(words["tag"], words["data"])
+    columns: Any = row
+    place = (columns["thread_id"], columns["ns"], columns["checkpoint_id"])
+    payload = Payload(columns["tag"], columns["data"])
     if relation == "writes":
-        told = (words["task_id"], words["idx"], words["channel"], words["task_path"])
-        return Write(*place, *told, payload, len(payload.data))
-    skeleton = CheckpointRow(*place, words["parent"], len(payload.data))
-    metadata = Payload(words["metadata_tag"], words["metadata"])
-    return Checkpoint(skeleton, payload, metadata, _channels(words) if words["apart"] else None)
+        task = (columns["task_id"], columns["idx"], columns["channel"], columns["task_path"])
+        return Write(*place, *task, payload, len(payload.data))
+    skeleton = CheckpointRow(*place, columns["parent"], len(payload.data))
+    metadata = Payload(columns["metadata_tag"], columns["metadata"])
+    return Checkpoint(skeleton, payload, metadata, _channels(columns) if columns["apart"] else None)
 
 
-def _channels(words: Mapping[str, Any]) -> dict[str, Payload]:
-    """The payloads of the channels that are kept apart from the body."""
-    parts = {name.removeprefix(_APART): data.partition(b":") for name, data in words.items() if name.startswith(_APART)}
+def _channels(columns: Mapping[str, Any]) -> dict[str, Payload]:
+    """The payloads of the channels that are stored apart from the body."""
+    parts = {
+        name.removeprefix(_APART): data.partition(b":") for name, data in columns.items() if name.startswith(_APART)
+    }
     return {name: Payload(tag.decode(), data) for name, (tag, _, data) in parts.items()}

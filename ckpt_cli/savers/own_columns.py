@@ -1,4 +1,4 @@
-"""An application's own columns beside those that ckpt writes: kept in images, put back, never changed."""
+"""An application's own columns, beside those that ckpt writes: they are kept in images and restored, never changed."""
 
 from collections.abc import Collection, Mapping
 
@@ -6,24 +6,24 @@ from ckpt_cli.model import Row, Scalar
 
 
 def restored(image: Row, now: Row | None, written: Collection[str], writable: Collection[str]) -> Row:
-    """The row that brings an image back; see `Saver.restored`.
+    """The row to write to restore an image; see `Saver.restored`.
 
     Args:
         image: a row as it was.
         now: the row that exists under the same key.
         written: the columns that ckpt writes.
-        writable: the columns that the table has now, without generated ones.
+        writable: the table's columns today, without generated ones.
     """
-    kept = {name: value for name, value in image.items() if name in writable}
+    columns = {name: value for name, value in image.items() if name in writable}
     if now is None:
-        return kept
-    return {**now, **{name: value for name, value in kept.items() if name in written}}
+        return columns
+    return {**now, **{name: value for name, value in columns.items() if name in written}}
 
 
-def assigned(before: Row, after: Row) -> Mapping[str, Scalar]:
-    """The columns that an UPDATE sets: those that differ, or all where none does.
+def assignments(before: Row, after: Row) -> Mapping[str, Scalar]:
+    """The columns that an UPDATE sets: those that differ, or all if none does.
 
-    So a trigger on other columns doesn't fire, and a column that takes no value of ours is left alone.
+    So triggers on other columns don't fire, and a column that takes no value from ckpt is left alone.
     """
     changed = {name: value for name, value in after.items() if name not in before or _differ(before[name], value)}
     return changed or after

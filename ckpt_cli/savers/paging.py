@@ -1,4 +1,4 @@
-"""Many at once, and not too many: what is fetched together from a database that is a round trip away."""
+"""Fetches records in pages: few round trips, and not too much memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -9,55 +9,55 @@ from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
 
-_MOST = 256  # checkpoints that are read at once
-_BYTES = 8 << 20  # of them, as far as those before told
+_MOST = 256  # checkpoints in one fetch
+_BYTES = 8 << 20  # of bodies in one fetch, estimated by the fetch before
 
 
 def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of so many of them."""
+    """The items in lists of `size`."""
     left = iter(items)
     while page := list(islice(left, size)):
         yield page
 
 
-def weighed(
+def fetch_by_size(
     refs: Iterable[Ref], fetch: Callable[[Sequence[Ref]], Mapping[Ref, Checkpoint]], *, first: int
 ) -> Iterator[Checkpoint]:
-    """Checkpoints in the order asked, as many at once as keep it to a few megabytes, going by those before.
+    """Checkpoints in the order of `refs`, in fetches of a few megabytes each.
 
-    `first` is how many are fetched while nothing is known of their sizes.
+    The first fetch has `first` checkpoints; the size of each later one follows from the bodies of the one before.
     """
     left, size = iter(refs), first
     while page := list(islice(left, size)):
-        known = fetch(page)
-        weight = sum(len(checkpoint.body.data) for checkpoint in known.values())
-        yield from (known[ref] for ref in page if ref in known)
+        checkpoints = fetch(page)
+        weight = sum(len(checkpoint.body.data) for checkpoint in checkpoints.values())
+        yield from (checkpoints[ref] for ref in page if ref in checkpoints)
         size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
 
 
-class Whole(NamedTuple):
-    """A thread with the names of all it holds; nothing of what is in them."""
+class ThreadSkeleton(NamedTuple):
+    """A thread's checkpoints and writes without their values."""
 
     thread_id: str
     rows: list[CheckpointRow]
     writes: list[Write]
 
 
-def wholes(saver: Saver, thread_ids: Iterable[str]) -> Iterator[Whole]:
-    """Threads in the order given, a page of them at a time."""
+def thread_skeletons(saver: Saver, thread_ids: Iterable[str]) -> Iterator[ThreadSkeleton]:
+    """The skeletons of threads in the order given, read a page at a time."""
     for page in pages(thread_ids, saver.page):
-        found = {thread_id: Whole(thread_id, [], []) for thread_id in page}
-        for row in saver.rows_of(list(found)):
-            found[row.thread_id].rows.append(row)
-        for write in saver.writes_of(list(found), values=0):
-            found[write.thread_id].writes.append(write)
-        yield from (found[thread_id] for thread_id in page)
+        threads = {thread_id: ThreadSkeleton(thread_id, [], []) for thread_id in page}
+        for row in saver.rows_of(list(threads)):
+            threads[row.thread_id].rows.append(row)
+        for write in saver.writes_of(list(threads), values=0):
+            threads[write.thread_id].writes.append(write)
+        yield from (threads[thread_id] for thread_id in page)
 
 
-def ahead(saver: Saver) -> Saver:
-    """The saver, read ahead where a read is a round trip."""
+def with_prefetch(saver: Saver) -> Saver:
+    """The saver itself or, if each of its reads is a round trip, a `PrefetchingSaver` on it."""
     if saver.page == 1:
         return saver
-    from ckpt_cli.savers.prefetch import Ahead
+    from ckpt_cli.savers.prefetch import PrefetchingSaver
 
-    return Ahead(saver)
+    return PrefetchingSaver(saver)

@@ -1,7 +1,7 @@
-"""A saver that is a round trip away, read ahead: what many threads or checkpoints will be asked for is fetched at once.
+"""A saver that prefetches: where each read is a round trip, the records of many threads are fetched at once.
 
-Commands ask thread by thread, which over a network would be several round trips each. Told what comes, this answers
-them from memory; what it wasn't told of it passes on.
+Commands read thread by thread, which over a network would cost several round trips for each. They give hints about what
+they will read next; those reads are answered from memory, all others are passed on.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
 
-_FEW = 2  # of less there is nothing to fetch at once
+_FEW = 2  # the fewest checkpoints that are worth a fetch
 
 
-class Ahead(Saver):
-    """What `expect` and `expect_threads` fetched is kept until the next of them, or until something is written."""
+class PrefetchingSaver(Saver):
+    """Keeps what the hints fetched until the next moment, the next hint about threads, or a write."""
 
     def __init__(self, saver: Saver) -> None:
         self._saver = saver
@@ -30,40 +30,40 @@ class Ahead(Saver):
 
     def _forget(self) -> None:
         self._rows: dict[str, list[CheckpointRow]] = {}
-        self._coming: list[str] = []
+        self._expected: list[str] = []
         self._checkpoints: dict[Ref, Checkpoint] = {}
         self._writes: dict[Ref, list[Write]] = {}
 
     def expect_threads(self, threads: Collection[Thread]) -> None:
-        """Fetch the skeletons of these threads, and what their heads and first checkpoints hold."""
+        """Fetch the skeletons of these threads, and their heads and first checkpoints with writes."""
         self.expect_whole([thread.thread_id for thread in threads])
-        self._coming = []
+        self._expected = []
         heads = [thread.head for thread in threads]
         firsts = [next((r.ref for r in self._rows[head.thread_id] if r.ns == head.ns), head) for head in heads]
         self.expect(list(dict.fromkeys([*heads, *firsts])))
 
     def expect_whole(self, thread_ids: Collection[str]) -> None:
-        """Fetch the skeletons of these threads, whose checkpoints and writes will be asked for one after the other."""
+        """Fetch the skeletons of these threads; checkpoints and writes follow page by page, when the first is read."""
         self._forget()
         rows: dict[str, list[CheckpointRow]] = {thread_id: [] for thread_id in thread_ids}
         for row in self._saver.rows_of(list(rows)):
             rows[row.thread_id].append(row)
-        self._rows, self._coming = rows, list(rows)
+        self._rows, self._expected = rows, list(rows)
 
-    def _come_to(self, thread_id: str) -> None:
-        """Fetch a small thread that was expected, and with it as many of those behind it as make a page."""
-        if thread_id not in self._coming:
+    def _fetch_page_from(self, thread_id: str) -> None:
+        """Fetch an expected thread, if it is small, and as many of the threads behind it as fit in a page."""
+        if thread_id not in self._expected:
             return
         refs: list[Ref] = []
-        self._coming = self._coming[self._coming.index(thread_id) :]
-        while self._coming and len(refs) + len(self._rows[self._coming[0]]) <= self.page:
-            refs += [row.ref for row in self._rows[self._coming.pop(0)]]
-        self._coming = [coming for coming in self._coming if coming != thread_id]
+        self._expected = self._expected[self._expected.index(thread_id) :]
+        while self._expected and len(refs) + len(self._rows[self._expected[0]]) <= self.page:
+            refs += [row.ref for row in self._rows[self._expected.pop(0)]]
+        self._expected = [expected for expected in self._expected if expected != thread_id]
         if refs:
             self.expect(refs)
 
     def expect(self, refs: Collection[Ref]) -> None:
-        """Fetch these checkpoints and their writes, but for those that are here; of earlier ones some are kept."""
+        """Fetch these checkpoints and their writes, unless they are in memory; at most a page of earlier ones stays."""
         new = [ref for ref in refs if ref not in self._writes]
         if len(refs) < _FEW or not new:
             return
@@ -80,7 +80,7 @@ class Ahead(Saver):
         return self._saver.one_scan()
 
     def moment(self, look: Callable[[], T]) -> T:
-        """See `Saver.moment`; nothing is kept from one to the next."""
+        """See `Saver.moment`; nothing is kept from one moment to the next."""
 
         def fresh() -> T:
             self._forget()
@@ -120,7 +120,7 @@ class Ahead(Saver):
         return self._saver.rows(thread_id, ns) if known is None else (r for r in known if ns is None or r.ns == ns)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """See `Saver.rows_of`; those of expected threads come first."""
+        """See `Saver.rows_of`; the rows of expected threads come first."""
         for thread_id in thread_ids:
             yield from self._rows.get(thread_id, ())
         yield from self._saver.rows_of([thread_id for thread_id in thread_ids if thread_id not in self._rows])
@@ -148,15 +148,15 @@ class Ahead(Saver):
         """See `Saver.checkpoints`."""
         left = iter(refs)
         while page := list(islice(left, self.page)):
-            self._come_to(page[0].thread_id)
-            found = {ref: self._checkpoints[ref] for ref in page if ref in self._checkpoints}
-            unknown = [ref for ref in page if ref not in found]
+            self._fetch_page_from(page[0].thread_id)
+            known = {ref: self._checkpoints[ref] for ref in page if ref in self._checkpoints}
+            unknown = [ref for ref in page if ref not in known]
             fetched = self._saver.checkpoints(unknown) if unknown else iter(())
-            if not found:
+            if not known:
                 yield from fetched
                 continue
-            found |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
-            yield from (found[ref] for ref in page if ref in found)
+            known |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
+            yield from (known[ref] for ref in page if ref in known)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.headers`."""
@@ -177,7 +177,7 @@ class Ahead(Saver):
         """See `Saver.writes`."""
         if ns is None or checkpoint_ids is None:
             return self._saver.writes(thread_id, ns, checkpoint_ids, values=values)
-        self._come_to(thread_id)
+        self._fetch_page_from(thread_id)
         refs = [Ref(thread_id, ns, checkpoint_id) for checkpoint_id in sorted(set(checkpoint_ids))]
         if not all(ref in self._writes for ref in refs):
             return self._saver.writes(thread_id, ns, checkpoint_ids, values=values)
@@ -210,7 +210,7 @@ class Ahead(Saver):
         self._saver.must_be_writable(trying=trying)
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """See `Saver.transaction`; inside, everything is asked anew."""
+        """See `Saver.transaction`; inside, everything is read anew."""
         self._forget()
         try:
             return self._saver.transaction(work)

@@ -1,7 +1,7 @@
-"""Which module opens which kind of database, imported only when one is named.
+"""The backends by URL scheme; each one's package is imported only when its scheme is used.
 
-A package of somebody else's adds a kind through the entry point group ``ckpt_cli.savers``: the entry's name is a URL
-scheme, its object a function from a URL to an open `Saver`.
+An installed package adds a backend through the entry point group ``ckpt_cli.savers``: the entry's name is a URL scheme,
+its object a function that takes a URL and returns an open `Saver`.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ GROUP = "ckpt_cli.savers"
 """The entry point group."""
 
 
-class Kind(NamedTuple):
-    """A kind of server.
+class Backend(NamedTuple):
+    """A server's backend.
 
     Attributes:
-        module: has ``open_url(url) -> Saver``.
-        extra: the optional dependencies it wants.
-        drivers: what these import as.
+        module: its package in ``ckpt_cli.savers``, which has ``open_url(url) -> Saver``.
+        extra: the name of its optional dependencies.
+        drivers: the names that these are imported by.
     """
 
     module: str
@@ -30,11 +30,11 @@ class Kind(NamedTuple):
     drivers: tuple[str, ...]
 
 
-_POSTGRES = Kind("postgres", "postgres", ("psycopg",))
-_MYSQL = Kind("mysql", "mysql", ("pymysql",))
-_REDIS = Kind("redis", "redis", ("redis",))
-_VALKEY = Kind("valkey", "valkey", ("redis",))
-_MONGODB = Kind("mongodb", "mongodb", ("pymongo", "bson"))
+_POSTGRES = Backend("postgres", "postgres", ("psycopg",))
+_MYSQL = Backend("mysql", "mysql", ("pymysql",))
+_REDIS = Backend("redis", "redis", ("redis",))
+_VALKEY = Backend("valkey", "valkey", ("redis",))
+_MONGODB = Backend("mongodb", "mongodb", ("pymongo", "bson"))
 
 SCHEMES = {
     "postgresql": _POSTGRES,
@@ -47,36 +47,37 @@ SCHEMES = {
     "valkeys": _VALKEY,
     "mongodb": _MONGODB,
     "mongodb+srv": _MONGODB,
-    "dynamodb": Kind("dynamodb", "aws", ("boto3", "botocore")),
+    "dynamodb": Backend("dynamodb", "aws", ("boto3", "botocore")),
 }
-"""URL schemes."""
+"""Backends by URL scheme."""
 
 _SPECIAL = {".langgraph_api": "dev", "langgraph.json": "custom"}
 
 
-def open_url(scheme: str, url: str, shown: str) -> Saver:
-    """Open a server's database; `shown` is the URL without its password.
+def open_registered(scheme: str, url: str, masked: str) -> Saver:
+    """Open the database that a URL names; `masked` is the URL without its password.
 
     Raises:
-        UsageError: nobody knows the scheme; MissingExtra where its driver isn't installed.
-        DatabaseUnreachable: it can't be reached or opened.
+        UsageError: no backend has this scheme.
+        MissingExtra: the backend's driver isn't installed.
+        DatabaseUnreachable: the database can't be reached or opened.
     """
-    kind = SCHEMES.get(scheme)
-    if kind is None:
-        return _foreign(scheme, shown)(url)
+    backend = SCHEMES.get(scheme)
+    if backend is None:
+        return _from_packages(scheme, masked)(url)
     try:
-        module = import_module(f"ckpt_cli.savers.{kind.module}")
+        module = import_module(f"ckpt_cli.savers.{backend.module}")
         opener = cast(Callable[[str], Saver], module.open_url)
         return opener(url)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in kind.drivers:
+        if (error.name or "").partition(".")[0] not in backend.drivers:
             raise
-        what = f"{shown}: the driver {error.name} isn't installed"
-        raise MissingExtra(what, hint=f"pip install 'langgraph-ckpt[{kind.extra}]'") from error
+        what = f"{masked}: the driver {error.name} isn't installed"
+        raise MissingExtra(what, hint=f"pip install 'langgraph-ckpt[{backend.extra}]'") from error
 
 
 def open_special(path: Path) -> Saver | None:
-    """Open what isn't SQLite though it is a path: a folder of ``langgraph dev``, langgraph.json, a pickled storage."""
+    """Open a path of another kind than SQLite: a folder of ``langgraph dev``, a langgraph.json, a pickled storage."""
     if path.name in _SPECIAL or (_is_pickle(path) if path.is_file() else _has_pickles(path)):
         module = import_module(f"ckpt_cli.savers.{_SPECIAL.get(path.name, 'dev')}")
         return cast(Callable[[Path], Saver], module.open_path)(path)
@@ -90,24 +91,24 @@ def open_attribute(name: str) -> Saver:
 
 
 def _is_pickle(path: Path) -> bool:
-    """Whether a file begins as pickles of protocol 2 and later do."""
+    """Whether a file begins like a pickle of protocol 2 or later."""
     with path.open("rb") as file:
         start = file.read(2)
     return start[:1] == b"\x80" and b"\x02" <= start[1:] <= b"\x05"
 
 
 def _has_pickles(folder: Path) -> bool:
-    """Whether it is a folder with what ``langgraph dev`` leaves."""
-    from ckpt_cli.savers.dev.files import holds
+    """Whether a folder has the files of ``langgraph dev``."""
+    from ckpt_cli.savers.dev.files import is_dev_folder
 
-    return folder.is_dir() and holds(folder)
+    return folder.is_dir() and is_dev_folder(folder)
 
 
-def _foreign(scheme: str, shown: str) -> Callable[[str], Saver]:
+def _from_packages(scheme: str, masked: str) -> Callable[[str], Saver]:
     from importlib.metadata import entry_points
 
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
-    if scheme not in found:
-        known = ", ".join(["sqlite", *SCHEMES, *sorted(found)])
-        raise UsageError(f"{shown}: unknown kind of database", hint=f"known: {known}")
-    return cast(Callable[[str], Saver], found[scheme].load())
+    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if scheme not in entries:
+        known = ", ".join(["sqlite", *SCHEMES, *sorted(entries)])
+        raise UsageError(f"{masked}: unknown kind of database", hint=f"known: {known}")
+    return cast(Callable[[str], Saver], entries[scheme].load())

@@ -1,9 +1,9 @@
-"""Names out of a database as text, whatever they are stored as: a blob, NULL or a number where LangGraph writes text.
+"""Names from a database as text, also where LangGraph's text column holds a blob, NULL or a number.
 
-Such rows come from damage, migrations and other tools. Text is shown as it is. Any other value gets a spelling that a
-person can type, that differs from every text, and that can be converted back: ``b'a\\xff'``, ``%null``, ``%7``,
-``%1.5``. A text that looks like such a spelling gets the prefix ``%=``. Spelled numbers sort before uuids, and blobs
-after them, as in SQLite.
+Such rows come from damage, migrations and other tools. Text stays as it is. Any other value gets a spelling that can be
+typed, that differs from every text and that can be converted back: ``b'a\\xff'``, ``%null``, ``%7``, ``%1.5``. A text
+that looks like such a spelling gets the prefix ``%=``. Spelled numbers sort before uuids, and blobs after them, as in
+SQLite.
 """
 
 import json
@@ -13,29 +13,29 @@ from typing import Any
 _FIRST = frozenset("%b")
 _BYTE = re.compile(rb"\\x([0-9a-f]{2})")
 _TEXT = object()
-"""Of a text that spells nothing else."""
+"""Stands for "no spelling": the text means itself."""
 
 
 def text_of(raw: Any) -> str:
-    """The text for a stored name; nearly always the name itself."""
+    """The text for a stored name, which is nearly always the name itself."""
     if type(raw) is str:
         return raw if raw[:1] not in _FIRST or _spelled(raw) is _TEXT else f"%={raw}"
     return _blob(raw) if isinstance(raw, bytes) else f"%{json.dumps(raw)}"
 
 
 def raw_of(name: str) -> Any:
-    """What is stored under a name that `text_of` gave; a name that is no such spelling is stored as it is."""
+    """The stored value for a name that `text_of` returned; a name that is no spelling is stored as it is."""
     raw = _spelled(name) if name[:1] in _FIRST else _TEXT
     return name if raw is _TEXT else raw
 
 
 def index_of(raw: Any) -> int | str:
-    """A stored position in a task's writes, and text for what is none."""
+    """A stored index of a write in its task; as text where it is no integer."""
     return raw if type(raw) is int else text_of(raw)
 
 
 def _spelled(text: str) -> Any:
-    """What a text spells, _TEXT where it spells nothing."""
+    """The value that a text spells; `_TEXT` if it is no spelling."""
     if text.startswith("%="):
         return text[2:] if _spelled(re.sub("^(%=)+", "", text)) is not _TEXT else _TEXT
     raw = _number(text[1:]) if text[:1] == "%" else _bytes(text) if text[:2] == "b'" else _TEXT
@@ -43,7 +43,7 @@ def _spelled(text: str) -> Any:
 
 
 def _number(text: str) -> Any:
-    """NULL, a number, or what else JSON and documents hold."""
+    """NULL, a number, or another value of JSON."""
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Where a database of files is, and whether the one that was seen at another path is still there."""
+"""Where a database file is, and whether a database that was seen at another path still exists there."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from ckpt_cli.savers.contract import Saver
 
 
 def place_of(address: str, path: Path) -> Place:
-    """The place of a file: its numbers on this machine find it under a new name, but are used again after it."""
+    """The place of a file: device and inode find it after a rename, but another file gets them once it is deleted."""
     try:
         status = path.stat()
     except OSError:
@@ -19,15 +19,15 @@ def place_of(address: str, path: Path) -> Place:
 
 
 def original_at(
-    own: Path, other: Path, is_it: Callable[[Saver], bool], opened: Callable[[Path], Saver | None]
+    own: Path, other: Path, is_it: Callable[[Saver], bool], open_file: Callable[[Path], Saver | None]
 ) -> bool | None:
-    """Whether the database that was at another path is still there, beside this one; None if it can't be read.
+    """Whether the database that was seen at another path still exists there, beside this one; None if unreadable.
 
     Args:
         own: the file of this database.
-        other: the file that the other was in.
-        is_it: whether a database is that one.
-        opened: opens a file for reading; None where it holds no checkpoints.
+        other: the path at which it was seen.
+        is_it: whether an open database is that one.
+        open_file: opens a file for reading; returns None if it holds no checkpoints.
     """
     try:
         there, here = other.stat(), own.stat()
@@ -38,15 +38,15 @@ def original_at(
     if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino) or not S_ISREG(there.st_mode):
         return False
     try:
-        return _is_it(other, is_it, opened)
+        return _is_it(other, is_it, open_file)
     except DatabaseUnreachable:
         return None if _may_be_one(other) else False
     except CkptError:
         return None
 
 
-def _is_it(path: Path, is_it: Callable[[Saver], bool], opened: Callable[[Path], Saver | None]) -> bool:
-    saver = opened(path)
+def _is_it(path: Path, is_it: Callable[[Saver], bool], open_file: Callable[[Path], Saver | None]) -> bool:
+    saver = open_file(path)
     if saver is None:
         return False
     try:
@@ -56,7 +56,7 @@ def _is_it(path: Path, is_it: Callable[[Saver], bool], opened: Callable[[Path], 
 
 
 def _may_be_one(path: Path) -> bool:
-    """Whether a file that can't be opened as a database of checkpoints may be one all the same."""
+    """Whether a file that can't be opened as a checkpoint database may still be one."""
     try:
         with path.open("rb") as file:
             return file.read(16) == b"SQLite format 3\x00"

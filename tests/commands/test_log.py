@@ -13,7 +13,7 @@ from ckpt_cli.errors import ChannelNotFound, CheckpointNotFound, UsageError
 from ckpt_cli.output.line import Page, plain
 from ckpt_cli.output.printer import render
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.views.log import LogView
 from tests import golden
@@ -121,7 +121,7 @@ def rows_of(reader: Reader, thread: str, ns: str, **wanted: Any) -> dict[str, tu
 @pytest.mark.parametrize("name", DATABASES)
 def test_a_row_reads_the_same_wherever_the_list_is_cut(name: str, database: Database) -> None:
     """Alone, among a few, in a tree, or among all: nodes and changes of a checkpoint are told in the same words."""
-    saver = open_saver(str(database(name)), print)
+    saver = open_database(str(database(name)), print)
     differing = []
 
     def fresh() -> Reader:

@@ -8,7 +8,7 @@ import pytest
 from ckpt_cli.commands import log, threads, tree
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.state import State
 
@@ -17,7 +17,7 @@ class Watched(Reader):
     """A reader that notes which checkpoints it was asked to read whole."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(open_saver(str(path), print), Codec(None))
+        super().__init__(open_database(str(path), print), Codec(None))
         self.read: list[str] = []
 
     def states(self, refs: Iterable[Ref]) -> Iterator[State]:

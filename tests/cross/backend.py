@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 
 
@@ -25,7 +25,7 @@ class Backend(NamedTuple):
 
     def saver(self) -> Saver:
         """The database as ckpt opens it, to be closed."""
-        return open_saver(self.url, lambda _: None)
+        return open_database(self.url, lambda _: None)
 
     def reader(self) -> Reader:
         """A reader of it, whose saver is to be closed."""

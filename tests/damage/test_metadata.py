@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from tests.damage.kinds import talk
 from tests.damage.looking import ask
 from tests.savers.tables import Tables, tables
@@ -107,6 +107,6 @@ def test_changes_that_need_it_refuse(column: str, bad: int, place: Place) -> Non
 
 
 def _counts(url: str) -> tuple[int, int]:
-    with closing(open_saver(url, lambda _: None)) as saver:
+    with closing(open_database(url, lambda _: None)) as saver:
         totals = saver.totals()
         return totals.checkpoints, totals.writes

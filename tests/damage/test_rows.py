@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ckpt_cli.savers.sqlite import open_file
 from tests.damage.databases import NAMES, Damage, damages, harm, loosened
+from tests.damage.kinds import talk
 from tests.damage.looking import SOME, ask, must_answer
 from tests.databases import KEYS
 from tests.operations.databases import dump
@@ -134,3 +136,18 @@ def test_names_that_look_alike(path: Path) -> None:
         assert [saver.namespaces(text) for _, text in alike] == [["str"]] * len(alike)
         kinds = {"int": "%7", "NoneType": "%%null", "bytes": "%b'x'", "float": "%%1.5"}
         assert {kind: saver.namespaces(name) for kind, name in kinds.items()} == {kind: [kind] for kind in kinds}
+
+
+def test_a_subgraph_without_the_checkpoint_that_asked(path: Path) -> None:
+    """Where that checkpoint is lost, an answer is refused or recorded, and no command has a bug."""
+    path.unlink(missing_ok=True)
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        talk(saver)
+    with closing(sqlite3.connect(path)) as db, db:
+        lost = (
+            "SELECT thread_id, checkpoint_ns, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns != '' GROUP BY 2"
+        )
+        for row in db.execute(lost).fetchall():
+            db.execute("DELETE FROM checkpoints WHERE (thread_id, checkpoint_ns, checkpoint_id) = (?, ?, ?)", row)
+    answer = ask(str(path), "resume", "sub", "--value", "true", "--dry-run")
+    assert answer.code in (0, 7), answer.err

@@ -11,7 +11,7 @@ from ckpt_cli.history.tasks.step_changes import Change, Kind
 from ckpt_cli.model import Ref
 from ckpt_cli.queries.step_lines import Describer
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.same import same
@@ -55,7 +55,7 @@ def opened(database: Callable[[str], Path]) -> Iterator[Callable[[str], Reader]]
     savers = []
 
     def give(name: str) -> Reader:
-        savers.append(open_saver(str(database(name)), print))
+        savers.append(open_database(str(database(name)), print))
         return Reader(savers[-1], Codec(KEYS.get(name)))
 
     yield give

@@ -1,4 +1,4 @@
-"""Records as Postgres and MySQL keep them: a JSON header, and channels that are blobs or stand in the header."""
+"""Records as Postgres and MySQL keep them: a JSON header, and channels that are blobs or part of the header."""
 
 import json
 from base64 import b64encode
@@ -11,7 +11,7 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload
 
 
 class ApartConformance(Conformance):
-    """Checkpoints whose value is a blob; that of a record which is to be one row and no more stands in the header."""
+    """Checkpoints with a blob for their value. In a test that counts rows, the value is in the header instead."""
 
     metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\\\u0000"}'.encode())
     payloads: ClassVar[list[Payload]] = PAYLOADS
@@ -26,25 +26,25 @@ class ApartConformance(Conformance):
         payload: Payload | None = None,
         metadata: Payload | None = None,
     ) -> Checkpoint:
-        """`payload` tells its version, so that two values never meet under one."""
+        """A checkpoint whose channel versions are the payload's hash: different values have different versions."""
         row = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
         place = f"{thread_id}|{ns}|{checkpoint_id}"
-        told = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
+        metadata_payload = metadata if metadata is not None else Payload("json", json.dumps({"of": place}).encode())
         header: dict[str, Any] = {"v": 4, "id": checkpoint_id, "channel_values": {}, "channel_versions": {}}
         if payload is None or payload.data == b"other":
             data = b64encode(payload.data if payload else place.encode()).decode()
-            header["channel_values"]["told"] = data
-            return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {})
+            header["channel_values"]["topic"] = data
+            return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata_payload, {})
         version = sha256(payload.tag.encode() + payload.data).hexdigest()
-        header["channel_versions"] = {"told": version, "gone": version}
-        return Checkpoint(row, Payload("json", json.dumps(header).encode()), told, {"told": payload})
+        header["channel_versions"] = {"topic": version, "lost": version}
+        return Checkpoint(row, Payload("json", json.dumps(header).encode()), metadata_payload, {"topic": payload})
 
-    def alike(self, stored: Checkpoint, given: Checkpoint) -> bool:
-        """JSON is compared by its value: the server spells it."""
-        same = stored.row.ref == given.row.ref and stored.row.parent_id == given.row.parent_id
-        texts = ((stored.body, given.body), (stored.metadata, given.metadata))
-        return same and stored.channels == given.channels and all(_equal(*pair) for pair in texts)
+    def alike(self, stored: Checkpoint, original: Checkpoint) -> bool:
+        """Whether two checkpoints are equal, with JSON compared by its value, since the server may spell it anew."""
+        same = stored.row.ref == original.row.ref and stored.row.parent_id == original.row.parent_id
+        texts = ((stored.body, original.body), (stored.metadata, original.metadata))
+        return same and stored.channels == original.channels and all(_equal(*pair) for pair in texts)
 
 
-def _equal(stored: Payload, given: Payload) -> bool:
-    return stored.tag == given.tag and json.loads(stored.data) == json.loads(given.data)
+def _equal(stored: Payload, original: Payload) -> bool:
+    return stored.tag == original.tag and json.loads(stored.data) == json.loads(original.data)

@@ -30,7 +30,7 @@ BODY = packed({"v": 4, "channel_values": {"a": 7}, "channel_versions": {"a": 1},
 
 
 def records(samples: Samples, threads: int, body: Payload = BODY) -> Iterator[Checkpoint | Write]:
-    """So many threads of two checkpoints and a write, and a thread with so many tips, each with a write."""
+    """`threads` threads of two checkpoints and a write, and a thread with as many tips, each with a write."""
     named = [(f"t-{at:03}", "2", "1") for at in range(threads)]
     tips = [("tips", f"{at + 1:04}", "0000") for at in range(threads)]
     for thread_id, parent_id in dict.fromkeys((thread_id, parent_id) for thread_id, _, parent_id in named + tips):
@@ -40,15 +40,15 @@ def records(samples: Samples, threads: int, body: Payload = BODY) -> Iterator[Ch
         yield samples.write(thread_id, checkpoint_id, payload=packed([1]))
 
 
-def cost(words: Sequence[str], url: str, asked: list[str], capsys: pytest.CaptureFixture[str]) -> int:
-    """How many requests a command makes; it must have something to say."""
-    asked.clear()
+def cost(words: Sequence[str], url: str, requests: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+    """How many requests a command makes; it must print something."""
+    requests.clear()
     assert run([*words, "-d", url]) == 0, capsys.readouterr().err
     assert capsys.readouterr().out
-    return len(asked)
+    return len(requests)
 
 
-def cost_of_undo(url: str, asked: list[str], capsys: pytest.CaptureFixture[str]) -> int:
-    """How many requests it takes to bring back the thread of many tips."""
-    cost(["delete", "tips", "--yes"], url, asked, capsys)
-    return cost(["undo", "--yes"], url, asked, capsys)
+def cost_of_undo(url: str, requests: list[str], capsys: pytest.CaptureFixture[str]) -> int:
+    """How many requests an undo of the thread with many tips takes."""
+    cost(["delete", "tips", "--yes"], url, requests, capsys)
+    return cost(["undo", "--yes"], url, requests, capsys)

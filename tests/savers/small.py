@@ -6,13 +6,13 @@ from typing import Any
 
 from ckpt_cli.conformance.samples import Samples
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 
 
 @contextmanager
 def opened(url: str) -> Iterator[Saver]:
     """A saver, closed afterwards."""
-    saver = open_saver(url, lambda _: None)
+    saver = open_database(url, lambda _: None)
     try:
         yield saver
     finally:

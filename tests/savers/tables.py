@@ -1,4 +1,4 @@
-"""LangGraph's tables on every SQL engine, to be altered as an application would alter them."""
+"""LangGraph's tables on every SQL engine, for tests that alter them as an application would."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -27,12 +27,12 @@ class Tables(NamedTuple):
     writes: str
 
     def of(self, **words: Any) -> Any:
-        """What is written for this engine."""
+        """The value that is given for this engine."""
         return words.get(self.engine, words.get("default"))
 
 
 def tables(engine: str, request: pytest.FixtureRequest, folder: Path) -> Tables:
-    """A database of that kind."""
+    """An empty database of an engine."""
     if engine == "sqlite":
         path = folder / "agents.sqlite"
         create(path).close()
@@ -44,11 +44,11 @@ def tables(engine: str, request: pytest.FixtureRequest, folder: Path) -> Tables:
 
 def _run(path: Path, statements: tuple[str, ...]) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(path)) as connection:
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         for statement in statements:
-            found = connection.execute(statement).fetchall()
+            rows = connection.execute(statement).fetchall()
         connection.commit()
-        return found
+        return rows
 
 
 @pytest.fixture(params=ENGINES)

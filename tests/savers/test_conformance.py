@@ -15,7 +15,7 @@ TESTS = [name for name in dir(Conformance) if name.startswith("test_")]
 
 
 class LosesAWrite(MemorySaver):
-    """The tenth write of a task is overwritten by nobody, and gone."""
+    """The tenth write of a task is lost."""
 
     def apply(self, plan: Plan) -> None:
         kept = (record for record in plan.add if not (isinstance(record, Write) and record.idx == 10))
@@ -23,7 +23,7 @@ class LosesAWrite(MemorySaver):
 
 
 class SortsIndexesAsText(MemorySaver):
-    """10 before 2, as DynamoDB's keys do."""
+    """Sorts 10 before 2, as DynamoDB's keys do."""
 
     def writes(
         self,
@@ -53,7 +53,7 @@ class ForgetsTaskPaths(SortsIndexesAsText):
 
 
 class InOrderOfSaving(MemorySaver):
-    """Rows as they came."""
+    """Gives rows in the order in which they were put."""
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         yield from [
@@ -62,14 +62,14 @@ class InOrderOfSaving(MemorySaver):
 
 
 class OldestFirst(MemorySaver):
-    """Threads in the wrong direction."""
+    """Lists threads in the wrong direction."""
 
     def threads(self) -> Iterator[Thread]:
         yield from reversed(list(super().threads()))
 
 
 class HeadOfAnyNamespace(MemorySaver):
-    """A subgraph's checkpoint is taken for the head."""
+    """Takes a subgraph's checkpoint for the head."""
 
     def threads(self) -> Iterator[Thread]:
         for thread in super().threads():
@@ -77,7 +77,7 @@ class HeadOfAnyNamespace(MemorySaver):
 
 
 class FindsThreadsByPattern(MemorySaver):
-    """An id with a wildcard finds other threads too."""
+    """Finds other threads, too, by an id with a wildcard."""
 
     def _refs(self, thread_id: str, ns: str | None = None) -> list[Ref]:
         found = [r for r in self._checkpoints if thread_id in ("%", "*", r.thread_id)]
@@ -85,14 +85,14 @@ class FindsThreadsByPattern(MemorySaver):
 
 
 class FindsNamespacesByPrefix(MemorySaver):
-    """A namespace shows those that begin like it."""
+    """Shows other namespaces with the same beginning."""
 
     def _refs(self, thread_id: str, ns: str | None = None) -> list[Ref]:
         return sorted(r for r in self._checkpoints if r.thread_id == thread_id and r.ns.startswith(ns or ""))
 
 
 class WritesOfEveryNamespace(MemorySaver):
-    """The namespace asked for is not looked at."""
+    """Ignores the namespace."""
 
     def writes(
         self,
@@ -106,7 +106,7 @@ class WritesOfEveryNamespace(MemorySaver):
 
 
 class AppliesByHalves(MemorySaver):
-    """What came before the record that is refused stays."""
+    """Keeps the records before the one that is refused."""
 
     def apply(self, plan: Plan) -> None:
         for record in plan.add:
@@ -114,7 +114,7 @@ class AppliesByHalves(MemorySaver):
 
 
 class Replaces(MemorySaver):
-    """An existing record is overwritten."""
+    """Overwrites an existing record."""
 
     def apply(self, plan: Plan) -> None:
         for record in plan.add:
@@ -126,7 +126,7 @@ class Replaces(MemorySaver):
 
 
 class StripsPayloads(MemorySaver):
-    """Bytes at the end that look like padding are lost."""
+    """Loses bytes at the end that look like padding."""
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         for checkpoint in super().checkpoints(refs):
@@ -134,7 +134,7 @@ class StripsPayloads(MemorySaver):
 
 
 class ReadsPayloadsAsText(MemorySaver):
-    """What is no UTF-8 is replaced, as LangGraph.js does."""
+    """Replaces what isn't UTF-8, as LangGraph.js does."""
 
     def writes(
         self,
@@ -150,7 +150,7 @@ class ReadsPayloadsAsText(MemorySaver):
 
 
 class ReadsEveryValue(MemorySaver):
-    """The limit on values is not looked at."""
+    """Ignores the limit on values."""
 
     def writes(
         self,
@@ -164,7 +164,7 @@ class ReadsEveryValue(MemorySaver):
 
 
 class ReplacesWhatIsNotThere(MemorySaver):
-    """A record to replace is added where there is none."""
+    """Adds a record that should be replaced but doesn't exist."""
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         held = {*self._checkpoints}
@@ -174,7 +174,7 @@ class ReplacesWhatIsNotThere(MemorySaver):
 
 
 class ForgetsBeforeImages(MemorySaver):
-    """Rows are removed, and what they were isn't told."""
+    """Removes rows without their before-images."""
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
         for change in super().expand(plan):
@@ -182,14 +182,14 @@ class ForgetsBeforeImages(MemorySaver):
 
 
 class KeepsWhatFailed(MemorySaver):
-    """A transaction that ends in an error is kept."""
+    """Keeps the changes of a transaction that failed."""
 
     def transaction(self, work: Callable[[], T]) -> T:
         return work()
 
 
 class MixesThreads(MemorySaver):
-    """Writes of several threads come by checkpoint id."""
+    """Sorts writes of several threads by checkpoint id."""
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
         yield from sorted(super().writes_of(thread_ids, values=values), key=lambda write: write.checkpoint_id)
@@ -213,7 +213,7 @@ CAUGHT_BY = {
     Replaces: "test_apply_is_all_or_nothing",
     StripsPayloads: "test_payloads_are_untouched",
     ReadsPayloadsAsText: "test_payloads_are_untouched",
-    ReadsEveryValue: "test_long_values_stay_where_they_are",
+    ReadsEveryValue: "test_long_values_are_not_read",
 }
 
 
@@ -230,10 +230,10 @@ def failures(saver: type[MemorySaver]) -> list[str]:
 
 @pytest.mark.parametrize(("broken", "test"), CAUGHT_BY.items())
 def test_broken_savers_are_caught(broken: type[MemorySaver], test: str) -> None:
-    """Every saver that is wrong in one way fails the conformance test that speaks of it."""
+    """Each broken saver fails the conformance test for what is broken."""
     assert test in failures(broken)
 
 
 def test_the_reference_passes() -> None:
-    """A failure means the saver and not the way it is run here."""
+    """An unbroken saver passes, so failures are not caused by the way savers are run here."""
     assert failures(MemorySaver) == []

@@ -1,4 +1,4 @@
-"""What goes wrong with a server is told in the same words, with the same exit code and hint, whichever kind it is."""
+"""Errors of servers have the same words, exit code and hint on every backend."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -8,7 +8,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from tests.savers.apart import ApartConformance
 from tests.servers.dynamodb import REGION, Dynamo
 from tests.servers.mongodb import Mongo
@@ -18,12 +18,12 @@ from tests.servers.processes import free_port
 from tests.servers.redis import Server
 
 SECRET = "s3cret"
-Said = Callable[[str], tuple[int, list[str]]]
+Report = Callable[[str], tuple[int, list[str]]]
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str], aws_surroundings: None) -> Said:
-    """Lists a database's threads; gives the exit code, what went wrong without where, and the hint."""
+def report(capsys: pytest.CaptureFixture[str], aws_surroundings: None) -> Report:
+    """List a database's threads: the exit code, the error without its location, and the hint."""
 
     def give(url: str) -> tuple[int, list[str]]:
         capsys.readouterr()
@@ -41,25 +41,25 @@ def said(capsys: pytest.CaptureFixture[str], aws_surroundings: None) -> Said:
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "mysql", "redis", "valkey", "mongodb"])
-def test_nobody_listens(kind: str, said: Said) -> None:
+def test_nobody_listens(kind: str, report: Report) -> None:
     """A port without a server."""
     more = "x?connect_timeout=1" if kind == "mongodb" else "0" if kind in ("redis", "valkey") else "x"
     hint = "hint: is it running, and are host and port right?"
     want = (3, ["no server answers (connection refused)", hint])
-    assert said(f"{kind}://me:{SECRET}@127.0.0.1:{free_port()}/{more}") == want
+    assert report(f"{kind}://me:{SECRET}@127.0.0.1:{free_port()}/{more}") == want
 
 
-def test_nobody_listens_where_a_service_was(said: Said) -> None:
+def test_nobody_listens_where_a_service_was(report: Report) -> None:
     """An endpoint without a service, which has no port of its own in its URL."""
     endpoint = quote(f"http://127.0.0.1:{free_port()}", safe="")
     hint = "hint: is it running, and are host and port right?"
     want = (3, ["no server answers (connection refused)", hint])
-    assert said(f"dynamodb://t?region={REGION}&endpoint_url={endpoint}&connect_timeout=1") == want
+    assert report(f"dynamodb://t?region={REGION}&endpoint_url={endpoint}&connect_timeout=1") == want
 
 
 @pytest.fixture(params=["postgres", "mysql", "redis_server", "valkey_server", "mongo"])
 def stranger(request: pytest.FixtureRequest) -> str:
-    """The URL of a server that is there, with a password that is wrong."""
+    """The URL of a running server, with a wrong password."""
     server: object = request.getfixturevalue(request.param)
     if isinstance(server, PostgresServer | MySQLServer):
         return server.url(server.new(), user="nobody", password=SECRET)
@@ -69,16 +69,16 @@ def stranger(request: pytest.FixtureRequest) -> str:
     return server.url.replace("://", f"://nobody:{SECRET}@")
 
 
-def test_a_wrong_password(stranger: str, said: Said) -> None:
-    """User and password that the server doesn't know; its kind may add to the hint."""
-    code, (what, hint) = said(stranger)
+def test_a_wrong_password(stranger: str, report: Report) -> None:
+    """A user and password that the server doesn't know; the backend may add to the hint."""
+    code, (what, hint) = report(stranger)
     assert (code, what) == (3, "wrong user or password")
     assert hint.startswith("hint: check both; in a URL their @ : / ? # % are written %40")
 
 
 @pytest.fixture(params=["postgres", "mysql", "redis_server", "valkey_server", "mongo", "dynamo"])
 def foreign(request: pytest.FixtureRequest) -> str:
-    """The URL of a database in which LangGraph never saved anything."""
+    """The URL of an existing database without LangGraph's records."""
     server: object = request.getfixturevalue(request.param)
     if isinstance(server, PostgresServer | MySQLServer):
         return server.url(server.new())
@@ -95,31 +95,31 @@ def foreign(request: pytest.FixtureRequest) -> str:
     return url
 
 
-def test_a_database_of_something_else(foreign: str, said: Said) -> None:
-    """The hint tells what each kind of database can tell of what is there."""
-    code, (what, hint) = said(foreign)
+def test_a_database_of_something_else(foreign: str, report: Report) -> None:
+    """The hint says as much about the contents as the backend can."""
+    code, (what, hint) = report(foreign)
     assert (code, what) == (3, "no LangGraph checkpoints in it")
     assert hint.startswith("hint: ")
 
 
 @pytest.mark.parametrize("server", ["postgres", "mysql"])
-def test_no_such_database(server: str, request: pytest.FixtureRequest, said: Said) -> None:
+def test_no_such_database(server: str, request: pytest.FixtureRequest, report: Report) -> None:
     """A name that the server doesn't have."""
     url = request.getfixturevalue(server).url("nowhere_at_all")
-    assert said(url) == (3, ["no such database", "hint: check the name behind the last /"])
+    assert report(url) == (3, ["no such database", "hint: check the name behind the last /"])
 
 
 @pytest.mark.parametrize("server", ["postgres", "mysql"])
 def test_sizes_that_are_not_known(
     server: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where rows tell no size threads aren't sorted by it, and a plan to delete doesn't count bytes."""
+    """Where rows have no sizes, threads can't be sorted by size, and a plan to delete doesn't count bytes."""
     started: PostgresServer | MySQLServer = request.getfixturevalue(server)
     url = started.url(started.fresh())
-    with closing(open_saver(url, lambda _: None)) as saver:
+    with closing(open_database(url, lambda _: None)) as saver:
         saver.apply(Plan("", (ApartConformance().checkpoint("t", "1"),)))
     assert run(["threads", "--sort", "size", "-d", url]) == 6
     assert "hint: --sort checkpoints" in capsys.readouterr().err
     assert run(["delete", "t", "--dry-run", "-d", url]) == 0
-    said = capsys.readouterr().out
-    assert "1 checkpoint" in said and "bytes" not in said
+    stdout = capsys.readouterr().out
+    assert "1 checkpoint" in stdout and "bytes" not in stdout

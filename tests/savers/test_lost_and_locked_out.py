@@ -1,4 +1,4 @@
-"""No password is another mistake than a wrong one, and a connection lost before a write isn't lost while writing."""
+"""A missing password and a wrong one get different errors, and so do connections lost before and during a write."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -12,7 +12,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable
 from ckpt_cli.savers import faults
 from ckpt_cli.savers import redis as redis_saver
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.mongodb import faults as mongo_telling
+from ckpt_cli.savers.mongodb import faults as mongo_faults
 from ckpt_cli.savers.mysql import open_url as open_mysql
 from ckpt_cli.savers.postgres import open_url as open_postgres
 from tests.servers import redis
@@ -22,52 +22,52 @@ from tests.servers.postgres import PostgresServer
 NONE, WRONG = "asks for a password, and none was given", "wrong user or password"
 
 
-def looked(url: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What is said of a database that can't be opened."""
+def open_error(url: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The error for a database that can't be opened."""
     assert run(["threads", "-d", url]) == 3
-    said = capsys.readouterr().err
-    assert "hint: " in said
-    return said
+    stderr = capsys.readouterr().err
+    assert "hint: " in stderr
+    return stderr
 
 
-def test_postgres_says_which(
+def test_postgres_distinguishes_no_password(
     postgres: PostgresServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Libpq has no password to send, also not in its own places."""
+    """Libpq finds no password in its own places either."""
     monkeypatch.delenv("PGPASSWORD", raising=False)
     at = f"{postgres.host}:{postgres.port}/postgres"
-    assert NONE in looked(f"postgresql://{postgres.user}@{at}", capsys)
-    assert WRONG in looked(f"postgresql://{postgres.user}:wrong@{at}", capsys)
+    assert NONE in open_error(f"postgresql://{postgres.user}@{at}", capsys)
+    assert WRONG in open_error(f"postgresql://{postgres.user}:wrong@{at}", capsys)
 
 
-def test_mysql_says_which(mysql: MySQLServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The server tells whether a password was used."""
+def test_mysql_distinguishes_no_password(mysql: MySQLServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The server says whether a password was used."""
     name = mysql.new()
     user = mysql.new_user("right", f"ALL ON {name}.*")
     at = f"{mysql.host}:{mysql.port}/{name}"
-    assert NONE in looked(f"mysql://{user}@{at}", capsys)
-    assert WRONG in looked(f"mysql://{user}:wrong@{at}", capsys)
+    assert NONE in open_error(f"mysql://{user}@{at}", capsys)
+    assert WRONG in open_error(f"mysql://{user}:wrong@{at}", capsys)
 
 
 @pytest.mark.parametrize("scheme", ["redis", "valkey"])
-def test_redis_says_which(scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first command without a password is refused by another word than a wrong password."""
+def test_redis_distinguishes_no_password(scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The server refuses a missing password with another error than a wrong one."""
     with redis.started(tmp_path, "--requirepass", "right") as server:
         at = f"127.0.0.1:{server.port}/0"
-        assert NONE in looked(f"{scheme}://{at}", capsys)
-        assert WRONG in looked(f"{scheme}://:wrong@{at}", capsys)
+        assert NONE in open_error(f"{scheme}://{at}", capsys)
+        assert WRONG in open_error(f"{scheme}://:wrong@{at}", capsys)
 
 
-def test_mongodb_says_which() -> None:
-    """A server with users refuses a command without one as it refuses one that the user may not run."""
+def test_mongodb_distinguishes_no_password() -> None:
+    """A server with users refuses a command without login like one that the user may not run."""
     words = {"command find requires authentication": NONE, "not authorized on db": "may not read"}
     for text, said in words.items():
-        with pytest.raises(DatabaseUnreachable, match=said), mongo_telling.explained("here"):
+        with pytest.raises(DatabaseUnreachable, match=said), mongo_faults.translate_errors("here"):
             raise OperationFailure(text, 13, {"code": 13, "errmsg": text})
 
 
 def lost(saver: Saver, cut: Callable[[], object]) -> CkptError:
-    """What is said when a connection breaks inside a transaction that has only read yet."""
+    """The error when a connection breaks inside a transaction that has only read so far."""
 
     def work() -> None:
         saver.count("t")
@@ -80,7 +80,7 @@ def lost(saver: Saver, cut: Callable[[], object]) -> CkptError:
 
 
 def test_postgres_is_lost_while_reading(postgres: PostgresServer) -> None:
-    """Nothing was written, and it isn't said that something may be."""
+    """Nothing was written, and the error doesn't say that something may be."""
     name = postgres.fresh()
     kill = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
     with closing(open_postgres(postgres.url(name))) as saver:
@@ -90,7 +90,7 @@ def test_postgres_is_lost_while_reading(postgres: PostgresServer) -> None:
 
 
 def test_mysql_is_lost_while_reading(mysql: MySQLServer) -> None:
-    """The same."""
+    """The same for MySQL."""
     name = mysql.fresh()
 
     def kill() -> None:
@@ -104,7 +104,7 @@ def test_mysql_is_lost_while_reading(mysql: MySQLServer) -> None:
 
 
 def test_redis_is_lost_before_it_is_written(tmp_path: Path) -> None:
-    """To ask whether this user may write writes nothing."""
+    """Checking whether this user may write writes nothing."""
     with redis.started(tmp_path) as server:
         with server.client() as client:
             redis.load(client, "redis")
@@ -118,6 +118,6 @@ def test_redis_is_lost_before_it_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sent", [False, True])
 def test_what_was_sent_makes_the_difference(sent: bool) -> None:
-    """Once something was sent to be written it may have been."""
+    """Once a write was sent it may have happened."""
     with pytest.raises(faults.LostWriting if sent else faults.ConnectionLost), faults.unless_sent("h", lambda: sent):
         raise faults.lost_writing("h")

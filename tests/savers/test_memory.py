@@ -7,7 +7,7 @@ from ckpt_cli.savers.memory import MemorySaver
 
 
 class TestMemory(Conformance):
-    """Held to what every saver is held to."""
+    """The memory saver satisfies the contract."""
 
     @pytest.fixture
     def make(self) -> Make:

@@ -1,4 +1,4 @@
-"""A view, a virtual table or a foreign table under the name of one of LangGraph's is refused, and not looked into."""
+"""A view, a virtual table or a foreign table with the name of one of LangGraph's tables is refused, and not read."""
 
 import json
 
@@ -48,7 +48,7 @@ IN_PLACE: dict[str, Refusal] = {
 @pytest.mark.parametrize("kind", IN_PLACE)
 @pytest.mark.parametrize("which", ["checkpoints", "writes"])
 def test_what_is_no_table_is_refused(place: Tables, kind: str, which: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command says which name it is and what it is, without a statement that reads it."""
+    """Every command names it and says what it is, without a statement that reads it."""
     statements, what = IN_PLACE[kind]
     if place.engine not in statements:
         pytest.skip(f"{place.engine} has none of these")
@@ -59,12 +59,12 @@ def test_what_is_no_table_is_refused(place: Tables, kind: str, which: str, capsy
     for words in (["threads"], ["info"], ["delete", "t", "--yes"], ["operations"]):
         capsys.readouterr()
         assert run([*words, "-d", place.url]) == 3
-        said = capsys.readouterr().err
-        assert f"is {what}, not a table; it was not read" in said and table in said.lower()
+        stderr = capsys.readouterr().err
+        assert f"is {what}, not a table; it was not read" in stderr and table in stderr.lower()
 
 
 def test_a_partitioned_table_is_one(place: Tables, capsys: pytest.CaptureFixture[str]) -> None:
-    """Postgres' partitioned tables are read as ever."""
+    """Postgres' partitioned tables are read like others."""
     if place.engine != "postgres":
         pytest.skip("Postgres")
     columns = "thread_id, checkpoint_ns, checkpoint_id"

@@ -25,7 +25,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 class Altered(NamedTuple):
-    """What an application does to the tables, before a change and between the change and its undo."""
+    """Alterations of tables by an application, before a change and between the change and its undo."""
 
     before: Callable[[Tables], list[str]] = lambda _: []
     between: Callable[[Tables], list[str]] = lambda _: []
@@ -153,7 +153,7 @@ def common(rows: Rows, others: Rows) -> Rows:
 
 
 def state_of(url: str) -> str:
-    """How the last operation ended, as the log says."""
+    """How the last operation ended according to the log."""
     with closing(sqlite3.connect(log_of(url))) as connection:
         return str(connection.execute("SELECT state FROM operations ORDER BY number DESC").fetchone()[0])
 
@@ -168,7 +168,7 @@ def log_of(url: str) -> str:
     "words", [["delete", "t"], ["fork", "t", "@~1"], ["fork", "t", "@", "--to", "new"]], ids=" ".join
 )
 def test_a_change_is_undone_beside_them(place: Tables, altered: Altered, words: list[str]) -> None:
-    """Whatever columns there are or come between, undo brings every row back, an application's own values with it."""
+    """Whatever columns exist or are added meanwhile, undo restores every row and keeps an application's own values."""
     place.run("SELECT 1", *altered.before(place))
     filled(place)
     before = stored(place)
@@ -185,7 +185,7 @@ def test_a_change_is_undone_beside_them(place: Tables, altered: Altered, words: 
 
 
 def test_settling_knows_what_was_applied(place: Tables, altered: Altered) -> None:
-    """An operation whose end the log doesn't know is found applied, whatever columns there are or came since."""
+    """An operation whose end isn't in the log is found to be applied, whatever columns exist or were added since."""
     place.run("SELECT 1", *altered.before(place))
     filled(place)
     assert run(["fork", "t", "@~1", "-d", place.url, "--yes"]) == 0
@@ -198,7 +198,7 @@ def test_settling_knows_what_was_applied(place: Tables, altered: Altered) -> Non
 
 
 def test_an_applications_own_change_stays(place: Tables) -> None:
-    """What an application wrote to its own column since an edit is neither in the way of its undo nor lost by it."""
+    """A value that an application wrote to its own column since an edit doesn't stop the undo and isn't lost by it."""
     place.run("SELECT 1", *_add("tenant VARCHAR(20) DEFAULT 'acme'")(place))
     filled(place, ("first", "second"))
     place.run("UPDATE checkpoints SET tenant = 'own'")
@@ -223,7 +223,7 @@ def test_an_applications_own_change_stays(place: Tables) -> None:
 def test_a_value_whose_type_was_changed_is_the_same_where_it_reads_the_same(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """SQLite keeps a type with each value: text in place of a blob isn't in the way of an undo, other text is."""
+    """SQLite stores a type with each value: the same text in place of a blob doesn't stop an undo, other text does."""
     place = tables("sqlite", request, tmp_path)
     filled(place)
     before = place.run("SELECT checkpoint_id FROM checkpoints")
@@ -236,8 +236,8 @@ def test_a_value_whose_type_was_changed_is_the_same_where_it_reads_the_same(
     assert place.run("SELECT checkpoint_id FROM checkpoints") == before
 
 
-def test_an_image_of_a_column_that_is_gone_is_refused(place: Tables) -> None:
-    """Before anything is written, naming the table and the column; the other rows of the change aren't made either."""
+def test_an_image_with_a_missing_column_is_refused(place: Tables) -> None:
+    """The refusal names table and column, and no row of the change is written."""
     filled(place)
     with opened(place.url) as saver:
         removing = Plan("", remove=tuple(row.ref for row in saver.rows("t")))

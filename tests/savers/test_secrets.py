@@ -1,4 +1,4 @@
-"""No piece of a password is printed or kept, however it was typed, whatever goes wrong with it, on every kind."""
+"""On every backend no piece of a password is printed or stored, however it is typed and whatever goes wrong."""
 
 import json
 import random
@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.masking import hide, keep_secret
-from ckpt_cli.savers.database_name import ESCAPES, shown
+from ckpt_cli.savers.database_name import ESCAPES, mask_database
 from tests.servers import redis
 from tests.servers.mysql import MySQLServer
 from tests.servers.postgres import PostgresServer
@@ -93,7 +93,7 @@ def secrets(seed: str) -> Iterator[str]:
 
 
 def leaked(secret: str, *texts: str) -> list[str]:
-    """The pieces of a secret that texts have, as they are or percent-encoded."""
+    """The pieces of a secret in some texts, plain or percent-encoded."""
     seen = "\n".join(form for text in texts for form in (text, unquote(text), unquote(unquote(text))))
     forms = {secret, unquote(secret)}
     return [form[at : at + 4] for form in forms for at in range(len(form) - 3) if form[at : at + 4] in seen]
@@ -116,7 +116,7 @@ def kept(folder: Path) -> str:
 def test_nothing_of_a_password_is_printed(
     way: str, write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody is at home, or it is no URL at all: an error, and four characters of the password in none of it."""
+    """Without a server, or a valid URL, there is an error, and it has no four characters of the password."""
     for number, secret in enumerate(secrets(way)):
         url = write(secret)
         words = [["threads"], ["info", "--json"], ["undo", "--yes"]][number % 3]
@@ -130,7 +130,7 @@ def test_nothing_of_a_password_is_printed(
 
 @pytest.mark.parametrize("char", "/?#@")
 def test_the_hint_says_how_to_write_it(char: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A character that a password may not have in a URL is told with its escape."""
+    """For a character that a URL's password may not have, the error gives the escape."""
     assert run(["threads", "-d", f"postgresql://app:hunt{char}er2@@127.0.0.1:1/db"]) in (2, 3)
     assert f"{quote(char, safe='')}" in capsys.readouterr().err
     assert quote(char, safe="") in ESCAPES
@@ -142,7 +142,7 @@ def test_the_hint_says_how_to_write_it(char: str, capsys: pytest.CaptureFixture[
 def test_the_config_file_is_not_quoted(
     text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is wrong in it is told by its place."""
+    """The error names the place of the mistake."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "ckpt").mkdir()
     for secret in secrets(text):
@@ -154,7 +154,7 @@ def test_the_config_file_is_not_quoted(
 def test_a_name_of_the_config_file_hides_as_well(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A URL that a name stands for is no more shown than one that is typed."""
+    """A URL from the config file is masked like one that is typed."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "ckpt").mkdir()
     for way, write in WAYS:
@@ -178,7 +178,7 @@ def test_a_url_in_the_wrong_place(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_wrong_password_on_real_servers(
     postgres: PostgresServer, mysql: MySQLServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What servers say to one is said without it."""
+    """Servers' errors are shown without the password."""
     urls = [
         postgres.url(postgres.new(), user="app_nobody", password="SECRET"),
         mysql.url(mysql.new(), user="app_nobody", password="SECRET"),
@@ -191,7 +191,7 @@ def test_a_wrong_password_on_real_servers(
 
 
 def test_a_wrong_password_on_redis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same of Redis, whose clients repeat commands."""
+    """The same for Redis, whose errors repeat commands."""
     with redis.started(tmp_path, "--requirepass", "right-one-0815") as server:
         for secret in secrets("redis"):
             for kind in ("redis://:SECRET", "valkey://app:SECRET"):
@@ -203,7 +203,7 @@ def test_a_wrong_password_on_redis(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_right_password_is_nowhere(
     mysql: MySQLServer, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """In no answer, no log and no error of a session that has it."""
+    """No output, log or error of a session contains its password."""
     name = mysql.loaded("mysql")
     secret = "QX7/zj?K#v@W:9%41"
     url = mysql.url(name, user=mysql.new_user(secret, f"ALL ON {name}.*"), password=secret)
@@ -230,20 +230,20 @@ _WORDS += ["credential", "auth"]
 @pytest.mark.parametrize("name", [*_WORDS, *(word.upper() for word in _WORDS), "DB_PASSWORD_2", "x-auth-y"])
 @pytest.mark.parametrize("form", ["{}=V4LUE", "{} = V4LUE", "{}: 'V4LUE x'", '"{}": "V4LUE x"', "?a=b&{}=V4LUE&c=d"])
 def test_what_is_named_like_a_secret_is_hidden(name: str, form: str) -> None:
-    """In texts that others worded, whatever stands behind the name."""
+    """In other programs' texts, the text after a secret's name is masked."""
     assert "V4LUE" not in hide(f"it said {form.format(name)} and went")
     assert hide(f"it said {form.format(name)} and went").startswith("it said ")
 
 
 @pytest.mark.parametrize("text", ["can't reach mysql://u:pass@h:3306/db: refused", "at //u:p/a@s@h", "u:pw@h is down"])
 def test_logins_are_hidden(text: str) -> None:
-    """In texts that others worded, up to the last @."""
+    """In other programs' texts, a URL is masked up to the last @."""
     assert "***@h" in hide(text)
     assert not {"u:", "pass", "p/a", "pw"} & {piece for piece in ("u:", "pass", "p/a", "pw") if piece in hide(text)}
 
 
 def test_remembered_secrets_are_hidden_in_pieces() -> None:
-    """Four characters in a row are taken out, as they are, encoded or decoded; three may be any word's."""
+    """Four characters in a row are masked, plain, encoded or decoded; three may belong to any word."""
     keep_secret("Tr0ub/dor&3")
     assert hide("key Tr0ub/dor&3, Tr0ub%2Fdor%263 or Tr0ub%2fdor") == "key ***, *** or ***"
     assert hide("a 0ub/d b") == "a *** b"
@@ -271,5 +271,5 @@ def test_remembered_secrets_are_hidden_in_pieces() -> None:
     ],
 )
 def test_what_is_shown(text: str, seen: str) -> None:
-    """Of a URL its scheme, hosts and path where these are beyond doubt, of other texts what can hold no password."""
-    assert shown(text) == seen
+    """A URL is shown with scheme, hosts and path if they are certain; other text only if it can't hold a password."""
+    assert mask_database(text) == seen

@@ -25,7 +25,7 @@ DELETE, FORK = ["delete", "t", "--yes"], ["fork", "t", "@~1", "--yes"]
 
 
 class Doing(NamedTuple):
-    """What an application made, and the change that sets it off.
+    """A side effect that an application defined, and the change that sets it off.
 
     Attributes:
         make: engine to statements; ``{writes}`` is the table of writes.
@@ -140,7 +140,7 @@ HARMLESS: dict[str, list[str]] = {
     ],
     "mysql": [_REFERS_MYSQL.replace("DELETE CASCADE", "DELETE RESTRICT")],
 }
-"""What fires for nothing that ckpt does, or only refuses."""
+"""Triggers and keys that don't fire for any change of ckpt, or only refuse."""
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -166,7 +166,7 @@ def filled(place: Tables) -> None:
 
 
 def made(place: Tables, doing: Doing) -> None:
-    """Make what it needs, or skip."""
+    """Create the side effect, or skip the test."""
     if place.engine not in doing.make:
         pytest.skip(f"{place.engine} has none of these")
     place.run(*(one.replace("{writes}", place.writes) for one in doing.make[place.engine]))
@@ -194,17 +194,17 @@ def test_it_is_refused_by_name(place: Tables, name: str, ckpt: Ask) -> None:
     code, out, _ = ckpt("operations", "--json")
     assert json.loads(out)["operations"] == []
     code, out, _ = ckpt(*doing.words[:-1], "--dry-run", "--json")
-    told = json.loads(out)["side_effects"]
-    assert code == 0 and {one["accepted"] for one in told} == {False}
-    assert ", ".join(f"{one['kind']} {one['name']} on {one['table']}" for one in told) == doing.name
+    listed = json.loads(out)["side_effects"]
+    assert code == 0 and {one["accepted"] for one in listed} == {False}
+    assert ", ".join(f"{one['kind']} {one['name']} on {one['table']}" for one in listed) == doing.name
     _, out, _ = ckpt(*doing.words[:-1], "--dry-run")
     assert "not logged and not undone" in out and "--with-triggers" in out
     assert ckpt(*doing.other)[0] == 0
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_does_nothing_more_is_not_asked_about(place: Tables, ckpt: Ask) -> None:
-    """A trigger that is switched off, or for other columns, and a key that only refuses, are in nobody's way."""
+def test_what_has_no_side_effect_needs_no_consent(place: Tables, ckpt: Ask) -> None:
+    """A disabled trigger, one on other columns, and a key that only refuses don't stop a change."""
     place.run(*HARMLESS[place.engine])
     for words in (DELETE, ["undo", "--yes"], FORK):
         assert ckpt(*words)[0] == 0
@@ -212,7 +212,7 @@ def test_what_does_nothing_more_is_not_asked_about(place: Tables, ckpt: Ask) -> 
 
 @pytest.mark.usefixtures("filled")
 def test_accepted_once_and_for_good(place: Tables, ckpt: Ask) -> None:
-    """--with-triggers is for one change, --remember until the trigger is altered or it is forgotten; undo asks too."""
+    """--with-triggers accepts for one change, --remember until the trigger is altered or forgotten; undo asks too."""
     made(place, DOINGS["a log"])
     assert ckpt(*FORK)[0] == 7
     assert ckpt(*FORK, "--with-triggers")[0] == 0
@@ -232,9 +232,9 @@ def test_accepted_once_and_for_good(place: Tables, ckpt: Ask) -> None:
                         postgres=["DROP TRIGGER doing ON checkpoints", "DROP FUNCTION doing"]))  # fmt: skip
     place.run(*(one.replace("VALUES", "SELECT").replace("(NEW.checkpoint_id)", "concat('!', NEW.checkpoint_id)"
                 if place.engine != "sqlite" else "'!'") for one in DOINGS["a log"].make[place.engine][1:]))  # fmt: skip
-    code, _, said = ckpt(*FORK)
+    code, _, stderr = ckpt(*FORK)
     assert code == 7
-    assert re.search(r"trigger doing was accepted as it was on 20\d\d-\d\d-\d\d, and has changed since", said)
+    assert re.search(r"trigger doing was accepted as it was on 20\d\d-\d\d-\d\d, and has changed since", stderr)
     assert "it was accepted and has changed since" in " ".join(ckpt("info")[1].split())
     assert "was accepted as it was earlier, and has changed since" in ckpt(*FORK, "--dry-run")[1]
     assert ckpt(*FORK, "--with-triggers", "--remember")[0] == 0
@@ -260,7 +260,7 @@ def test_one_that_raises_changes_nothing(place: Tables, ckpt: Ask) -> None:
 
 
 def test_an_agent_is_not_concerned(place: Tables) -> None:
-    """What an agent puts through CkptSaver sets off the application's triggers as it always did."""
+    """An agent's writes through CkptSaver set off the application's triggers."""
     made(place, DOINGS["a log"])
     with CkptSaver(place.url) as saver:
         counters(saver).invoke({"log": ["x"], "n": 1}, on("t"))
@@ -271,9 +271,9 @@ def test_an_agent_is_not_concerned(place: Tables) -> None:
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("filled")
 def test_sqlite_itself_refuses_what_was_overlooked(place: Tables, monkeypatch: pytest.MonkeyPatch, ckpt: Ask) -> None:
-    """Where nobody found a trigger beforehand, the connection that writes lets it write nothing."""
+    """A trigger that wasn't found before is stopped by the writing connection."""
     made(place, DOINGS["another thread"])
-    monkeypatch.setattr("ckpt_cli.savers.sqlite.changing.Changing.side_effects", lambda _: ())
+    monkeypatch.setattr("ckpt_cli.savers.sqlite.write_methods.WriteMethods.side_effects", lambda _: ())
     before = stored(place)
     code, _, err = ckpt(*DELETE)
     assert (code, "trigger doing would write more than was planned" in err) == (7, True)
@@ -281,7 +281,7 @@ def test_sqlite_itself_refuses_what_was_overlooked(place: Tables, monkeypatch: p
 
 
 def test_a_trigger_made_while_a_plan_is_confirmed_is_refused(tmp_path: Path) -> None:
-    """What comes between the plan and its transaction is seen inside the transaction, before anything is logged."""
+    """A trigger created between plan and transaction is seen inside the transaction, before anything is logged."""
     from ckpt_cli.conformance.records import checkpoint
     from ckpt_cli.model import Plan
     from ckpt_cli.operations.apply import apply
@@ -304,30 +304,32 @@ def test_a_trigger_made_while_a_plan_is_confirmed_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("filled")
-def test_a_key_that_sqlite_does_not_enforce_is_told(place: Tables, ckpt: Ask) -> None:
-    """SQLite cascades only on connections that ask for it: the plan says that the rows which refer to others stay."""
+def test_a_key_that_sqlite_does_not_enforce_is_reported(place: Tables, ckpt: Ask) -> None:
+    """SQLite cascades only on connections that ask for it: the plan says that referring rows stay."""
     place.run(_REFERS, "INSERT INTO notes SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints")
     notes = place.run("SELECT * FROM notes")
     code, out, _ = ckpt(*DELETE, "--json")
-    told = "table notes has a foreign key to checkpoints, which SQLite doesn't enforce here: its rows stay as they are"
-    assert code == 0 and told in json.loads(out)["notes"]
+    warning = (
+        "table notes has a foreign key to checkpoints, which SQLite doesn't enforce here: its rows stay as they are"
+    )
+    assert code == 0 and warning in json.loads(out)["notes"]
     assert place.run("SELECT * FROM notes") == notes
 
 
-def test_a_user_who_cannot_see_triggers_is_told(request: pytest.FixtureRequest, capsys: Any) -> None:
-    """MySQL and MariaDB hide triggers from who may not make any: then ckpt says that there may be some."""
+def test_a_user_who_cannot_see_triggers_is_warned(request: pytest.FixtureRequest, capsys: Any) -> None:
+    """MySQL and MariaDB hide triggers from users who may not create any: then ckpt says that there may be some."""
     server = request.getfixturevalue("mysql")
     name = server.fresh()
-    for grant, told in (("ALL", False), ("SELECT, INSERT, UPDATE, DELETE", True)):
+    for grant, is_hidden in (("ALL", False), ("SELECT, INSERT, UPDATE, DELETE", True)):
         user = server.new_user("secret", f"{grant} ON {name}.*")
         capsys.readouterr()
         assert run(["info", "-d", server.url(name, user=user, password="secret"), "--json"]) == 0
         caveats = json.loads(capsys.readouterr().out)["caveats"]
-        assert any("no TRIGGER right" in caveat for caveat in caveats) is told
+        assert any("no TRIGGER right" in caveat for caveat in caveats) is is_hidden
 
 
-def test_rows_hidden_by_row_level_security_are_told(request: pytest.FixtureRequest, capsys: Any) -> None:
-    """A user from whom rows may be hidden is told so by info and in the plan; the owner isn't."""
+def test_rows_hidden_by_row_level_security_are_reported(request: pytest.FixtureRequest, capsys: Any) -> None:
+    """If rows may be hidden from a user, info and the plan say so; the owner gets no such warning."""
     server = request.getfixturevalue("postgres")
     name = server.fresh()
     with CkptSaver(server.url(name)) as saver:

@@ -1,4 +1,4 @@
-"""Names that are stored as no text: spelled as text, and turned back."""
+"""Names that are stored as something else than text are spelled as text, and converted back."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ RAW: st.SearchStrategy[Any] = st.one_of(
 @given(RAW, RAW)
 @settings(max_examples=500, deadline=None)
 def test_names_are_turned_back_and_no_two_are_the_same(one: Any, other: Any) -> None:
-    """Each name gives back what is stored, type and all, and different things have different names."""
+    """Each name gives back the stored value with its type, and different values have different names."""
     for raw in (one, other):
         assert repr(raw_of(text_of(raw))) == repr(raw)
     assert (text_of(one) == text_of(other)) == (repr(one) == repr(other))

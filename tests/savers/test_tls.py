@@ -1,4 +1,4 @@
-"""Servers that speak TLS are trusted as their URL says, and where they aren't that is told."""
+"""Servers with TLS are trusted as their URL says; one that isn't trusted is reported."""
 
 import os
 import shutil
@@ -35,14 +35,14 @@ def certificates() -> Iterator[Certificates]:
     """A server's certificate for 127.0.0.1, and who signed it."""
     folder = Path(tempfile.mkdtemp(prefix="ckpt-tls-"))
     folder.chmod(0o755)
-    ca, found = trustme.CA(), Certificates(*(folder / name for name in ("ca", "stranger", "certificate", "key")))
+    ca, certificates = trustme.CA(), Certificates(*(folder / name for name in ("ca", "stranger", "certificate", "key")))
     issued = ca.issue_cert("127.0.0.1")
-    ca.cert_pem.write_to_path(found.trusted)
-    trustme.CA().cert_pem.write_to_path(found.stranger)
-    issued.cert_chain_pems[0].write_to_path(found.certificate)
-    issued.private_key_pem.write_to_path(found.key)
-    found.key.chmod(0o600)
-    yield found
+    ca.cert_pem.write_to_path(certificates.trusted)
+    trustme.CA().cert_pem.write_to_path(certificates.stranger)
+    issued.cert_chain_pems[0].write_to_path(certificates.certificate)
+    issued.private_key_pem.write_to_path(certificates.key)
+    certificates.key.chmod(0o600)
+    yield certificates
     shutil.rmtree(folder)
 
 
@@ -89,7 +89,7 @@ def mysql_server(request: pytest.FixtureRequest, certificates: Certificates, tmp
 
 
 def tls_port(certificates: Certificates) -> tuple[int, list[str]]:
-    """Where Redis listens for clients, which need no certificate of their own."""
+    """Redis with a TLS port, where clients need no certificate."""
     files = {"cert-file": certificates.certificate, "key-file": certificates.key, "ca-cert-file": certificates.trusted}
     options = [word for name, path in files.items() for word in (f"--tls-{name}", str(path))]
     port = free_port()
@@ -109,12 +109,12 @@ def redis_server(certificates: Certificates, tmp_path: Path) -> Iterator[Secured
 @pytest.fixture(params=["postgres_server", "mysql_server", "redis_server"])
 def secured(request: pytest.FixtureRequest) -> Secured:
     """Each kind of server that can be had with TLS; Valkey's wheel is built without, and its connection is Redis'."""
-    found: Secured = request.getfixturevalue(request.param)
-    return found
+    server: Secured = request.getfixturevalue(request.param)
+    return server
 
 
 def test_whom_to_trust(secured: Secured, certificates: Certificates, capsys: pytest.CaptureFixture[str]) -> None:
-    """A server is read and changed where the root named vouches for it; else it is told, and which file is missing."""
+    """A server is read and changed if the named root signed its certificate; else, or without a file, that is said."""
     url = secured.trusted(certificates.trusted)
     assert run(["threads", "--limit", "1", "-d", url]) == 0, capsys.readouterr().err
     thread = capsys.readouterr().out.splitlines()[0].split("\t")[0]
@@ -122,9 +122,9 @@ def test_whom_to_trust(secured: Secured, certificates: Certificates, capsys: pyt
     assert run(["undo", "--yes", "-d", url]) == 0, capsys.readouterr().err
     capsys.readouterr()
     assert run(["threads", "-d", secured.trusted(certificates.stranger)]) == 3
-    said = capsys.readouterr().err
-    assert "TLS failed" in said and "Traceback" not in said
+    stderr = capsys.readouterr().err
+    assert "TLS failed" in stderr and "Traceback" not in stderr
     assert run(["threads", "-d", secured.trusted(certificates.key.parent / "nowhere")]) == 3
-    said = capsys.readouterr().err
-    assert "can't use the TLS file" in said
-    assert "nowhere" in said
+    stderr = capsys.readouterr().err
+    assert "can't use the TLS file" in stderr
+    assert "nowhere" in stderr

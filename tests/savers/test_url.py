@@ -1,4 +1,4 @@
-"""What a person types after ``--db`` finds its database, or a clear no."""
+"""What the user types after ``--db`` opens its database, or gives a clear error."""
 
 import bz2
 import gzip
@@ -17,8 +17,8 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, MissingExtra, UsageE
 from ckpt_cli.model import Plan
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.sqlite import create
-from ckpt_cli.savers.url import names, open_saver, sqlite_file
-from tests.savers.writer import folder
+from ckpt_cli.savers.url import names, open_database, sqlite_file
+from tests.savers.sqlite.writer import folder
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
 
 
 def made(path: str | Path) -> Path:
-    """A database whose one thread tells its name."""
+    """A database whose only thread has the database's name."""
     with closing(create(Path(path))) as saver:
         saver.apply(Plan("given", (checkpoint(Path(path).name, "1"),)))
     return Path(path)
@@ -47,13 +47,13 @@ def made(path: str | Path) -> Path:
 
 def found(database: str | None) -> str:
     """The name of the database that opens."""
-    with closing(open_saver(database, lambda _: None)) as saver:
+    with closing(open_database(database, lambda _: None)) as saver:
         return saver.moment(lambda: next(saver.threads()).thread_id)
 
 
 def refusal(database: str | None) -> CkptError:
     with pytest.raises(CkptError) as raised:
-        open_saver(database, lambda _: None)
+        open_database(database, lambda _: None)
     return raised.value
 
 
@@ -73,21 +73,21 @@ def test_sqlite_url(here: Path) -> None:
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite://x.sqlite"])
 def test_sqlite_url_without_a_path(url: str) -> None:
-    """A URL without a path is a mistake in the words."""
+    """A URL without a path is a usage error."""
     assert isinstance(refusal(url), UsageError)
 
 
 @pytest.mark.parametrize(
     ("typed", "hint"),
     [
-        ("sqlite:x.sqlite", "a path as it is, x.sqlite, or sqlite:///x.sqlite"),
+        ("sqlite:x.sqlite", "type the path x.sqlite alone, or sqlite:///x.sqlite"),
         ("sqlite:/tmp/x.sqlite", "sqlite:////tmp/x.sqlite"),
         ("postgresql:user:hush@host/x", "postgresql://"),
         ("redis:6379", "redis://"),
     ],
 )
 def test_a_url_without_its_slashes(typed: str, hint: str) -> None:
-    """It is told how it is written, without a password that stands in it; it isn't taken for a module's attribute."""
+    """The error shows the right form without a password; the text isn't taken for a module's attribute."""
     error = refusal(typed)
     assert isinstance(error, UsageError)
     assert hint in (error.hint or "")
@@ -95,14 +95,14 @@ def test_a_url_without_its_slashes(typed: str, hint: str) -> None:
 
 
 def test_a_module_may_be_called_as_a_kind_of_database(here: Path) -> None:
-    """What a file here defines is the person's own."""
+    """A module of the user's may be named like a scheme."""
     (here / "dynamodb.py").write_text("raise ValueError('mine')\n")
     assert "mine" in refusal("dynamodb:saver").message
 
 
 @pytest.mark.parametrize(("kind", "pack"), [("gzip", gzip.compress), ("xz", lzma.compress), ("bzip2", bz2.compress)])
 def test_a_packed_file(kind: str, pack: Callable[[bytes], bytes], here: Path) -> None:
-    """It says what it is packed with, also where it is short."""
+    """A compressed file is recognized by its compression, also if it is short."""
     packed = here / "x.sqlite.packed"
     packed.write_bytes(pack(made("x.sqlite").read_bytes()))
     assert f"is packed with {kind}" in refusal(str(packed)).message
@@ -111,13 +111,13 @@ def test_a_packed_file(kind: str, pack: Callable[[bytes], bytes], here: Path) ->
 
 
 def test_sqlite_url_that_leads_nowhere(here: Path) -> None:
-    """A URL of a file that isn't there makes none."""
+    """The URL of a missing file creates none."""
     assert isinstance(refusal("sqlite:///nope.sqlite"), DatabaseUnreachable)
     assert folder(here) == {}
 
 
 def test_unknown_kind() -> None:
-    """A scheme that no backend has is a mistake in the words, with the list of those there are."""
+    """An unknown scheme is a usage error with the list of known ones."""
     error = refusal("oracle://u:secret@h")
     assert isinstance(error, UsageError)
     assert "postgresql" in error.hint
@@ -127,7 +127,7 @@ def test_unknown_kind() -> None:
 def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is one line with the install command, and no password in it."""
     monkeypatch.setitem(sys.modules, "ckpt_cli.savers.postgres", None)
-    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Kind("postgres", "postgres", ("ckpt_cli",)))
+    monkeypatch.setitem(registry.SCHEMES, "postgresql", registry.Backend("postgres", "postgres", ("ckpt_cli",)))
     error = refusal("postgresql://u:secret@h/db")
     assert isinstance(error, MissingExtra)
     assert "secret" not in error.message
@@ -135,7 +135,7 @@ def test_a_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_name_from_the_config_file(here: Path, config: Callable[[str], None]) -> None:
-    """A name under ``[databases]`` stands for a URL or a path, a file of that name goes first."""
+    """A name under ``[databases]`` stands for a URL or a path; a file of that name has precedence."""
     made("x.sqlite")
     config(f'[databases]\nprod = "sqlite:///{here}/x.sqlite"\nlocal = "x.sqlite"\nlater = "oracle://:secret@h"\n')
     assert found("prod") == found("local") == "x.sqlite"
@@ -168,7 +168,7 @@ def test_config_file_with_a_mistake(config: Callable[[str], None], text: str) ->
 def test_config_file_that_is_none(
     tmp_path: Path, config: Callable[[str], None], spoil: Callable[[Path], object]
 ) -> None:
-    """Bytes that are no text, or a folder of that name, are a mistake of the config file's, with a hint."""
+    """A config file that isn't text, or is a folder, is an error with a hint."""
     config("")
     spoil(tmp_path / "config" / "ckpt" / "config.toml")
     error = refusal("prod")
@@ -177,7 +177,7 @@ def test_config_file_that_is_none(
 
 
 def test_one_bad_entry_of_the_config_file_disables_no_other(here: Path, config: Callable[[str], None]) -> None:
-    """Each entry is judged when it is named."""
+    """Each entry is checked only when it is named."""
     made("x.sqlite")
     config('[databases]\nbad = 3\ngood = "x.sqlite"\n')
     assert found("good") == "x.sqlite"
@@ -186,7 +186,7 @@ def test_one_bad_entry_of_the_config_file_disables_no_other(here: Path, config: 
 
 
 def test_nothing_of_that_name(here: Path, config: Callable[[str], None]) -> None:
-    """A name that is nothing suggests the nearest files and names, and makes no file."""
+    """An unknown name suggests the nearest files and names, and creates no file."""
     made("checkpoints.sqlite")
     config('[databases]\nproduction = "x"\n')
     before = folder(here)
@@ -202,15 +202,15 @@ def test_nothing_of_that_name(here: Path, config: Callable[[str], None]) -> None
 @pytest.mark.parametrize("name", ["x.sqlite", "x.sqlite3", "x.db"])
 @pytest.mark.parametrize("database", [None, ""])
 def test_the_one_database_here(name: str, database: str | None) -> None:
-    """Without ``--db`` the one checkpoint database of the folder opens, and its name is said."""
+    """Without ``--db`` the folder's only checkpoint database opens, and its name is shown."""
     made(name)
-    said: list[str] = []
-    open_saver(database, said.append).close()
-    assert said == [f"database: {name}"]
+    messages: list[str] = []
+    open_database(database, messages.append).close()
+    assert messages == [f"database: {name}"]
 
 
 def test_other_files_here(here: Path, packed: Callable[[str], bytes]) -> None:
-    """Files that only look like one, and databases of other things, are passed over."""
+    """Files with such a name that aren't databases, and databases of other programs, are ignored."""
     (here / "text.db").write_text("no database")
     (here / "empty.sqlite").touch()
     (here / "folder.sqlite").mkdir()
@@ -222,14 +222,14 @@ def test_other_files_here(here: Path, packed: Callable[[str], bytes]) -> None:
 
 
 def test_none_here() -> None:
-    """Without a database the way to one is told."""
+    """Without a database there is a hint how to get one."""
     error = refusal(None)
     assert isinstance(error, UsageError)
     assert "--db" in error.hint and "ckpt demo" in error.hint
 
 
 def test_several_here() -> None:
-    """Of several databases none is guessed; they are listed."""
+    """With several databases none is chosen; they are listed."""
     made("a.sqlite")
     made("b.db")
     error = refusal(None)
@@ -239,7 +239,7 @@ def test_several_here() -> None:
 
 
 def test_sqlite_is_loaded_when_needed() -> None:
-    """Knowing the grammar costs no driver: sqlite3 is imported with the first database that is opened."""
+    """Parsing the command line imports no driver: sqlite3 is imported when the first database opens."""
     code = "import sys, ckpt_cli.savers.url; print('sqlite3' in sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
@@ -247,8 +247,8 @@ def test_sqlite_is_loaded_when_needed() -> None:
     assert answer.stdout == "False\n"
 
 
-def test_the_file_of_a_database_is_told_by_its_name(tmp_path: Path) -> None:
-    """Of SQLite addresses and of paths that are there; other addresses, folders and unknown names have none."""
+def test_the_file_of_a_database_follows_from_its_name(tmp_path: Path) -> None:
+    """SQLite URLs and existing files have a file; other URLs, folders and unknown names have none."""
     place = tmp_path / "x.sqlite"
     place.touch()
     for name in (f"sqlite:///{place}", f"SQLITE:///{place}", str(place)):

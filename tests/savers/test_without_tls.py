@@ -1,4 +1,4 @@
-"""Where a URL asks for TLS and the server has none, nothing that is a secret is sent, whichever driver is installed."""
+"""If a URL asks for TLS and the server has none, no secret is sent, whichever driver is installed."""
 
 import socket
 import threading
@@ -15,12 +15,12 @@ from redis import Redis
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable, MissingExtra
 from ckpt_cli.savers.mongodb import address as mongo_address
-from ckpt_cli.savers.mongodb import connection as mongo_connection
-from ckpt_cli.savers.mysql import dial as mysql_dial
-from ckpt_cli.savers.mysql.address import parse
-from ckpt_cli.savers.postgres import connection as postgres_connect
+from ckpt_cli.savers.mongodb import client as mongo_client
+from ckpt_cli.savers.mysql import driver as mysql_driver
+from ckpt_cli.savers.mysql.address import parse_url
+from ckpt_cli.savers.postgres import connection as postgres_connection
 from ckpt_cli.savers.redis import address as redis_address
-from ckpt_cli.savers.redis import connection as redis_connection
+from ckpt_cli.savers.redis import client as redis_client
 from tests.servers.mongodb import Mongo
 from tests.servers.mysql import MySQLServer
 from tests.servers.postgres import PostgresServer
@@ -33,7 +33,7 @@ Urls = Callable[[str], str]
 def asking(
     request: pytest.FixtureRequest, postgres: PostgresServer, mysql: MySQLServer, redis_server: Server, mongo: Mongo
 ) -> dict[str, str]:
-    """For each server, which has no TLS, a URL that asks for it."""
+    """A URL that asks for TLS, for each server without it."""
     return {
         "postgres": postgres.url(postgres.new(), more="?sslmode=require"),
         "postgres, verified": postgres.url(postgres.new(), more="?sslmode=verify-full&sslrootcert=system"),
@@ -46,23 +46,23 @@ def asking(
 
 
 def test_a_server_without_tls_is_refused(asking: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 3, on every kind, with one line and a hint."""
+    """Every backend exits with 3, one line and a hint."""
     for kind, url in asking.items():
         assert run(["threads", "-d", url]) == 3, kind
-        said = capsys.readouterr()
-        assert said.out == "" and "hint: " in said.err and "Traceback" not in said.err, kind
+        output = capsys.readouterr()
+        assert output.out == "" and "hint: " in output.err and "Traceback" not in output.err, kind
 
 
 def test_mysql_gets_no_name_and_no_password(mysql: MySQLServer) -> None:
-    """Of a handshake in which the server offers no TLS nothing is answered."""
+    """If the server's handshake offers no TLS, the client sends nothing."""
     sent: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         relay = threading.Thread(target=_relay, args=(listener, mysql, sent))
         relay.start()
         port = listener.getsockname()[1]
-        address = parse(f"mysql://somebody:secretword@127.0.0.1:{port}/x?ssl_mode=required")
+        address = parse_url(f"mysql://somebody:secretword@127.0.0.1:{port}/x?ssl_mode=required")
         with pytest.raises(pymysql.err.OperationalError):
-            mysql_dial.dial(address)
+            mysql_driver.connect(address)
         relay.join(20)
     assert b"".join(sent) == b""
 
@@ -75,24 +75,24 @@ def _relay(listener: socket.socket, server: MySQLServer, sent: list[bytes]) -> N
         sent.append(client.recv(65536))
 
 
-def test_mysql_session_is_looked_at(mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver that goes on without TLS is hung up on, as PyMySQL 1.1 did."""
-    address = parse(mysql.url(mysql.new(), more="?ssl_mode=required"))
+def test_mysql_session_is_checked(mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection of a driver that continues without TLS, as PyMySQL 1.1 did, is closed."""
+    address = parse_url(mysql.url(mysql.new(), more="?ssl_mode=required"))
 
     def plain(**options: Any) -> Any:
         return pymysql.Connection(**{**options, "ssl_disabled": True, "ssl": None})
 
-    monkeypatch.setattr(mysql_dial, "_Encrypted", plain)
+    monkeypatch.setattr(mysql_driver, "_Encrypted", plain)
     with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-        mysql_dial.dial(address)
+        mysql_driver.connect(address)
 
 
-def test_postgres_session_is_looked_at(postgres: PostgresServer) -> None:
-    """A session is what libpq says it is; its own ``sslmode=require`` is put there behind its back."""
+def test_postgres_session_is_checked(postgres: PostgresServer) -> None:
+    """An unencrypted session of libpq is closed if ``sslmode=require`` was asked for."""
     with closing(connect(postgres.url(postgres.new()))) as connection:
-        postgres_connect.must_be_encrypted(connection, "here")
+        postgres_connection.must_be_encrypted(connection, "here")
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-            postgres_connect.must_be_encrypted(_Requiring(connection), "here")  # type: ignore[arg-type]
+            postgres_connection.must_be_encrypted(_Requiring(connection), "here")  # type: ignore[arg-type]
         assert connection.closed
 
 
@@ -107,32 +107,32 @@ class _Requiring:
         return {"sslmode": "require"}
 
 
-def test_redis_client_is_looked_at(redis_server: Server) -> None:
-    """A client whose connections are plain ones is none for ``rediss``, and before its first command."""
-    secured = redis_address.parsed(redis_server.url.replace("redis://", "rediss://"))
+def test_redis_client_is_checked(redis_server: Server) -> None:
+    """A client with unencrypted connections is refused for ``rediss``, before its first command."""
+    secured = redis_address.parse_url(redis_server.url.replace("redis://", "rediss://"))
     with Redis(port=redis_server.port) as plain, Redis(port=redis_server.port, ssl=True) as encrypted:
-        redis_connection.must_be_encrypted(secured, [encrypted])
-        redis_connection.must_be_encrypted(redis_address.parsed(redis_server.url), [plain])
+        redis_client.must_be_encrypted(secured, [encrypted])
+        redis_client.must_be_encrypted(redis_address.parse_url(redis_server.url), [plain])
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-            redis_connection.must_be_encrypted(secured, [encrypted, plain])
+            redis_client.must_be_encrypted(secured, [encrypted, plain])
 
 
 @pytest.mark.parametrize("asked", ["?tls=true", "?ssl=true", "?TLS=True"])
-def test_mongodb_client_is_looked_at(asked: str) -> None:
+def test_mongodb_client_is_checked(asked: str) -> None:
     """A client without TLS is closed where the URL asks for it by any of its names."""
-    address = mongo_address.parsed(f"mongodb://127.0.0.1:1/x{asked}")
+    address = mongo_address.parse_url(f"mongodb://127.0.0.1:1/x{asked}")
     with MongoClient[Any]("mongodb://127.0.0.1:1/x", connect=False) as client:
         with pytest.raises(DatabaseUnreachable, match="would not be encrypted"):
-            mongo_connection.must_be_encrypted(client, address)
-        mongo_connection.must_be_encrypted(client, mongo_address.parsed("mongodb://127.0.0.1:1/x"))
+            mongo_client.must_be_encrypted(client, address)
+        mongo_client.must_be_encrypted(client, mongo_address.parse_url("mongodb://127.0.0.1:1/x"))
 
 
 @pytest.mark.parametrize(("version", "whole"), [("5.2.1", False), ("7.1.9", False), ("7.2.0", True), ("8.0", True)])
 def test_clusters_need_a_driver_that_lists_them_whole(version: str, whole: bool) -> None:
-    """An older one is refused by name and with the command that gets a newer."""
+    """An older driver is refused by its version, with the command that installs a newer one."""
     if whole:
-        return redis_connection.must_list_whole_clusters("redis://h:1/0", version)
+        return redis_client.must_list_whole_clusters("redis://h:1/0", version)
     with pytest.raises(MissingExtra) as raised:
-        redis_connection.must_list_whole_clusters("redis://h:1/0", version)
+        redis_client.must_list_whole_clusters("redis://h:1/0", version)
     assert version in raised.value.message and "redis>=7.2" in raised.value.hint
     return None

@@ -1,4 +1,4 @@
-"""A checkpointer of somebody's own program, named by the person: ``module:attribute`` or the langgraph.json of it."""
+"""A checkpointer of the user's own program, named as ``module:attribute`` or by the program's langgraph.json."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,38 +6,38 @@ from typing import TYPE_CHECKING
 from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:
-    from ckpt_cli.savers.custom.importing import Named
+    from ckpt_cli.savers.custom.importing import Target
 
 
 def open_attribute(name: str) -> Saver:
-    """Import what ``module:attribute`` or ``path/to/file.py:attribute`` names, and read through its public methods.
+    """Open the checkpointer that ``module:attribute`` or ``path/to/file.py:attribute`` names, by importing it.
 
-    It may be a checkpointer, a compiled graph that has one, a function or class that makes one, or a context manager
-    of one; each of these may be async.
+    The attribute is a checkpointer, a compiled graph with one, a function or class that makes one, or a context manager
+    that gives one; each of these may be async. The checkpointer is read through its public methods.
 
     Raises:
-        DatabaseUnreachable: it can't be imported, failed, or is something else.
+        DatabaseUnreachable: it can't be imported, raised an error, or is something else.
     """
-    from ckpt_cli.savers.custom.importing import Named
+    from ckpt_cli.savers.custom.importing import Target
 
-    target = Named.of(name, Path())
+    target = Target.parse(name, Path())
     return _open(target, [target.file.parent if target.file else Path()])
 
 
 def open_path(path: Path) -> Saver:
-    """Open the checkpointer that a langgraph.json names, with the folders and variables that it names for it.
+    """Open the checkpointer that a langgraph.json names, with that file's import folders and environment variables.
 
     Raises:
-        DatabaseUnreachable: it names none, or that can't be opened.
+        DatabaseUnreachable: it names no checkpointer, or that one can't be opened.
     """
-    from ckpt_cli.savers.custom.langgraph_json import read
+    from ckpt_cli.savers.custom.langgraph_json import read_config
 
-    config = read(path)
+    config = read_config(path)
     config.set_variables()
     return _open(config.checkpointer, config.folders)
 
 
-def _open(target: "Named", folders: list[Path]) -> Saver:
+def _open(target: "Target", folders: list[Path]) -> Saver:
     from ckpt_cli.errors import MissingExtra
 
     try:
@@ -47,6 +47,6 @@ def _open(target: "Named", folders: list[Path]) -> Saver:
             raise
         what = f"{target}: LangGraph isn't installed here ({error.name})"
         raise MissingExtra(what, hint="pip install 'langgraph-ckpt[langgraph]'") from error
-    from ckpt_cli.savers.custom.entering import entered
+    from ckpt_cli.savers.custom.checkpointer import open_checkpointer
 
-    return CustomSaver(entered(target, folders), target)
+    return CustomSaver(open_checkpointer(target, folders), target)

@@ -1,4 +1,4 @@
-"""Importing what a person named, and telling in one line what went wrong in their code."""
+"""Imports the named attribute, and says in one line what went wrong in the user's code."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable
 from ckpt_cli.masking import hide
 
 
-class Named(NamedTuple):
-    """An attribute of a module or of a file.
+class Target(NamedTuple):
+    """The attribute of a module or of a file that is to be imported.
 
     Attributes:
-        module: dotted name; "" where `file` is given.
-        file: absolute.
-        attribute: may be dotted too.
-        text: as the person wrote it.
+        module: its dotted name; "" if there is a `file`.
+        file: its absolute path.
+        attribute: its name, maybe dotted.
+        text: the target as the user wrote it.
     """
 
     module: str
@@ -32,8 +32,8 @@ class Named(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, text: str, folder: Path) -> "Named":
-        """Read ``module:attribute`` or ``file.py:attribute``; a file is relative to `folder`.
+    def parse(cls, text: str, folder: Path) -> "Target":
+        """Parse ``module:attribute`` or ``file.py:attribute``; a file is relative to `folder`.
 
         Raises:
             DatabaseUnreachable: it is neither.
@@ -42,7 +42,7 @@ class Named(NamedTuple):
         if not place or not attribute:
             raise DatabaseUnreachable(f"{text}: neither module:attribute nor file.py:attribute")
         if place.endswith(".py") or "/" in place:
-            file = folder / os.path.expanduser(place)  # noqa: PTH111 - which is no error without a home
+            file = folder / os.path.expanduser(place)  # noqa: PTH111 - no error where there is no home
             return cls("", file.resolve(), attribute, text)
         return cls(place, None, attribute, text)
 
@@ -51,15 +51,15 @@ class Named(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The same for every way to write it."""
+        """The target in one spelling, however it was written."""
         return f"{self.file or self.module}:{self.attribute}"
 
 
 @contextmanager
-def importable(folders: Sequence[Path]) -> Iterator[None]:
-    """While this lasts, modules are found in these folders too, and what imported code prints goes nowhere.
+def importing_from(folders: Sequence[Path]) -> Iterator[None]:
+    """Let imports find modules in these folders too, and drop what imported code prints.
 
-    stdout is for ckpt's own data.
+    Only ckpt's own data may go to stdout.
     """
     before = list(sys.path)
     sys.path[:0] = [str(folder.resolve()) for folder in folders]
@@ -70,13 +70,13 @@ def importable(folders: Sequence[Path]) -> Iterator[None]:
         sys.path[:] = before
 
 
-def imported(target: Named) -> Any:
-    """What is named.
+def import_attribute(target: Target) -> Any:
+    """Import the target's attribute.
 
     Raises:
         DatabaseUnreachable: it can't be imported, or has no such attribute.
     """
-    with explained(target.text):
+    with translate_errors(target.text):
         value: Any = _module(target)
     for name in target.attribute.split("."):
         if not hasattr(value, name):
@@ -85,7 +85,7 @@ def imported(target: Named) -> Any:
     return value
 
 
-def _module(target: Named) -> ModuleType:
+def _module(target: Target) -> ModuleType:
     if target.file is None:
         return import_module(target.module)
     name = target.file.stem if target.file.stem not in sys.modules else f"ckpt_custom_{target.file.stem}"
@@ -93,7 +93,7 @@ def _module(target: Named) -> ModuleType:
     if spec is None or spec.loader is None or not target.file.is_file():
         raise DatabaseUnreachable(f"no such file: {target.file}")
     module = module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and the like look themselves up there
+    sys.modules[name] = module  # dataclasses look up their own module there
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -103,22 +103,22 @@ def _module(target: Named) -> ModuleType:
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
-    """Whatever somebody's code raises becomes one line with the last place of theirs; `SystemExit` too.
+def translate_errors(what: str) -> Iterator[None]:
+    """Turn any exception of the user's code, `SystemExit` too, into one line that ends with the place in that code.
 
     Raises:
-        DatabaseUnreachable: it raised.
+        DatabaseUnreachable: the code raised an exception.
     """
     try:
         yield
     except CkptError:
         raise
     except (Exception, SystemExit) as error:
-        told = hide("".join(traceback.format_exception_only(error))).strip().replace("\n", " ")
+        message = hide("".join(traceback.format_exception_only(error))).strip().replace("\n", " ")
         if isinstance(error, ModuleNotFoundError):
-            what = what.partition(":")[0]  # what follows may be a password rather than an attribute
+            what = what.partition(":")[0]  # the rest may be a password rather than an attribute
         hint = "it runs with ckpt's own Python" if isinstance(error, ModuleNotFoundError) else ""
-        raise DatabaseUnreachable(f"{what}: {told}{_place(error)}", hint=hint) from error
+        raise DatabaseUnreachable(f"{what}: {message}{_place(error)}", hint=hint) from error
 
 
 def _place(error: BaseException) -> str:

@@ -1,7 +1,7 @@
-"""A checkpointer's own decoding without what it makes: objects stay the bytes they are stored as.
+"""A serializer that decodes a checkpointer's values and makes no objects: these stay the bytes that are stored.
 
-LangGraph's serializer imports the modules that a payload names. Where a checkpointer uses that one, a copy of it reads
-with this one instead, so that nothing is imported or made, and every class keeps its name.
+LangGraph's serializer imports the modules that a payload names. A checkpointer that uses it is copied, and the copy
+reads with `InertSerializer`: nothing is imported, no object is made, and every class keeps its name.
 """
 
 import copy
@@ -17,19 +17,19 @@ from ckpt_cli.serde.unpack import must_hold
 
 
 class InertSerializer(JsonPlusSerializer):
-    """Containers, text and numbers; all else as msgpack's extension, which is written again as it was."""
+    """Decodes containers, text and numbers; all else stays a msgpack extension, which is written back unchanged."""
 
     def __init__(self) -> None:
         super().__init__(pickle_fallback=False, __unpack_ext_hook__=ormsgpack.Ext)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """As LangGraph does, but for JSON's own form of objects, which only JSON can say."""
+        """Encode as LangGraph does, but as JSON where a value holds objects in LangChain's JSON form."""
         if _in_json(obj):
             return "json", json.dumps(obj).encode()
         return super().dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """A value; a pickle isn't loaded, and is shown as what it is."""
+        """Decode a value; of a pickle, which isn't loaded, the text says so and how long it is."""
         tag, raw = data
         if tag == "msgpack":
             must_hold(raw)
@@ -39,24 +39,24 @@ class InertSerializer(JsonPlusSerializer):
 
 
 def inert(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    """A copy that makes no objects, as LangGraph copies one (``base/__init__.py: with_allowlist``).
+    """A copy of a checkpointer that makes no objects, as LangGraph makes one (``base/__init__.py: with_allowlist``).
 
-    One with a serializer of somebody else's stays what it is: its code is what the person named.
+    A checkpointer with a serializer of the user's own is returned as it is: the user named that code.
     """
-    serde, found = saver.serde, InertSerializer()
+    serde, own = saver.serde, InertSerializer()
     if isinstance(serde, EncryptedSerializer) and type(serde.serde) is JsonPlusSerializer:
         clone = copy.copy(saver)
-        clone.serde = EncryptedSerializer(serde.cipher, found)
+        clone.serde = EncryptedSerializer(serde.cipher, own)
         return clone
     if type(serde) is JsonPlusSerializer:
         clone = copy.copy(saver)
-        clone.serde = found
+        clone.serde = own
         return clone
     return saver
 
 
 def _in_json(value: Any) -> bool:
-    """Whether it holds objects in the form of LangChain's JSON."""
+    """Whether a value holds objects in LangChain's JSON form."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

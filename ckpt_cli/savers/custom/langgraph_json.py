@@ -1,6 +1,6 @@
-"""``langgraph.json``: where a project says what ``langgraph dev`` and ``langgraph up`` start (langgraph-cli 0.4).
+"""``langgraph.json``, the configuration of ``langgraph dev`` and ``langgraph up`` (langgraph-cli 0.4).
 
-Of it these matter here: ``checkpointer.path``, ``dependencies`` (folders that modules are found in) and ``env``.
+ckpt reads ``checkpointer.path``, ``dependencies`` (folders that modules are found in) and ``env``.
 """
 
 import json
@@ -10,63 +10,65 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.custom.importing import Named
+from ckpt_cli.savers.custom.importing import Target
 
 
 class Config(NamedTuple):
-    """What a project says.
+    """What a langgraph.json says.
 
     Attributes:
-        folders: where its modules are found.
-        variables: for the environment, where they aren't set already.
+        folders: modules are found here.
+        variables: environment variables that the file sets unless they exist.
     """
 
-    checkpointer: Named
+    checkpointer: Target
     folders: list[Path]
     variables: Mapping[str, str]
 
     def set_variables(self) -> None:
-        """Put the project's variables into the environment, as ``langgraph dev`` does; those that are set stay."""
+        """Set the project's environment variables, as ``langgraph dev`` does; existing ones keep their values."""
         for name, value in self.variables.items():
             os.environ.setdefault(name, value)
 
 
-def read(path: Path) -> Config:
-    """Read a langgraph.json; what it names is relative to its folder.
+def read_config(path: Path) -> Config:
+    """Read a langgraph.json; its paths are relative to its folder.
 
     Raises:
         DatabaseUnreachable: it can't be read, or names no checkpointer.
     """
     folder = path.resolve().parent
-    told = _object(path)
-    checkpointer = told.get("checkpointer")
+    data = _object(path)
+    checkpointer = data.get("checkpointer")
     target = checkpointer.get("path") if isinstance(checkpointer, dict) else None
     if not isinstance(target, str):
-        left = folder / ".langgraph_api"
+        dev_folder = folder / ".langgraph_api"
         hint = (
-            f"`langgraph dev` left its own in {left}" if left.is_dir() else '"checkpointer": {"path": "file.py:name"}'
+            f"`langgraph dev` left its own in {dev_folder}"
+            if dev_folder.is_dir()
+            else '"checkpointer": {"path": "file.py:name"}'
         )
         raise DatabaseUnreachable(f"{path} names no checkpointer", hint=hint)
-    dependencies = told.get("dependencies")
-    named = [item for item in dependencies if isinstance(item, str)] if isinstance(dependencies, list) else []
-    local = [folder / item for item in named if item.startswith(".") and (folder / item).is_dir()]
-    return Config(Named.of(target, folder), [folder, *local], _variables(told.get("env"), folder))
+    dependencies = data.get("dependencies")
+    paths = [item for item in dependencies if isinstance(item, str)] if isinstance(dependencies, list) else []
+    local = [folder / item for item in paths if item.startswith(".") and (folder / item).is_dir()]
+    return Config(Target.parse(target, folder), [folder, *local], _variables(data.get("env"), folder))
 
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_text("utf-8"))
+        data = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise DatabaseUnreachable(f"can't read {path}: {error.strerror}") from error
     except ValueError as error:
         raise DatabaseUnreachable(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(told, dict):
-        raise DatabaseUnreachable(f"{path} holds no object")
-    return told
+    if not isinstance(data, dict):
+        raise DatabaseUnreachable(f"{path} holds no JSON object")
+    return data
 
 
 def _variables(env: Any, folder: Path) -> dict[str, str]:
-    """Given at once, or in a file of lines like ``NAME=value``."""
+    """The variables of ``env``: an object, or the path of a file with lines like ``NAME=value``."""
     if isinstance(env, dict):
         return {str(name): str(value) for name, value in env.items()}
     if not isinstance(env, str) or not (folder / env).is_file():

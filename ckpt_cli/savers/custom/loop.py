@@ -1,4 +1,4 @@
-"""An event loop of its own in a thread of its own, so that async code can be called from a program that is not."""
+"""An event loop in a thread of its own, so that synchronous code can call async code."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -7,34 +7,34 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_PATIENCE = 5.0  # seconds that a loop gets to end
+_PATIENCE = 5.0  # seconds to wait for the thread to end
 
 
 class Loop:
-    """Started at the first call."""
+    """An event loop that starts at the first call."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something to its end there and give what it gives."""
+        """Run a coroutine to its end on the loop and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._started()).result()
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """The items of an async iterator, each when it is asked for."""
+        """The items of an async iterator, each fetched when it is asked for."""
         try:
             while True:
-                found = self.run(_next(items))
-                if not found:
+                item = self.run(_next(items))
+                if not item:
                     return
-                yield found[0]
+                yield item[0]
         finally:
             if close := getattr(items, "aclose", None):
                 self.run(close())
 
     def close(self) -> None:
-        """End it; safe to call twice."""
+        """End the loop and its thread; safe to call twice."""
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(_PATIENCE)
@@ -51,7 +51,7 @@ class Loop:
 
 
 async def _next(items: AsyncIterator[T]) -> tuple[T, ...]:
-    """One item, or nothing at the end."""
+    """The next item in a tuple of one; an empty tuple at the end."""
     async for item in items:
         return (item,)
     return ()

@@ -1,7 +1,7 @@
-"""`CustomSaver`: a checkpointer of somebody's own behind the contract, read through `list` and `get_tuple`.
+"""`CustomSaver`: a checkpointer of the user's own behind the contract, read through `list` and `get_tuple`.
 
-These give whole checkpoints only, so every listing costs a reading of all values. It is never written: an added
-checkpoint could not be taken back by what LangGraph's interface has.
+These give whole checkpoints only, so every listing reads all values. Nothing is ever written: LangGraph's interface has
+no method to take back an added checkpoint.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -12,43 +12,43 @@ from langgraph.checkpoint.base import CheckpointTuple
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
 from ckpt_cli.savers.about import Ability, About, Totals
-from ckpt_cli.savers.custom.calls import Calls, row_of
-from ckpt_cli.savers.custom.entering import Entered
-from ckpt_cli.savers.custom.importing import Named, explained
+from ckpt_cli.savers.custom.checkpointer import OpenCheckpointer
+from ckpt_cli.savers.custom.importing import Target, translate_errors
+from ckpt_cli.savers.custom.reading import CheckpointerReader, row_of
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 
 T = TypeVar("T")
 
 _FEW = 8
-"""Up to so many checkpoints are asked for one by one; for more the whole namespace is listed once."""
+"""Up to this many checkpoints are read one by one; for more, the whole namespace is listed once."""
 
 
 _NO_LIST = (NotImplementedError, TypeError, KeyError, AttributeError, ValueError)
-"""What checkpointers raise that want a thread to be named in `list`."""
+"""What checkpointers raise whose `list` needs a thread."""
 
 
 class CustomSaver(ReadOnlySaver):
-    """What it lists is kept, without the values, as long as a look lasts."""
+    """A checkpointer of the user's own; within a moment its skeletons and metadata are listed once and kept."""
 
     name: ClassVar[str] = "custom"
     abilities = frozenset({Ability.BRANCHES})
     why_not = "LangGraph's interface has no way to take a change back"
 
-    def __init__(self, entered: Entered, target: Named) -> None:
-        self._entered = entered
-        self._calls = Calls(entered)
+    def __init__(self, opened: OpenCheckpointer, target: Target) -> None:
+        self._opened = opened
+        self._reader = CheckpointerReader(opened)
         self._target = target
-        self._kind = type(entered.saver)
+        self._class = type(opened.saver)
         self._forget()
         self._depth = 0
 
     def _forget(self) -> None:
         self._all: Skeleton | None = None
         self._threads: dict[str, Skeleton] = {}
-        self._told: dict[Ref, Payload] = {}
+        self._metadata: dict[Ref, Payload] = {}
 
     def moment(self, look: Callable[[], T]) -> T:
-        """A look; what it lists is listed once, and nobody keeps others from writing meanwhile."""
+        """Run `look` and list everything at most once; other programs may write meanwhile."""
         if not self._depth:
             self._forget()
         self._depth += 1
@@ -58,18 +58,18 @@ class CustomSaver(ReadOnlySaver):
             self._depth -= 1
 
     def about(self) -> About:
-        """Whose class it is, and how it is read."""
-        way = "alist and aget_tuple" if self._entered.is_async else "list and get_tuple"
+        """The checkpointer's class, and how it is read."""
+        way = "alist and aget_tuple" if self._opened.is_async else "list and get_tuple"
         facts = {
-            "class": f"{self._kind.__module__}.{self._kind.__qualname__}",
+            "class": f"{self._class.__module__}.{self._class.__qualname__}",
             "read": f"through its own {way}, whole checkpoints at a time",
             "order of writes": "as it gives them; without paths and original places",
-            "decoded": "by ckpt, nothing is imported" if self._calls.inert else "by its own serializer",
+            "decoded": "by ckpt, nothing is imported" if self._reader.inert else "by its own serializer",
         }
-        return About(self._kind.__name__, self._target.text, "a checkpointer of your own", "custom", facts)
+        return About(self._class.__name__, self._target.text, "a checkpointer of your own", "custom", facts)
 
     def totals(self) -> Totals:
-        """Lists everything."""
+        """List everything and count it."""
         skeleton, writes = self._everything(), 0
         ids = list(skeleton.ids())
         for thread in skeleton.threads():
@@ -78,10 +78,10 @@ class CustomSaver(ReadOnlySaver):
         return Totals(threads, len(ids), writes, min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """By ``list(None)``, which not every checkpointer has.
+        """Every thread, by ``list(None)``, which not every checkpointer supports.
 
         Raises:
-            NotSupported: this one hasn't.
+            NotSupported: this one doesn't.
         """
         return self._everything().threads()
 
@@ -110,20 +110,20 @@ class CustomSaver(ReadOnlySaver):
         return self._of(ref.thread_id).row(ref)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Kept from the listing."""
+        """The metadata that was read with the listing."""
         for ref in dict.fromkeys(refs):
             if self._of(ref.thread_id).row(ref) is not None:
-                yield ref, self._told[ref]
+                yield ref, self._metadata[ref]
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """One call each, in the order asked."""
+        """Checkpoints in the order of `refs`, each read by a call of its own."""
         for ref in refs:
-            found = self._one(ref)
-            if found is not None:
-                yield self._calls.checkpoint(found)
+            item = self._one(ref)
+            if item is not None:
+                yield self._reader.checkpoint(item)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:  # noqa: ARG002
-        """None: what it gives needn't be the same bytes each time, so nothing can be known by them."""
+        """None: a checkpointer needn't give the same bytes each time, so they prove nothing."""
         return iter(())
 
     def writes(
@@ -135,67 +135,67 @@ class CustomSaver(ReadOnlySaver):
         values: int | None = None,
     ) -> Iterator[Write]:
         """By namespace and checkpoint, then in the order that the checkpointer gives."""
-        found: dict[Ref, list[Write]] = {}
-        for item in self._asked(thread_id, ns, checkpoint_ids):
+        writes: dict[Ref, list[Write]] = {}
+        for item in self._items(thread_id, ns, checkpoint_ids):
             ref = row_of(item).ref
             if checkpoint_ids is None or ref.checkpoint_id in checkpoint_ids:
-                some = self._calls.writes(item)
-                found[ref] = [w if values is None or w.size <= values else w._replace(payload=None) for w in some]
-        for ref in sorted(found):
-            yield from found[ref]
+                own = self._reader.writes(item)
+                writes[ref] = [w if values is None or w.size <= values else w._replace(payload=None) for w in own]
+        for ref in sorted(writes):
+            yield from writes[ref]
 
     @property
     def identity(self) -> str:
-        """What was named, by whatever words."""
+        """The imported attribute, however the user wrote it."""
         return f"custom:{self._target.identity}"
 
     def close(self) -> None:
         """Leave its context managers and its event loop; safe to call twice."""
-        leave, self._entered = self._entered.leave, self._entered._replace(leave=())
-        with explained(self._target.text):
+        leave, self._opened = self._opened.leave, self._opened._replace(leave=())
+        with translate_errors(self._target.text):
             for step in reversed(leave):
                 step()
-        self._entered.loop.close()
+        self._opened.loop.close()
 
     def _everything(self) -> Skeleton:
         if self._all is None:
-            self._all = self._listed(None)
+            self._all = self._skeleton(None)
         return self._all
 
     def _of(self, thread_id: str) -> Skeleton:
         if self._all is not None:
             return self._all
         if thread_id not in self._threads:
-            self._threads[thread_id] = self._listed(thread_id)
+            self._threads[thread_id] = self._skeleton(thread_id)
         return self._threads[thread_id]
 
-    def _listed(self, thread_id: str | None) -> Skeleton:
+    def _skeleton(self, thread_id: str | None) -> Skeleton:
         rows: list[CheckpointRow] = []
-        for found in self._tuples(thread_id):
-            row = row_of(found)
+        for item in self._tuples(thread_id):
+            row = row_of(item)
             rows.append(row)
-            self._told[row.ref] = self._calls.payload(dict(found.metadata))
+            self._metadata[row.ref] = self._reader.payload(dict(item.metadata))
         return Skeleton(rows)
 
-    def _asked(self, thread_id: str, ns: str | None, ids: Collection[str] | None) -> Iterator[CheckpointTuple]:
+    def _items(self, thread_id: str, ns: str | None, ids: Collection[str] | None) -> Iterator[CheckpointTuple]:
         if ids is None or len(ids) > _FEW:
             yield from self._tuples(thread_id, ns)
             return
         for checkpoint_id in dict.fromkeys(ids):
             for space in self.namespaces(thread_id) if ns is None else [ns]:
-                found = self._one(Ref(thread_id, space, checkpoint_id))
-                if found is not None:
-                    yield found
+                item = self._one(Ref(thread_id, space, checkpoint_id))
+                if item is not None:
+                    yield item
 
     def _tuples(self, thread_id: str | None, ns: str | None = None) -> Iterator[CheckpointTuple]:
-        with explained(self._target.text):
+        with translate_errors(self._target.text):
             try:
-                yield from self._calls.all(thread_id, ns)
+                yield from self._reader.all(thread_id, ns)
             except _NO_LIST as error:
                 if thread_id is not None:
                     raise
-                raise NotSupported(f"{self._kind.__name__} can't list all of its threads: {error!r}") from error
+                raise NotSupported(f"{self._class.__name__} can't list all of its threads: {error!r}") from error
 
     def _one(self, ref: Ref) -> CheckpointTuple | None:
-        with explained(self._target.text):
-            return self._calls.one(ref)
+        with translate_errors(self._target.text):
+            return self._reader.one(ref)

@@ -1,4 +1,4 @@
-"""What ``langgraph dev`` leaves in ``.langgraph_api``, and other pickles of an `InMemorySaver`: read, never run."""
+"""The files of ``langgraph dev`` in ``.langgraph_api``, and other pickles of an `InMemorySaver`: read, never run."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ from ckpt_cli.savers.contract import Saver
 
 
 def open_path(path: Path) -> Saver:
-    """Open a folder of ``langgraph dev``, a folder that has one, or a pickled storage; what it means is in `files`.
+    """Open a folder of ``langgraph dev``, a folder that contains one, or a pickled storage.
 
     Raises:
-        DatabaseUnreachable: there are no checkpoints, or they can't be read.
+        DatabaseUnreachable: it holds no checkpoints, or they can't be read.
     """
-    from ckpt_cli.savers.dev.files import found
+    from ckpt_cli.savers.dev.files import find_files
     from ckpt_cli.savers.dev.saver import DevSaver
 
-    return DevSaver(found(path), str(path))
+    return DevSaver(find_files(path), str(path))

@@ -1,7 +1,7 @@
-"""Which files belong together: the three dicts of an `InMemorySaver`, or all of them in one.
+"""Finds the files of an `InMemorySaver`: its three dicts each in a file, or all of them in one.
 
 ``langgraph dev`` writes ``.langgraph_api/.langgraph_checkpoint.{1,2,3}.pckl`` (langgraph-runtime-inmem 0.36,
-``checkpoint.py: InMemorySaver``): storage, writes and blobs in the order that the saver makes them.
+``checkpoint.py: InMemorySaver``): storage, writes and blobs, in the order in which the saver has them.
 """
 
 from pathlib import Path
@@ -15,10 +15,10 @@ _NUMBERED = (".1.", ".2.", ".3.")
 
 
 class Files(NamedTuple):
-    """Where the parts are; `writes` and `blobs` may be missing, or everything is in `storage`.
+    """The files of the three dicts; `writes` and `blobs` are None if missing, or if everything is in `storage`.
 
     Attributes:
-        served: a server of ``langgraph dev`` wrote them.
+        served: whether ``langgraph dev`` wrote them.
     """
 
     storage: Path
@@ -28,14 +28,14 @@ class Files(NamedTuple):
 
     @property
     def all(self) -> list[Path]:
-        """Those there are."""
+        """The files that exist."""
         return [path for path in (self.storage, self.writes, self.blobs) if path is not None]
 
     def marks(self) -> tuple[tuple[int, int, int], ...]:
-        """Identity, size and time of each; equal marks mean that nobody wrote in between.
+        """Inode, size and time of each file; equal marks mean that nobody wrote in between.
 
         Raises:
-            DatabaseUnreachable: one is gone.
+            DatabaseUnreachable: a file no longer exists.
         """
         try:
             return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in (path.stat() for path in self.all))
@@ -43,16 +43,16 @@ class Files(NamedTuple):
             raise DatabaseUnreachable(f"can't read {error.filename}: {error.strerror}") from error
 
 
-def holds(folder: Path) -> bool:
-    """Whether a folder is one of ``langgraph dev``, or has one."""
+def is_dev_folder(folder: Path) -> bool:
+    """Whether a folder is one of ``langgraph dev``, or contains one."""
     return folder.name == FOLDER or (folder / FOLDER).is_dir() or _storage(folder).is_file()
 
 
-def found(path: Path) -> Files:
-    """The files that a path means.
+def find_files(path: Path) -> Files:
+    """The files that belong to a path.
 
     Raises:
-        DatabaseUnreachable: there are none.
+        DatabaseUnreachable: it has none.
     """
     if not path.is_dir():
         return _beside(path.resolve())
@@ -69,7 +69,7 @@ def _storage(folder: Path) -> Path:
 
 
 def _beside(storage: Path) -> Files:
-    """A storage with the numbered files beside it; without such a number in its name it is alone."""
+    """A storage and the numbered files beside it; the storage alone if its name has no number."""
     if _NUMBERED[0] not in storage.name:
         return Files(storage)
     head, _, tail = storage.name.rpartition(_NUMBERED[0])

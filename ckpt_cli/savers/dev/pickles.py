@@ -1,6 +1,6 @@
-"""The three dicts out of their pickles, checked piece by piece; nothing that a pickle names is imported or called.
+"""Reads the three dicts from their pickles and checks each part; nothing that a pickle names is imported or called.
 
-langgraph-checkpoint 4.3, ``memory/__init__.py: InMemorySaver`` (`put`, `put_writes`) says what is in them.
+What they hold: langgraph-checkpoint 4.3, ``memory/__init__.py: InMemorySaver`` (`put`, `put_writes`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ Blobs = Mapping[tuple[str, str, str, Any], Payload]
 
 
 class Stored(NamedTuple):
-    """One checkpoint as it is stored: without its channels' values."""
+    """One checkpoint as it is stored, without its channels' values."""
 
     row: CheckpointRow
     header: Payload
@@ -29,7 +29,7 @@ class Stored(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """All that was pickled."""
+    """The contents of all files."""
 
     checkpoints: dict[Ref, Stored]
     writes: dict[Ref, list[Write]]
@@ -37,14 +37,14 @@ class Storage(NamedTuple):
 
 
 def load(files: Files) -> Storage:
-    """Read the files.
+    """Read and check the files.
 
     Raises:
-        DatabaseUnreachable: one can't be read, or holds something else.
-        DatabaseDamaged: one ends too early or makes no sense.
+        DatabaseUnreachable: a file can't be read, or holds something else.
+        DatabaseDamaged: a file is cut short or isn't a valid pickle.
     """
-    storage = _decoded(files.storage)
-    parts = _together(storage) or [storage, *(_decoded(p) if p else {} for p in (files.writes, files.blobs))]
+    storage = _decode_file(files.storage)
+    parts = _all_parts(storage) or [storage, *(_decode_file(p) if p else {} for p in (files.writes, files.blobs))]
     if all(type(part) is dict for part in parts):
         checkpoints = {stored.row.ref: stored for stored in _checkpoints(parts[0])}
         writes, blobs = dict(_writes(parts[1])), dict(_blobs(parts[2]))
@@ -55,7 +55,7 @@ def load(files: Files) -> Storage:
     raise DatabaseUnreachable(what, hint="dicts of threads, of writes and of blobs are what it pickles")
 
 
-def _decoded(path: Path) -> Any:
+def _decode_file(path: Path) -> Any:
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -68,8 +68,8 @@ def _decoded(path: Path) -> Any:
     return value
 
 
-def _together(value: Any) -> list[Any] | None:
-    """The parts of one pickle of all three: a dict of their names, or a sequence."""
+def _all_parts(value: Any) -> list[Any] | None:
+    """The three parts in one pickle: a dict by their names, or a sequence; None if it holds only one part."""
     if isinstance(value, dict) and _PARTS[0] in value and value.keys() <= {*_PARTS}:
         return [value.get(part, {}) for part in _PARTS]
     if isinstance(value, list) and len(value) == len(_PARTS):
@@ -78,7 +78,7 @@ def _together(value: Any) -> list[Any] | None:
 
 
 def _checkpoints(storage: dict[Any, Any]) -> Iterator[Stored]:
-    """All of them; a container that can't hold any counts as one that can't be read, so that its thread is listed."""
+    """All checkpoints; a container of a wrong type counts as an unreadable checkpoint, so that its thread is listed."""
     for thread_id, spaces in storage.items():
         for ns, space in spaces.items() if type(spaces) is dict else [("", spaces)]:
             for checkpoint_id, entry in space.items() if type(space) is dict else [("", space)]:
@@ -94,22 +94,22 @@ def _checkpoint(ref: Ref, entry: Any) -> Stored:
 
 
 def _writes(writes: dict[Any, Any]) -> Iterator[tuple[Ref, list[Write]]]:
-    for key, some in writes.items():
+    for key, by_task in writes.items():
         if isinstance(key, list | tuple) and len(key) == 3:
             ref = Ref(*map(_text, key))
-            entries = some.items() if type(some) is dict else [(("", 0), some)]
+            entries = by_task.items() if type(by_task) is dict else [(("", 0), by_task)]
             yield ref, sorted((_write(ref, *entry) for entry in entries), key=lambda write: write.order)
 
 
 def _write(ref: Ref, key: Any, entry: Any) -> Write:
-    """The task id is in the key too; before checkpoint 2.1 there was no task path."""
-    named, idx = key if isinstance(key, list | tuple) and len(key) == 2 else ("", key)
-    parts = entry if isinstance(entry, list | tuple) and len(entry) in (3, 4) else (named, "", entry)
+    """One write; its task id is in the key and in the entry, and before checkpoint 2.1 it has no task path."""
+    key_task, idx = key if isinstance(key, list | tuple) and len(key) == 2 else ("", key)
+    parts = entry if isinstance(entry, list | tuple) and len(entry) in (3, 4) else (key_task, "", entry)
     task_id, channel, value, *paths = parts
     payload = _payload(value)
-    place = idx if type(idx) is int else _text(idx)
+    index = idx if type(idx) is int else _text(idx)
     return Write(
-        *ref, _text(task_id), place, _text(channel), _text(paths[0]) if paths else "", payload, len(payload.data)
+        *ref, _text(task_id), index, _text(channel), _text(paths[0]) if paths else "", payload, len(payload.data)
     )
 
 
@@ -130,17 +130,17 @@ def _payload(pair: Any) -> Payload:
 
 
 def _text(value: Any) -> str:
-    """Ids are text, or were given as numbers and kept so; anything else is spelled."""
+    """An id as text: ids are text, or numbers that the application passed; anything else is spelled."""
     if type(value) is int:
         return str(value)
     return value if isinstance(value, str) else text_of(value if isinstance(value, bytes) else _plain(value))
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """What JSON can spell of a value, objects as their types; a pickle may repeat one list more often than memory."""
+    """A value as JSON can spell it, objects by their types; limited, as a pickle can repeat one list without end."""
     if isinstance(value, list | tuple) and depth < _DEEPEST and len(value) <= _WIDEST:
         return [_plain(part, depth + 1) for part in value]
     return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
 
 
-_DEEPEST, _WIDEST = 2, 8  # of a tuple that is a name
+_DEEPEST, _WIDEST = 2, 8  # limits of a tuple that serves as an id

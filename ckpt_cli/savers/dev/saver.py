@@ -1,4 +1,4 @@
-"""`DevSaver`: the pickles of an `InMemorySaver` behind the contract, read whole and never written."""
+"""`DevSaver`: the pickles of an `InMemorySaver` behind the contract, read as a whole and never written."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -7,28 +7,27 @@ from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Thread, Write
-from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dev.files import Files, found
+from ckpt_cli.savers.dev.files import Files, find_files
 from ckpt_cli.savers.dev.pickles import Storage, Stored, load
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver, Skeleton
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.values.node import Form as Shape
-from ckpt_cli.values.node import Node
+from ckpt_cli.values.node import Form, Node
 
 T = TypeVar("T")
 
 _ATTEMPTS = 5
 _SCHEME = "dev:"
-_KEY = "LANGGRAPH_AES_KEY"  # where LangGraph looks for it: an encrypted header hides which blobs are its own
+_KEY = "LANGGRAPH_AES_KEY"  # LangGraph's variable; an encrypted header must be decrypted to find its blobs
 _KEY_SIZES = (16, 24, 32)
 
 
 class DevSaver(ReadOnlySaver):
-    """Three dicts as they were when they were last written."""
+    """The three dicts as of their last writing."""
 
     name: ClassVar[str] = "dev"
-    form = Form(apart=True, metadata="msgpack")
+    form = RecordFormat(apart=True, metadata="msgpack")
     abilities = frozenset({Ability.MOMENT, Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its server holds everything in memory and writes over these files"
 
@@ -50,7 +49,7 @@ class DevSaver(ReadOnlySaver):
         raise Refused(f"{self._location} is being written all the time", hint="try again when its server is quieter")
 
     def moment(self, look: Callable[[], T]) -> T:
-        """A look at what was read; it is read again where the files have changed since."""
+        """Run `look` on what was read; the files are read again if they have changed since."""
         if self._inside:
             return look()
         if self._files.marks() != self._marks:
@@ -62,7 +61,7 @@ class DevSaver(ReadOnlySaver):
             self._inside = False
 
     def about(self) -> About:
-        """Who wrote the files, and which there are."""
+        """The program that wrote the files, and their names."""
         backend = "langgraph dev" if self._files.served else "InMemorySaver"
         facts = {"files": ", ".join(path.name for path in self._files.all)}
         if self._files.served:
@@ -71,14 +70,14 @@ class DevSaver(ReadOnlySaver):
         return About(backend, self._location, "pickles of InMemorySaver", "dev", facts, size)
 
     def totals(self) -> Totals:
-        """Counted in memory."""
+        """Count in memory."""
         ids = list(self._skeleton.ids())
-        writes = sum(len(some) for some in self._storage.writes.values())
+        writes = sum(len(entries) for entries in self._storage.writes.values())
         threads = sum(1 for _ in self._skeleton.threads())
         return Totals(threads, len(ids), writes, min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """Every thread, newest head first."""
+        """Every thread, by the id of its head, highest first."""
         return self._skeleton.threads()
 
     def thread(self, thread_id: str) -> Thread | None:
@@ -94,11 +93,11 @@ class DevSaver(ReadOnlySaver):
         return sum(1 for _ in self._skeleton.rows(thread_id))
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ascending by namespace and id."""
+        """The rows of a thread or a namespace, ascending by namespace and id."""
         return self._skeleton.rows(thread_id, ns)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The highest ids, highest first."""
+        """The rows with the highest ids, highest first."""
         return self._skeleton.newest(thread_id, ns, limit)
 
     def row(self, ref: Ref) -> CheckpointRow | None:
@@ -106,12 +105,12 @@ class DevSaver(ReadOnlySaver):
         return self._skeleton.row(ref)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that are there."""
-        known = self._storage.checkpoints
-        yield from [(ref, known[ref].metadata) for ref in dict.fromkeys(refs) if ref in known]
+        """The metadata of those that exist."""
+        checkpoints = self._storage.checkpoints
+        yield from [(ref, checkpoints[ref].metadata) for ref in dict.fromkeys(refs) if ref in checkpoints]
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Those that are there, in the order asked, with the blobs of their versions."""
+        """Those that exist, in the order of `refs`, with the blobs of their channel versions."""
         for ref in refs:
             stored = self._storage.checkpoints.get(ref)
             if stored is not None:
@@ -125,7 +124,7 @@ class DevSaver(ReadOnlySaver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """By namespace and checkpoint, then in canonical order."""
+        """Writes by namespace and checkpoint, then in canonical order."""
         for ref in sorted(ref for ref in self._storage.writes if ref.thread_id == thread_id):
             if (ns is None or ref.ns == ns) and (checkpoint_ids is None or ref.checkpoint_id in checkpoint_ids):
                 for write in self._storage.writes[ref]:
@@ -133,37 +132,37 @@ class DevSaver(ReadOnlySaver):
 
     @property
     def identity(self) -> str:
-        """The storage's file, by whatever name it was opened."""
+        """The resolved path of the storage file."""
         return f"{_SCHEME}{self._files.storage}"
 
     def place(self) -> Place:
-        """The path, and the file's numbers."""
+        """The path, and the file's device and inode."""
         from ckpt_cli.savers.whereabouts import place_of
 
         return place_of(self.identity, self._files.storage)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """Look at the file that has the other path now."""
+        """Open the file that exists at the other path now."""
         from ckpt_cli.savers.whereabouts import original_at
 
         path = Path(seen.address.removeprefix(_SCHEME))
-        return original_at(self._files.storage, path, is_it, lambda other: DevSaver(found(other), str(other)))
+        return original_at(self._files.storage, path, is_it, lambda other: DevSaver(find_files(other), str(other)))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
     def _channels(self, stored: Stored) -> dict[str, Payload]:
         """The blobs that a header's ``channel_versions`` name (checkpoint 4.3, ``memory: _load_blobs``)."""
         header: Any = self._codec.decode(stored.header)
-        if isinstance(header, Node) and header.form is Shape.BROKEN:
+        if isinstance(header, Node) and header.form is Form.BROKEN:
             return {}
         versions = header.get("channel_versions") if isinstance(header, dict) else None
         row, blobs = stored.row, self._storage.blobs
-        keys = {c: (row.thread_id, row.ns, c, v) for c, v in _plain(versions).items()}
+        keys = {c: (row.thread_id, row.ns, c, v) for c, v in _plain_versions(versions).items()}
         return {channel: blobs[key] for channel, key in keys.items() if key in blobs}
 
 
-def _plain(versions: Any) -> dict[str, str | int | float]:
-    """What can be a version; a hostile header may hold anything."""
+def _plain_versions(versions: Any) -> dict[str, str | int | float]:
+    """The entries whose value can be a version; a hostile header may hold anything."""
     items = versions.items() if isinstance(versions, dict) else ()
     return {channel: version for channel, version in items if isinstance(version, str | int | float)}

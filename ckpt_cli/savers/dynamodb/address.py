@@ -1,10 +1,10 @@
-"""What a DynamoDB URL names: a table, where it is, and where large payloads are."""
+"""The address in a DynamoDB URL: a table, its region or endpoint, and the S3 bucket of large payloads."""
 
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
+from ckpt_cli.savers.url_options import parse_seconds, unknown_option
 
 _WORDS = (
     "region",
@@ -19,7 +19,7 @@ _FORM = "dynamodb://table?region=eu-west-1"
 
 
 class Address(NamedTuple):
-    """A table, named; "" where the URL doesn't say.
+    """A table's address; parts that the URL doesn't give are "".
 
     Attributes:
         timeout: seconds to wait for a connection.
@@ -36,23 +36,23 @@ class Address(NamedTuple):
 
     @property
     def location(self) -> str:
-        """What people may see."""
+        """The address as it may be shown: without credentials."""
         host = _host(self.endpoint_url)
-        told = [("region", self.region), ("endpoint", host), ("profile", self.profile), ("s3_bucket", self.s3_bucket)]
-        words = "&".join(f"{name}={value}" for name, value in told if value)
+        parts = [("region", self.region), ("endpoint", host), ("profile", self.profile), ("s3_bucket", self.s3_bucket)]
+        words = "&".join(f"{name}={value}" for name, value in parts if value)
         return f"dynamodb://{self.table}{'?' if words else ''}{words}"
 
     def identity(self, arn: str, region: str) -> str:
-        """The same for every way to name this table; `arn` holds region and account, "" where it may not be asked."""
+        """The same for every way to name this table; `arn` has region and account; it is "" if unknown."""
         place = _host(self.endpoint_url) or "aws"
         return f"dynamodb://{place}/{arn or f'{region}/{self.table}'}"
 
 
-def parsed(url: str) -> Address:
-    """The parts of a URL.
+def parse_url(url: str) -> Address:
+    """Parse a URL.
 
     Raises:
-        UsageError: it names no table, or has an option that nobody knows.
+        UsageError: it names no table, or has an unknown option.
     """
     parts = urlsplit(url)
     table = unquote(parts.netloc or parts.path.strip("/"))
@@ -62,15 +62,9 @@ def parsed(url: str) -> Address:
     words |= {"endpoint_url": words.pop("endpoint")} if "endpoint" in words else {}
     if unknown := sorted(set(words) - set(_WORDS)):
         raise UsageError(f"dynamodb://{table}: {unknown_option(unknown, _WORDS)}", hint=f"known: {', '.join(_WORDS)}")
-    timeout = _seconds(words.pop("connect_timeout", "5"))
+    timeout = parse_seconds(words, "connect_timeout", 5.0)
+    words.pop("connect_timeout", None)
     return Address(table, **words, timeout=timeout)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError("connect_timeout wants seconds") from error
 
 
 def _host(url: str) -> str:

@@ -1,4 +1,4 @@
-"""What AWS says when something goes wrong, in one line that a person can act on."""
+"""Errors of AWS in our words: one line and what to do about it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,49 +25,49 @@ _CHANGED = ("ConditionalCheckFailedException", "TransactionCanceledException", "
 
 
 @contextmanager
-def explained(location: str, *, writing: bool = False) -> Iterator[None]:
-    """Whatever botocore raises inside becomes an error for people."""
+def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
+    """Turn the errors that botocore raises inside into ckpt's own."""
     try:
         yield
     except aws.ClientError as error:
-        raise _service_said(location, error, writing) from error
+        raise _service_error(location, error, writing) from error
     except aws.BotoCoreError as error:
-        raise _client_said(location, error, writing) from error
+        raise _client_error(location, error, writing) from error
 
 
 def code(error: aws.ClientError) -> str:
-    """The service's word for what is wrong."""
+    """The service's error code."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether a connection broke after it stood, so that another try may do."""
+    """Whether an open connection broke, so that another try may succeed."""
     return isinstance(error, aws.ConnectionClosedError | aws.HTTPClientError) and not isinstance(
         error, aws.ConnectTimeoutError | aws.EndpointConnectionError | aws.ReadTimeoutError
     )
 
 
-def _service_said(location: str, error: aws.ClientError, writing: bool) -> CkptError:
-    said = code(error)
-    if said in _CREDENTIALS:
+def _service_error(location: str, error: aws.ClientError, writing: bool) -> CkptError:
+    error_code = code(error)
+    if error_code in _CREDENTIALS:
         hint = "check AWS_PROFILE or ?profile=, AWS_ACCESS_KEY_ID, and whether the session has expired"
-        return DatabaseUnreachable(f"{location}: AWS refused the credentials ({said})", hint=hint)
-    if said in _DENIED:
+        return DatabaseUnreachable(f"{location}: AWS refused the credentials ({error_code})", hint=hint)
+    if error_code in _DENIED:
         if writing:
-            return faults.may_not_write(location, said)
-        hint = "reading wants dynamodb:DescribeTable, Query, Scan, GetItem and BatchGetItem"
-        return faults.may_not_read(location, said, hint)
-    if said == "ResourceNotFoundException":
+            return faults.may_not_write(location, error_code)
+        hint = "reading needs dynamodb:DescribeTable, Query, Scan, GetItem and BatchGetItem"
+        return faults.may_not_read(location, error_code, hint)
+    if error_code == "ResourceNotFoundException":
         hint = "check the table's name, ?region= and the account of the credentials"
         return faults.no_database(location, "table", hint)
-    if said in _BUSY:
+    if error_code in _BUSY:
         return DatabaseUnreachable(f"{location}: the table's capacity is used up", hint="try again later")
-    if said in _CHANGED:
+    if error_code in _CHANGED:
         return faults.busy(location)
-    return Failed(f"{location}: {faults.shown(str(error.response.get('Error', {}).get('Message', said)))}")
+    return Failed(f"{location}: {faults.safe_text(str(error.response.get('Error', {}).get('Message', error_code)))}")
 
 
-def _client_said(location: str, error: aws.BotoCoreError, writing: bool) -> CkptError:
+def _client_error(location: str, error: aws.BotoCoreError, writing: bool) -> CkptError:
     if isinstance(error, aws.NoRegionError):
         return DatabaseUnreachable(f"{location}: no region", hint="?region=eu-west-1, or AWS_REGION, or a profile's")
     if isinstance(error, aws.ProfileNotFound):
@@ -95,4 +95,4 @@ def _not_connected(location: str, error: aws.BotoCoreError, writing: bool) -> Ck
     text = str(error.kwargs.get("error", "")).lower()
     known = {"refused": faults.REFUSED, "resolve": faults.UNKNOWN_HOST, "name or service": faults.UNKNOWN_HOST}
     known |= {"ssl": faults.TLS, "certificate": faults.TLS}
-    return faults.no_answer(location, next((said for word, said in known.items() if word in text), faults.REFUSED))
+    return faults.no_answer(location, next((cause for word, cause in known.items() if word in text), faults.REFUSED))

@@ -1,8 +1,8 @@
-"""A checkpoint and its metadata share one payload here: ``{"checkpoint": …, "metadata": …}``, serialized as one value.
+"""Splits and joins the one payload of a checkpoint and its metadata: ``{"checkpoint": …, "metadata": …}``.
 
-langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py: put_checkpoint``. Where that is plain msgpack the two
-are cut apart and put together by their bytes alone, so that nothing is encoded anew; any other encoding is carried
-whole under a tag that says which half is meant (``checkpoint@json``, ``metadata@msgpack+aes``).
+langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py: put_checkpoint``. Plain msgpack is split and joined as
+bytes, so nothing is encoded anew. Any other encoding is carried as a whole, under a tag that says which half is meant
+(``checkpoint@json``, ``metadata@msgpack+aes``).
 """
 
 from ckpt_cli.errors import NotSupported
@@ -17,8 +17,8 @@ _SIZED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
 _MANY = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 
-def halves(tag: str, data: bytes) -> tuple[Payload, Payload]:
-    """The checkpoint's and the metadata's payload."""
+def split(tag: str, data: bytes) -> tuple[Payload, Payload]:
+    """The payloads of the checkpoint and of the metadata."""
     if tag == "msgpack" and data.startswith(_MAP_OF_TWO + _CHECKPOINT):
         start = len(_MAP_OF_TWO + _CHECKPOINT)
         end = _end(data, start)
@@ -29,11 +29,11 @@ def halves(tag: str, data: bytes) -> tuple[Payload, Payload]:
     return Payload(f"checkpoint@{tag}", data), Payload(f"metadata@{tag}", data)
 
 
-def joined(body: Payload, metadata: Payload) -> Payload:
-    """The one payload of both.
+def join(body: Payload, metadata: Payload) -> Payload:
+    """The one payload of a checkpoint and its metadata.
 
     Raises:
-        NotSupported: one of them isn't plain msgpack, or they are halves of different ones.
+        NotSupported: one of them isn't plain msgpack, and they aren't the halves of one payload.
     """
     if body.tag == metadata.tag == "msgpack":
         return Payload("msgpack", b"".join([_MAP_OF_TWO, _CHECKPOINT, body.data, _METADATA, metadata.data]))
@@ -42,11 +42,13 @@ def joined(body: Payload, metadata: Payload) -> Payload:
         return Payload(tag, body.data)
     what = f"{body.tag.removeprefix('checkpoint@')} with {metadata.tag.removeprefix('metadata@')}"
     hint = "encrypted checkpoints of this saver can be read and copied, not changed"
-    raise NotSupported(f"DynamoDB's saver keeps checkpoint and metadata in one value; {what} can't be one", hint=hint)
+    raise NotSupported(
+        f"DynamoDB's saver keeps checkpoint and metadata in one value; {what} can't be joined", hint=hint
+    )
 
 
 def _end(data: bytes, at: int) -> int | None:
-    """Where the msgpack element at `at` ends, None where its bytes end before it does."""
+    """The offset of the end of the msgpack element at `at`; None if the bytes end before it does."""
     left = 1
     while left:
         if at >= len(data):

@@ -1,7 +1,7 @@
-"""Items and payload items as records and back: keys, attributes and images.
+"""Items and payload items as records, and as images of the operation log.
 
-langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item that names a checkpoint or a write refers
-to another (or to an S3 object) that holds its payload. Here the two are one row.
+langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item of a checkpoint or a write refers to
+another item, or to an S3 object, with its payload. In ckpt the two items are one row.
 """
 
 import gzip
@@ -13,32 +13,35 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Name, Payload, Ref, Row, Write
-from ckpt_cli.savers.dynamodb.halves import halves
+from ckpt_cli.savers.dynamodb.halves import split
 
 Item = dict[str, Any]
 """Attributes in the service's own form: ``{"PK": {"S": …}, …}``."""
 
 CHECKPOINT, WRITES, CHUNK = "CHECKPOINT_", "WRITES_", "CHUNK_"
 CHECKPOINTS, PENDING = "checkpoints", "writes"
-"""What rows are called: there is one table, but two kinds of items that refer to payloads."""
+"""The relations of rows: one table has two kinds of items that refer to payloads."""
 
-_SMALLEST, _SAVING = 1024, 0.1  # bytes, share: what is worth compressing (``serialization.py: CheckpointSerializer``)
+_SMALLEST, _SAVING = (
+    1024,
+    0.1,
+)  # bytes and share saved that make compression worth it (``serialization.py: CheckpointSerializer``)
 
 _MOST, _RATIO = 64 << 20, 100
-"""Bytes that a payload may have, and how many more for each compressed one; gzip can make a thousand of one."""
+"""The largest unpacked payload in bytes, plus so many for each packed byte; gzip can make a thousand bytes of one."""
 
 
 class Stored(NamedTuple):
     """An item and the item of its payload.
 
     Attributes:
-        chunk: None where there is none, or the payload is elsewhere.
-        elsewhere: the payload out of S3; None where it isn't there or can't be read.
+        chunk: the payload's item; None if there is none, or the payload is in S3.
+        from_s3: the payload from S3; None if it doesn't exist or can't be read.
     """
 
     base: Item
     chunk: Item | None = None
-    elsewhere: bytes | None = None
+    from_s3: bytes | None = None
 
     @property
     def in_s3(self) -> bool:
@@ -47,13 +50,13 @@ class Stored(NamedTuple):
 
     @property
     def payload(self) -> Payload:
-        """Its payload as the serializer made it; if it can't be read, the reason takes its place."""
-        raw = self.elsewhere if self.in_s3 else ((self.chunk or {}).get("payload") or {}).get("B")
+        """The payload as the serializer made it, or the reason why it can't be read."""
+        raw = self.from_s3 if self.in_s3 else ((self.chunk or {}).get("payload") or {}).get("B")
         if raw is None:
             where = f"S3 object {text(self.base, 'ref_key')}" if self.in_s3 else "another item, which isn't there"
             hint = "; ?s3_bucket= names its bucket" if self.in_s3 else ""
             return Payload(LOST, f"its value is in {where}{hint}".encode())
-        return Payload(text(self.base, "type"), unpacked(bytes(raw), text(self.base, "compression")))
+        return Payload(text(self.base, "type"), unpack(bytes(raw), text(self.base, "compression")))
 
 
 def keys(name: Name) -> tuple[Item, Item]:
@@ -72,38 +75,38 @@ def key(pk: str, sk: str) -> Item:
 
 
 def text(item: Mapping[str, Any], name: str) -> str:
-    """A text attribute, "" where it isn't there."""
-    found = item.get(name, {}).get("S")
-    return found if isinstance(found, str) else ""
+    """A text attribute; "" if it is missing."""
+    value = item.get(name, {}).get("S")
+    return value if isinstance(value, str) else ""
 
 
 def place(item: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Thread, namespace and id out of a checkpoint item's key; ids have no ``#``, namespaces may."""
+    """Thread, namespace and id from the key of a checkpoint's item; namespaces may have a ``#``, ids have none."""
     ns, _, checkpoint_id = text(item, "SK").rpartition("#")
     return text(item, "PK").removeprefix(CHECKPOINT), ns, checkpoint_id
 
 
 def row(item: Mapping[str, Any], size: int | None = None) -> CheckpointRow:
-    """A skeleton row."""
+    """The skeleton row of a checkpoint's item."""
     return CheckpointRow(*place(item), text(item, "parent_checkpoint_id") or None, size)
 
 
 def checkpoint(stored: Stored) -> Checkpoint:
-    """A checkpoint with its payloads."""
+    """The whole checkpoint of an item and its payload."""
     whole = stored.payload
-    body, metadata = (whole, whole) if whole.tag == LOST else halves(*whole)
+    body, metadata = (whole, whole) if whole.tag == LOST else split(*whole)
     return Checkpoint(row(stored.base, len(body.data)), body, metadata)
 
 
 def write(ref: Ref, stored: Stored, values: int | None) -> Write:
-    """A pending write; a longer payload than `values` is left out."""
+    """The pending write of an item; a payload longer than `values` bytes is left out."""
     item, payload = stored.base, stored.payload
-    shown = payload if values is None or len(payload.data) <= values else None
-    return Write(*ref, *task_of(item), text(item, "channel"), text(item, "task_path"), shown, len(payload.data))
+    short = payload if values is None or len(payload.data) <= values else None
+    return Write(*ref, *task_of(item), text(item, "channel"), text(item, "task_path"), short, len(payload.data))
 
 
 def task_of(item: Mapping[str, Any]) -> tuple[str, int | str]:
-    """Task and index out of a write item's key; the attributes that repeat them may be damaged."""
+    """Task and index from the key of a write's item; the attributes that repeat them may be damaged."""
     task_id, _, idx = text(item, "SK").rpartition("#")
     return task_id, int(idx) if _INTEGER.fullmatch(idx) else idx
 
@@ -112,18 +115,18 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def is_named(item: Mapping[str, Any]) -> bool:
-    """Whether the sort key has both parts that a checkpoint or a write is named by; LangGraph writes no others."""
+    """Whether the sort key has both parts of the name of a checkpoint or a write, as all that LangGraph writes."""
     return "#" in text(item, "SK")
 
 
 def order(item: Item) -> tuple[str, str, bool, int | str]:
-    """LangGraph's canonical order of the writes of one checkpoint; the key orders 10 before 2."""
+    """The sort key of a checkpoint's writes in LangGraph's canonical order; by the item's key, 10 is before 2."""
     task_id, idx = task_of(item)
     return text(item, "task_path"), task_id, isinstance(idx, str), idx
 
 
-def packed(data: bytes, compress: bool) -> tuple[bytes, str]:
-    """A payload as it is stored, and how it was compressed; always to the same bytes."""
+def pack(data: bytes, compress: bool) -> tuple[bytes, str]:
+    """The bytes to store for a payload, always the same, and the name of the compression."""
     if compress and len(data) >= _SMALLEST:
         small = gzip.compress(data, mtime=0)
         if (len(data) - len(small)) / len(data) >= _SAVING:
@@ -131,27 +134,27 @@ def packed(data: bytes, compress: bool) -> tuple[bytes, str]:
     return data, ""
 
 
-def unpacked(data: bytes, compression: str) -> bytes:
-    """A payload as the serializer made it; one that does not decompress, or to too much, stays as it is."""
+def unpack(data: bytes, compression: str) -> bytes:
+    """A payload as the serializer made it; bytes that can't be decompressed, or to too many, are returned unchanged."""
     if compression != "gzip":
         return data
     unpacker = zlib.decompressobj(wbits=31)  # gzip's header and end
     try:
-        found = unpacker.decompress(data, _MOST + _RATIO * len(data))
+        unpacked = unpacker.decompress(data, _MOST + _RATIO * len(data))
     except zlib.error:
         return data
-    return found if unpacker.eof else data
+    return unpacked if unpacker.eof else data
 
 
 def image(stored: Stored) -> Row:
-    """A row of the log: the attributes as canonical JSON, and the payload's bytes."""
+    """The row for the operation log: attributes as canonical JSON, and the payload's bytes."""
     chunk = dict(stored.chunk) if stored.chunk is not None else None
     payload = chunk.pop("payload")["B"] if chunk is not None and "B" in chunk.get("payload", {}) else None
     return {"item": _json(stored.base), "chunk": _json(chunk), "payload": None if payload is None else bytes(payload)}
 
 
-def restored(row: Row) -> Stored:
-    """The items of an image."""
+def items_of(row: Row) -> Stored:
+    """The items of a row that `image` made."""
     base, chunk = json.loads(cast(str, row["item"]), object_hook=_bytes), json.loads(cast(str, row["chunk"]))
     if chunk is None:
         return Stored(base)

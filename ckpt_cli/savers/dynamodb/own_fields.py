@@ -1,4 +1,4 @@
-"""The attributes of items that ckpt writes, beside those of an application and the time when an item expires."""
+"""The attributes of items that ckpt writes, beside an application's own and the item's time to live."""
 
 import json
 from typing import Any, cast
@@ -17,13 +17,13 @@ WRITTEN = frozenset({"payload", *(f"{part}.{name}" for part in ("item", "chunk")
 
 
 def fields(row: Row) -> Row:
-    """The attributes of both items, each as JSON; those that ckpt writes are None where they aren't there."""
-    found = {f"{part}.{name}": json.dumps(value) for part in ("item", "chunk") for name, value in _item(row, part)}
-    return {**dict.fromkeys(WRITTEN), "payload": row["payload"], **found}
+    """The attributes of both items, each as JSON; a missing attribute that ckpt writes is None."""
+    own = {f"{part}.{name}": json.dumps(value) for part in ("item", "chunk") for name, value in _item(row, part)}
+    return {**dict.fromkeys(WRITTEN), "payload": row["payload"], **own}
 
 
 def restored(image: Row, now: Row | None) -> Row:
-    """An image, with the attributes that others have changed or added in the items that exist."""
+    """The image to restore; items that exist keep the attributes of other programs."""
     if now is None:
         return image
     return {"item": _merged(image, now, "item"), "chunk": _merged(image, now, "chunk"), "payload": image["payload"]}

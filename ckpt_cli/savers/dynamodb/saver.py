@@ -5,67 +5,72 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Place, Totals
+from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import items, own_fields
-from ckpt_cli.savers.dynamodb.address import parsed
+from ckpt_cli.savers.dynamodb.address import parse_url
+from ckpt_cli.savers.dynamodb.connection import Connection, table_id
+from ckpt_cli.savers.dynamodb.expand import Expansion
 from ckpt_cli.savers.dynamodb.images import Images, record_of
 from ckpt_cli.savers.dynamodb.items import CHECKPOINT, WRITES, Item
-from ckpt_cli.savers.dynamodb.table import Table, table_number
 from ckpt_cli.savers.faults import unless_sent
 from ckpt_cli.savers.paging import pages
 
 T = TypeVar("T")
 
 _SKELETON = ("PK", "SK", "parent_checkpoint_id")
-_PARTITIONS = 100  # of writes that are asked for before their payloads are
+_PARTITIONS = 100  # partitions of writes that are read before their payloads
 _PAGE = 25  # checkpoints that are read at once; each is 400 KB at most, and the service gives 16 MB
 
 
-def open_saver(url: str) -> "DynamoSaver":
+def open_url(url: str) -> "DynamoSaver":
     """Open an existing table for reading.
 
     Raises:
-        UsageError: the URL names no table, or has an option that nobody knows.
+        UsageError: the URL names no table, or has an unknown option.
         DatabaseUnreachable: no region, no credentials, no such table, or the service can't be reached.
     """
-    return DynamoSaver(Table(parsed(url)))
+    return DynamoSaver(Connection(parse_url(url)))
 
 
 class DynamoSaver(Saver):
-    """A table of the official saver."""
+    """A table of LangGraph's own saver."""
 
     name: ClassVar[str] = "dynamodb"
     out_of_reach: ClassVar[str] = "the table's stream, point-in-time recovery, replicas and backups"
-    form = Form(versions="int", metadata="msgpack")
+    form = RecordFormat(versions="int", metadata="msgpack")
     abilities = frozenset({Ability.WRITE, Ability.BRANCHES, Ability.TASK_PATHS})
     page = _PAGE
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._images = Images(table)
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._images = Images(connection)
+        self._expansion = Expansion(connection)
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Every read is consistent by itself; an application may write between two."""
-        return self._table.moment(look)
+        """Run `look`; each read is consistent by itself, but an application may write between two reads."""
+        return self._connection.moment(look)
 
     def about(self) -> About:
-        """The table as the service describes it; its sizes are some hours old."""
-        told, address = self._table.description, self._table.address
-        facts = {"region": self._table.region}
-        if told:
-            billing = told.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
-            facts |= {"table": f"{str(told.get('TableStatus', '')).lower()}, {billing.replace('_', ' ').lower()}"}
+        """The table as the service describes it; the size is some hours old."""
+        description, address = self._connection.description, self._connection.address
+        facts = {"region": self._connection.region}
+        if description:
+            billing = description.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+            facts |= {
+                "table": f"{str(description.get('TableStatus', '')).lower()}, {billing.replace('_', ' ').lower()}"
+            }
         facts |= {"large values": f"S3 bucket {address.s3_bucket}"} if address.s3_bucket else {}
         generation = "langgraph-checkpoint-aws (items with payloads apart)"
-        return About("DynamoDB", address.location, generation, "dynamodb", facts, told.get("TableSizeBytes") or None)
+        size = description.get("TableSizeBytes") or None
+        return About("DynamoDB", address.location, generation, "dynamodb", facts, size)
 
     def totals(self) -> Totals:
-        """Scan the keys of everything."""
+        """Count by a scan of all keys."""
         ids: list[str] = []
         threads: set[str] = set()
         writes = 0
-        for item in self._table.scan(CHECKPOINT, WRITES, columns=("PK", "SK")):
+        for item in self._connection.scan(CHECKPOINT, WRITES, columns=("PK", "SK")):
             if items.text(item, "PK").startswith(WRITES):
                 writes += 1
             elif items.is_named(item):
@@ -75,12 +80,12 @@ class DynamoSaver(Saver):
         return Totals(len(threads), len(ids), writes, min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """Scan the keys of all checkpoints: the service has no list of threads."""
-        found = _heads(self._table.scan(CHECKPOINT, columns=("PK", "SK")))
-        yield from sorted(found, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
+        """Every thread, by a scan of all checkpoints' keys, as the service has no list of threads."""
+        threads = _heads(self._connection.scan(CHECKPOINT, columns=("PK", "SK")))
+        yield from sorted(threads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """The root graph's highest key; all keys of the thread only where it has none."""
+        """One thread, by its root graph's highest key; only without a root are all its keys read."""
         root = self.newest(thread_id, "", 1)
         if root:
             return Thread(thread_id, root[0].ref)
@@ -95,43 +100,43 @@ class DynamoSaver(Saver):
         return sum(1 for _ in self._keys(thread_id))
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The items of the thread's partition; payloads are in others."""
+        """The rows of a thread or a namespace, from the thread's partition, where no payloads are."""
         if ns is not None:
             yield from map(items.row, self._items(thread_id, ns))
             return
-        yield from _ordered(self._table.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
+        yield from _ordered(self._connection.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """A request for each thread, several at a time: each is a partition, and a request reads one of these."""
+        """The rows of several threads; each is a partition and needs a request of its own, several at the same time."""
         for page in pages([*thread_ids], _PAGE):
-            for found in self._table.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
-                yield from _ordered(found)
+            for partition in self._connection.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
+                yield from _ordered(partition)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The namespace's keys from the end."""
-        found = self._items(thread_id, ns, ScanIndexForward=False, Limit=limit)
-        return [items.row(item) for item in islice(found, limit)]
+        """The rows with the highest ids, highest first, read from the end of the namespace's keys."""
+        newest = self._items(thread_id, ns, ScanIndexForward=False, Limit=limit)
+        return [items.row(item) for item in islice(newest, limit)]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
-        found = self._table.item(items.keys(ref)[0], _SKELETON)
-        return None if found is None else items.row(found)
+        item = self._connection.item(items.keys(ref)[0], _SKELETON)
+        return None if item is None else items.row(item)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Out of the checkpoints: both are one value here."""
+        """The metadata from whole checkpoints, as both are stored as one value."""
         yield from ((checkpoint.row.ref, checkpoint.metadata) for checkpoint in self.checkpoints(sorted(set(refs))))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Some in a request, each with its payload."""
-        asked = iter(refs)
-        while page := [*islice(asked, _PAGE)]:
-            found = self._table.stored(page)
-            yield from (items.checkpoint(found[ref]) for ref in page if ref in found)
+        """These checkpoints, a page in each request."""
+        left = iter(refs)
+        while page := [*islice(left, _PAGE)]:
+            stored = self._connection.stored(page)
+            yield from (items.checkpoint(stored[ref]) for ref in page if ref in stored)
 
     def sample(self, limit: int) -> list[Ref]:
-        """The first that a scan comes upon."""
-        found = filter(items.is_named, self._table.scan(CHECKPOINT, columns=("PK", "SK")))
-        return [Ref(*items.place(item)) for item in islice(found, limit)]
+        """The first checkpoints that a scan gives."""
+        scanned = filter(items.is_named, self._connection.scan(CHECKPOINT, columns=("PK", "SK")))
+        return [Ref(*items.place(item)) for item in islice(scanned, limit)]
 
     def writes(
         self,
@@ -141,71 +146,71 @@ class DynamoSaver(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """A request for each checkpoint, several at a time: its writes have a partition of their own.
+        """Writes; those of each checkpoint are a partition and need a request of their own, several at the same time.
 
-        Payloads come with them whatever `values` says, since the service doesn't tell their sizes without sending them.
+        Payloads are read whatever `values` says, since the service doesn't give their sizes without sending them.
         """
-        yield from self.writes_on(self._bearers(thread_id, ns, checkpoint_ids), values=values)
+        yield from self.writes_on(self._refs(thread_id, ns, checkpoint_ids), values=values)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """As `writes`: a request for each checkpoint, several at a time, and one for a page of their payloads."""
+        """The writes of several checkpoints: a request for each, as in `writes`, and one for a page of payloads."""
         for some in pages([*dict.fromkeys(refs)], _PARTITIONS):
-            parts = self._table.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
-            found = [
+            parts = self._connection.partitions([f"{WRITES}{'#'.join(ref)}" for ref in some])
+            named = [
                 (ref, item)
                 for ref, part in zip(some, parts, strict=True)
                 for item in sorted(filter(items.is_named, part), key=items.order)
             ]
-            for page in pages(found, _PAGE):
-                read = self._table.payloads(item for _, item in page)
+            for page in pages(named, _PAGE):
+                read = self._connection.payloads(item for _, item in page)
                 yield from (items.write(ref, stored, values) for (ref, _), stored in zip(page, read, strict=True))
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """Those of the checkpoints that there are, as writes are found by these alone."""
+        """The writes of several threads' existing checkpoints, as writes are found only by these."""
         return self.writes_on([row.ref for row in self.rows_of(thread_ids)], values=values)
 
     @property
     def identity(self) -> str:
         """The table's ARN, or its region and name."""
-        arn = str(self._table.description.get("TableArn", ""))
-        return self._table.address.identity(arn, self._table.region)
+        arn = str(self._connection.description.get("TableArn", ""))
+        return self._connection.address.identity(arn, self._connection.region)
 
     def place(self) -> Place:
-        """The table's id, which a table that is made anew or restored doesn't share."""
-        number = table_number(self._table.description)
-        return Place(self.identity, number, number)
+        """The table's id, which a table created anew or restored doesn't share."""
+        engine = table_id(self._connection.description)
+        return Place(self.identity, engine, engine)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
-        """Ask for the table of that name, in this region."""
+        """Look up the other table by its name, in this region."""
         here = self.place()
         if seen.engine and seen.engine == here.engine:
             return False
-        return self._table.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
+        return self._connection.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Ask for the right to write by a transaction that can't come about, as there is no other way to ask."""
+        """Check the right to write by a transaction that can't succeed; there is no other way."""
         if trying:
-            with unless_sent(self._table.address.location):
-                self._table.moment(self._images.try_nothing, writing=True)
+            with unless_sent(self._connection.address.location):
+                self._connection.moment(self._images.try_nothing, writing=True)
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Every change is made only where an item is as it was; as many as one transaction takes, together."""
-        return self._table.moment(work, writing=True)
+        """Run `work`; its changes are made in transactions, and only where items equal their before-images."""
+        return self._connection.moment(work, writing=True)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """An item with its payload's item is one row."""
-        return self._images.expand(plan)
+        """A row for each record: an item with its payload's item."""
+        return self._expansion.rows(plan)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """Every row is a record."""
+        """The record of a row; each row is one."""
         return record_of(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """An item and its payload's."""
+        """An item and its payload's item."""
         return self._images.current(record_of(relation, key))
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """Items and their payloads', as many in a request as it takes."""
+        """Items and their payloads' items, as many in a request as the service takes."""
         return self._images.currents([record_of(relation, key) for relation, key in names])
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
@@ -213,47 +218,47 @@ class DynamoSaver(Saver):
         return own_fields.WRITTEN
 
     def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
-        """Both items attribute by attribute."""
+        """Both items, attribute by attribute."""
         return own_fields.fields(row)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
-        """With the attributes of others."""
+        """The image with other programs' attributes as they are now."""
         return own_fields.restored(image, now)
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Put and delete items, up to 100 of them in a transaction."""
+        """Put and delete items, up to 100 in a transaction."""
         self._images.change(changes)
 
     def close(self) -> None:
         """Close the sockets."""
-        self._table.close()
+        self._connection.close()
 
     def _keys(self, thread_id: str) -> Iterator[Item]:
-        return filter(items.is_named, self._table.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK")))
+        return filter(items.is_named, self._connection.query(f"{CHECKPOINT}{thread_id}", columns=("PK", "SK")))
 
     def _items(self, thread_id: str, ns: str, **words: Any) -> Iterator[Item]:
-        """The items of one namespace; another whose name goes on with ``#`` begins alike."""
-        found = self._table.query(f"{CHECKPOINT}{thread_id}", f"{ns}#", columns=_SKELETON, **words)
-        return (item for item in found if items.is_named(item) and items.place(item)[1] == ns)
+        """The items of one namespace, without those of namespaces whose name begins with this one and ``#``."""
+        queried = self._connection.query(f"{CHECKPOINT}{thread_id}", f"{ns}#", columns=_SKELETON, **words)
+        return (item for item in queried if items.is_named(item) and items.place(item)[1] == ns)
 
-    def _bearers(self, thread_id: str, ns: str | None, checkpoint_ids: Collection[str] | None) -> list[Ref]:
-        """The checkpoints whose writes are asked for."""
+    def _refs(self, thread_id: str, ns: str | None, checkpoint_ids: Collection[str] | None) -> list[Ref]:
+        """The checkpoints whose writes are to be read."""
         if ns is not None and checkpoint_ids is not None:
             return [Ref(thread_id, ns, one) for one in sorted(set(checkpoint_ids))]
         refs = [row.ref for row in self.rows(thread_id, ns)]
         return refs if checkpoint_ids is None else [ref for ref in refs if ref.checkpoint_id in set(checkpoint_ids)]
 
 
-def _ordered(found: Iterable[Item]) -> list[CheckpointRow]:
-    """A thread's rows; the keys have "a#" after "a!"."""
-    return sorted(map(items.row, filter(items.is_named, found)), key=lambda row: (row.ns, row.checkpoint_id))
+def _ordered(some: Iterable[Item]) -> list[CheckpointRow]:
+    """A thread's rows in text order, which the order of keys isn't: there "a#" follows "a!"."""
+    return sorted(map(items.row, filter(items.is_named, some)), key=lambda row: (row.ns, row.checkpoint_id))
 
 
-def _heads(found: Iterable[Item]) -> Iterator[Thread]:
-    """Threads with their heads: in the root namespace, or the highest id of any where root has none."""
-    best: dict[str, tuple[bool, str, str]] = {}
-    for item in filter(items.is_named, found):
+def _heads(some: Iterable[Item]) -> Iterator[Thread]:
+    """Threads with heads: the root graph's or, without a root, the highest of any namespace."""
+    heads: dict[str, tuple[bool, str, str]] = {}
+    for item in filter(items.is_named, some):
         thread_id, ns, checkpoint_id = items.place(item)
         one = (ns == "", checkpoint_id, ns)
-        best[thread_id] = max(best.get(thread_id, one), one)
-    yield from (Thread(thread_id, Ref(thread_id, ns, head)) for thread_id, (_, head, ns) in best.items())
+        heads[thread_id] = max(heads.get(thread_id, one), one)
+    yield from (Thread(thread_id, Ref(thread_id, ns, head)) for thread_id, (_, head, ns) in heads.items())

@@ -1,13 +1,14 @@
-"""What a MongoDB URL names: the server, the database, and LangGraph's two collections in it."""
+"""The address in a MongoDB URL: the server, the database, and LangGraph's two collections in it."""
 
 import re
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
 from ckpt_cli.errors import UsageError
+from ckpt_cli.savers.url_options import parse_seconds
 
 DATABASE = "checkpointing_db"
-"""Where no database is named (checkpoint-mongodb 0.5.1, ``saver.py: MongoDBSaver.__init__``)."""
+"""The default database (checkpoint-mongodb 0.5.1, ``saver.py: MongoDBSaver.__init__``)."""
 
 PAIRS = (("checkpoints", "checkpoint_writes"), ("checkpoints_aio", "checkpoint_writes_aio"))
 """The collections of checkpoints and of writes: the saver's own, and those of its former async twin (up to 0.1)."""
@@ -17,16 +18,16 @@ _URL = re.compile(r"(mongodb(?:\+srv)?)://([^/?#]*(?:@[^/?#]*)?)(?:/([^?#]*))?(?
 
 
 class Address(NamedTuple):
-    """A database, named.
+    """A database on a server.
 
     Attributes:
-        url: for the driver, with credentials and without the parameters that are ours.
-        hosts: ``host:port``, each, without credentials.
-        collection: of checkpoints; "" where the URL names none.
-        writes: of pending writes; "" where the URL names none.
-        options: what the URL says to the driver, by lower-case name.
+        url: the URL for the driver, with credentials and without ckpt's own parameters.
+        hosts: each ``host:port``, without credentials.
+        collection: the collection of checkpoints; "" if the URL names none.
+        writes: the collection of pending writes; "" if the URL names none.
+        options: the names of the URL's options for the driver, in lower case.
         timeout: seconds to wait for a server.
-        tls: whether TLS is asked for; an SRV record's host has it unless the URL says no.
+        tls: whether the URL asks for TLS; with an SRV record it does unless it says no.
     """
 
     url: str
@@ -48,17 +49,17 @@ class Address(NamedTuple):
 
     @property
     def location(self) -> str:
-        """What people may see."""
+        """The address as it may be shown: without user and password."""
         named = (self.collection, self.writes) not in (*PAIRS[:1], ("", ""))
         shown = f"?collection={self.collection}&writes_collection={self.writes}" if named else ""
         return f"{self.scheme}://{','.join(self.hosts)}/{self.database}{shown}"
 
 
-def parsed(url: str) -> Address:
-    """The parts of a URL.
+def parse_url(url: str) -> Address:
+    """Parse a URL.
 
     Raises:
-        UsageError: it isn't one; no part of it is repeated, since any could be a password.
+        UsageError: it isn't a MongoDB URL; the error repeats no part of it, since any could be a password.
     """
     match = _URL.fullmatch(url)
     if match is None or not match[2].rpartition("@")[2] or "@" in (match[3] or "") + (match[4] or ""):
@@ -66,35 +67,28 @@ def parsed(url: str) -> Address:
         raise UsageError("that is no valid MongoDB URL", hint=hint)
     scheme, authority, path, query = match[1].lower(), match[2], match[3] or "", match[4] or ""
     words = dict(parse_qsl(query, keep_blank_values=True))
-    given = [part for part in query.split("&") if part and unquote(part.partition("=")[0]) not in _OWN]
+    options = [part for part in query.split("&") if part and unquote(part.partition("=")[0]) not in _OWN]
     collection = words.get("collection", "")
     writes = words.get("writes_collection", "") or dict(PAIRS).get(collection, PAIRS[0][1] if collection else "")
     return Address(
-        f"{scheme}://{authority}/{path}{'?' if given else ''}{'&'.join(given)}",
+        f"{scheme}://{authority}/{path}{'?' if options else ''}{'&'.join(options)}",
         scheme,
         tuple(_host(host, scheme) for host in authority.rpartition("@")[2].split(",")),
         unquote(path) or DATABASE,
         collection or (PAIRS[0][0] if writes else ""),
         writes,
-        frozenset(part.partition("=")[0].lower() for part in given),
-        _seconds(words.get("connect_timeout")),
+        frozenset(part.partition("=")[0].lower() for part in options),
+        parse_seconds(words, "connect_timeout", 5.0),
         _tls(words, scheme),
     )
 
 
 def _tls(words: dict[str, str], scheme: str) -> bool:
-    said = {name.lower(): value.lower() for name, value in words.items()}
-    return said.get("tls", said.get("ssl", "true" if scheme.endswith("srv") else "")) == "true"
+    options = {name.lower(): value.lower() for name, value in words.items()}
+    return options.get("tls", options.get("ssl", "true" if scheme.endswith("srv") else "")) == "true"
 
 
 def _host(host: str, scheme: str) -> str:
-    """With its port, which an SRV record names where there is one."""
-    named = unquote(host).lower()
-    return named if scheme.endswith("srv") or re.search(r":\d+$", named) else f"{named}:27017"
-
-
-def _seconds(text: str | None) -> float:
-    try:
-        return float(text) if text else 5.0
-    except ValueError as error:
-        raise UsageError("connect_timeout wants seconds") from error
+    """The host with its port, except where an SRV record gives the port."""
+    name = unquote(host).lower()
+    return name if scheme.endswith("srv") or re.search(r":\d+$", name) else f"{name}:27017"

@@ -1,47 +1,42 @@
-"""The connection to a server: what is found where, and the sessions in which it is read and changed."""
+"""The connection to a server: queries and writes, and the sessions that they run in."""
 
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.raw_bson import RawBSONDocument
-from pymongo import MongoClient, errors
+from pymongo import errors
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import faults
 from ckpt_cli.savers.mongodb.address import PAIRS, Address
-from ckpt_cli.savers.mongodb.faults import explained, is_lost
+from ckpt_cli.savers.mongodb.client import make_client, must_be_encrypted
+from ckpt_cli.savers.mongodb.faults import is_lost, translate_errors
 
 T = TypeVar("T")
 Document = dict[str, Any]
 
-_PATIENCE = 120_000  # milliseconds that one answer may take
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(RawBSONDocument)
 _VALUES: CodecOptions[Document] = CodecOptions(
     unicode_decode_error_handler="replace", datetime_conversion=DatetimeConversion.DATETIME_AUTO
 )
-_SNAPSHOTS = 13  # the wire version of MongoDB 5.0, which reads snapshots outside transactions
+_SNAPSHOTS = 13  # the wire version of MongoDB 5.0, the first with snapshots outside transactions
 _NO_OPERATOR = (168, 31325, 15999, 51276)
-
-logging.getLogger("pymongo").addHandler(logging.NullHandler())  # else what fails in its threads is on stderr
 
 
 class Connection:
-    """One client, and at most one session at a time, which everything then runs in."""
+    """One client; while a session is open, everything runs in it."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._client = _client(address)
+        self._client = make_client(address)
         must_be_encrypted(self._client, address)
         self._session: Any = None
         self._inside = self._sent = False
         self._measures = True
         try:
-            with explained(address.location):
+            with translate_errors(address.location):
                 self.hello: Document = self._client.admin.command("hello")
                 self.version = str(self._client.server_info().get("version", ""))
         except BaseException:
@@ -51,69 +46,69 @@ class Connection:
 
     @property
     def is_cluster(self) -> bool:
-        """Whether it is a replica set or a sharded cluster: only these have snapshots and transactions."""
+        """Whether the server is a replica set or a sharded cluster: only these have snapshots and transactions."""
         return "setName" in self.hello or self.hello.get("msg") == "isdbgrid"
 
     @property
     def has_snapshots(self) -> bool:
-        """Whether several reads can be of one moment."""
+        """Whether several reads can belong to one moment."""
         return self.is_cluster and int(self.hello.get("maxWireVersion", 0)) >= _SNAPSHOTS
 
-    def settled(self) -> tuple[list[str], Address]:
-        """The collections there are of LangGraph's, and the address with those that count.
+    def choose_collections(self) -> tuple[list[str], Address]:
+        """Those of LangGraph's collections that exist, and the address with the two that are used.
 
         Raises:
-            DatabaseUnreachable: there are none, or views in their place, which would run their pipelines.
+            DatabaseUnreachable: none exists, or it is a view, whose pipeline reading would run.
         """
-        wanted = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
-        names = [name for pair in (*wanted, *PAIRS) for name in pair]
-        with explained(self.address.location):
-            found = self._db.list_collections(filter={"name": {"$in": names}}, nameOnly=True, session=self._session)
-            listed = {str(one["name"]): one.get("type") for one in found}
-        for collection, writes in wanted:
-            if collection in listed:
+        pairs = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
+        names = [name for pair in (*pairs, *PAIRS) for name in pair]
+        with translate_errors(self.address.location):
+            listing = self._db.list_collections(filter={"name": {"$in": names}}, nameOnly=True, session=self._session)
+            types = {str(one["name"]): one.get("type") for one in listing}
+        for collection, writes in pairs:
+            if collection in types:
                 for name in (collection, writes):
-                    if listed.get(name) == "view":
+                    if types.get(name) == "view":
                         raise faults.no_table(self.address.location, name, "a view")
                 self.address = self.address._replace(collection=collection, writes=writes)
-                return sorted(listed), self.address
+                return sorted(types), self.address
         hint = "the URL's path names the database, ?collection= and ?writes_collection= the collections"
-        raise faults.no_checkpoints(self.address.location, f"it has no collection {wanted[0][0]!r}: {hint}")
+        raise faults.no_checkpoints(self.address.location, f"it has no collection {pairs[0][0]!r}: {hint}")
 
     def marks(self) -> tuple[str, str]:
-        """The collections' UUIDs, and what only the running server says of itself; "" where it says none.
+        """The collections' UUIDs, and an id of the running server; "" where there is none.
 
-        Renaming keeps the UUIDs; a dump that is restored has others, and a clone of the files has the same. A primary
-        says when it was elected, at whichever address; a server alone which process it is (MongoDB 4.4, ``hello``).
+        A renamed collection keeps its UUID and a clone of the files has the same; a restored dump has another. The id
+        is a primary's election id, the same at each address, or a single server's process id (MongoDB 4.4, ``hello``).
         """
-        wanted = [self.address.collection, self.address.writes]
-        with explained(self.address.location):
-            found = self._db.list_collections(filter={"name": {"$in": wanted}}, session=self._session)
-            ids = {one["name"]: one.get("info", {}).get("uuid") for one in found}
+        names = [self.address.collection, self.address.writes]
+        with translate_errors(self.address.location):
+            listing = self._db.list_collections(filter={"name": {"$in": names}}, session=self._session)
+            ids = {one["name"]: one.get("info", {}).get("uuid") for one in listing}
             hello = self._client.admin.command("hello")
         process = hello.get("topologyVersion", {}).get("processId")
-        known = [str(ids[name]) for name in wanted if ids.get(name) is not None]
+        known = [str(ids[name]) for name in names if ids.get(name) is not None]
         return "/".join(known), str(hello.get("electionId") or process or "")
 
     def find(
         self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
     ) -> Iterator[Document]:
-        """Some columns of documents."""
-        shown = {**dict.fromkeys(columns, 1), "_id": 0}
+        """Some fields of the documents that match."""
+        projection = {**dict.fromkeys(columns, 1), "_id": 0}
         order = [*sort.items()] or None
-        return iter(self._db[relation].find(where, shown, sort=order, limit=limit, session=self._session))
+        return iter(self._db[relation].find(where, projection, sort=order, limit=limit, session=self._session))
 
     def raw(self, relation: str, where: Document) -> Iterator[RawBSONDocument]:
-        """Whole documents, byte for byte."""
+        """Whole documents that match, byte for byte."""
         collection = self._db[relation].with_options(codec_options=_RAW)
         return iter(collection.find(where, session=self._session))
 
     def aggregate(self, relation: str, pipeline: Sequence[Document]) -> Iterator[Document]:
-        """What a pipeline gives."""
+        """The documents that a pipeline gives."""
         return iter(self._db[relation].aggregate([*pipeline], allowDiskUse=True, session=self._session))
 
     def measured(self, relation: str, pipeline: Callable[[bool], Sequence[Document]]) -> Iterator[Document]:
-        """What a pipeline gives that measures values, or its other form where the server can't (before 4.4, clones)."""
+        """The documents of a pipeline: with sizes, or without if the server can't compute them (before 4.4, clones)."""
         if self._measures:
             try:
                 return self.aggregate(relation, pipeline(True))
@@ -124,10 +119,10 @@ class Connection:
         return self.aggregate(relation, pipeline(False))
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one snapshot where the server has such; once more if the connection broke meanwhile."""
+        """Run `look`, on a snapshot if the server has them; once more if the connection broke meanwhile."""
         if self._inside:
             return look()
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             try:
                 return self._look(look)
             except errors.PyMongoError as error:
@@ -146,7 +141,7 @@ class Connection:
             self._inside, self._session = False, None
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` with the right to write: in a transaction where the server has such.
+        """Run `work` with the right to write: in a transaction if the server has them.
 
         Raises:
             Refused: this user or this server may not write.
@@ -156,7 +151,7 @@ class Connection:
         self._inside, self._sent = True, False
         location = self.address.location
         try:
-            with faults.unless_sent(location, lambda: self._sent), explained(location, writing=True):
+            with faults.unless_sent(location, lambda: self._sent), translate_errors(location, writing=True):
                 self._must_be_writable()
                 return self._in_transaction(work) if self.is_cluster else work()
         finally:
@@ -170,7 +165,7 @@ class Connection:
             return work()
 
     def write(self, relation: str, operations: Sequence[Any]) -> Any:
-        """Make some changes in this order, up to the first that can't be made."""
+        """Make changes in this order, up to the first that fails."""
         self._sent = True
         return self._db[relation].bulk_write([*operations], ordered=True, session=self._session)
 
@@ -179,67 +174,30 @@ class Connection:
         self._client.close()
 
     def must_be_writable(self) -> None:
-        """Ask the server for its role and for this user's; it has the last word when something is written.
+        """Check the server's role and this user's roles; the server may still refuse the write itself.
 
         Raises:
             Refused: this user or this server may not write.
         """
-        with faults.unless_sent(self.address.location), explained(self.address.location, writing=True):
+        with faults.unless_sent(self.address.location), translate_errors(self.address.location, writing=True):
             self._must_be_writable()
 
     def _must_be_writable(self) -> None:
         if not (self.hello.get("isWritablePrimary") or self.hello.get("ismaster") or self.is_cluster):
             raise faults.read_only(self.address.location, "it is a secondary")
-        told = self._client.admin.command("connectionStatus", showPrivileges=True)["authInfo"]
-        if told.get("authenticatedUsers") and not _allowed(self.address, told.get("authenticatedUserPrivileges", [])):
-            user = told["authenticatedUsers"][0].get("user", "")
+        info = self._client.admin.command("connectionStatus", showPrivileges=True)["authInfo"]
+        if info.get("authenticatedUsers") and not _may_write(self.address, info.get("authenticatedUserPrivileges", [])):
+            user = info["authenticatedUsers"][0].get("user", "")
             raise faults.may_not_write(self.address.location, f"{user!r} lacks the role readWrite")
 
 
-def _client(address: Address) -> MongoClient[Document]:
-    """A client, which connects at its first use.
-
-    Raises:
-        UsageError: the URL has an option that the driver doesn't know.
-        DatabaseUnreachable: it isn't valid otherwise; what the driver says could repeat a password.
-    """
-    waits = {"connectTimeoutMS": address.timeout * 1000, "serverSelectionTimeoutMS": address.timeout * 1000}
-    waits["socketTimeoutMS"] = _PATIENCE
-    ours = {name: int(value) for name, value in waits.items() if name.lower() not in address.options}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            return MongoClient(address.url, appname="ckpt", tz_aware=False, **cast(Any, ours))
-    except UserWarning as warning:
-        raise UsageError(
-            f"{address.location}: an option of the URL is wrong", hint=faults.shown(str(warning))
-        ) from warning
-    except errors.InvalidURI as error:
-        hint = "special characters in user and password need %-escapes"
-        raise DatabaseUnreachable(f"{address.location}: the URL isn't valid", hint=hint) from error
-    except (errors.ConfigurationError, ValueError) as error:
-        hint = "mongodb+srv:// wants a name that DNS knows, and options want values of their kind"
-        raise DatabaseUnreachable(f"{address.location}: the driver can't use this URL", hint=hint) from error
-
-
-def must_be_encrypted(client: MongoClient[Document], address: Address) -> None:
-    """Check that a client makes nothing but TLS connections where the URL, or an SRV record, asks for TLS.
-
-    Raises:
-        DatabaseUnreachable: it doesn't; nothing was sent.
-    """
-    if address.tls and client.options.pool_options._ssl_context is None:
-        client.close()
-        raise faults.not_encrypted(address.location)
-
-
-def _allowed(address: Address, privileges: Sequence[Document]) -> bool:
-    """Whether both collections may be written."""
+def _may_write(address: Address, privileges: Sequence[Document]) -> bool:
+    """Whether the privileges allow writing both collections."""
     return all(
         any(
-            _covers(held.get("resource", {}), address.database, name)
-            and {"insert", "update", "remove"} <= set(held["actions"])
-            for held in privileges
+            _covers(privilege.get("resource", {}), address.database, name)
+            and {"insert", "update", "remove"} <= set(privilege["actions"])
+            for privilege in privileges
         )
         for name in (address.collection, address.writes)
     )

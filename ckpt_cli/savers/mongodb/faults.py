@@ -1,4 +1,4 @@
-"""What the server and the driver say when something goes wrong, in one line that a person can act on.
+"""Errors of MongoDB servers and their driver in our words: one line and what to do about it.
 
 The codes are those of MongoDB's ``error_codes.yml``.
 """
@@ -23,36 +23,36 @@ _SNAPSHOT_OLD = (239, 246)
 
 
 @contextmanager
-def explained(location: str, *, writing: bool = False) -> Iterator[None]:
-    """Whatever the driver raises inside becomes an error for people."""
+def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
+    """Turn the errors that the driver raises inside into ckpt's own."""
     try:
         yield
     except errors.PyMongoError as error:
-        raise _told(location, error, writing) from error
+        raise _translated(location, error, writing) from error
 
 
 def is_lost(error: errors.PyMongoError) -> bool:
-    """Whether a connection broke, or the server forgot a cursor, so that another try may do."""
+    """Whether a connection broke, or the server forgot a cursor, so that another try may succeed."""
     if isinstance(error, errors.AutoReconnect):
         return not isinstance(error, errors.NetworkTimeout | errors.ServerSelectionTimeoutError)
     return isinstance(error, errors.OperationFailure) and error.code == CURSOR_NOT_FOUND
 
 
-def _told(location: str, error: errors.PyMongoError, writing: bool) -> CkptError:
+def _translated(location: str, error: errors.PyMongoError, writing: bool) -> CkptError:
     if isinstance(error, errors.OperationFailure):
-        return _server_said(location, error, writing)
+        return _server_error(location, error, writing)
     if isinstance(error, errors.ServerSelectionTimeoutError):
         return faults.lost_writing(location) if writing else faults.no_answer(location, _reason(error))
     if isinstance(error, errors.NetworkTimeout):
         return faults.too_slow(location, "?socketTimeoutMS=MILLISECONDS waits longer")
     if isinstance(error, errors.ConnectionFailure):
         return faults.lost_writing(location) if writing else faults.lost(location)
-    return Failed(f"{location}: {faults.shown(str(error))}")
+    return Failed(f"{location}: {faults.safe_text(str(error))}")
 
 
-def _server_said(location: str, error: errors.OperationFailure, writing: bool) -> CkptError:
+def _server_error(location: str, error: errors.OperationFailure, writing: bool) -> CkptError:
     details: Mapping[str, Any] = error.details or {}
-    first = next(iter(details.get("writeErrors", [])), details)  # the error itself would repeat what was written
+    first = next(iter(details.get("writeErrors", [])), details)  # the error's own text would repeat the written values
     code = first.get("code", error.code)
     if code in AUTHENTICATION:
         return faults.not_let_in(location, "?authSource=NAME says which database knows the user")
@@ -67,8 +67,8 @@ def _server_said(location: str, error: errors.OperationFailure, writing: bool) -
     if code in _TIMED_OUT:
         return faults.too_slow(location)
     if code in _SNAPSHOT_OLD:
-        return Failed(f"{location}: this took longer than the server keeps the past", hint="ask for less at once")
-    what = "the disk of the server is full" if code == _FULL else faults.shown(str(first.get("errmsg", "")))
+        return Failed(f"{location}: this took longer than the server keeps a snapshot", hint="ask for less at once")
+    what = "the disk of the server is full" if code == _FULL else faults.safe_text(str(first.get("errmsg", "")))
     return Failed(f"{location}: {what}")
 
 
@@ -76,4 +76,4 @@ def _reason(error: errors.ServerSelectionTimeoutError) -> str:
     text = str(error).lower()
     known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "nodename": faults.UNKNOWN_HOST}
     known |= {"no primary": "no primary", "ssl": faults.TLS, "timed out": faults.TIMED_OUT, "no replica": "no member"}
-    return next((said for word, said in known.items() if word in text), faults.TIMED_OUT)
+    return next((cause for word, cause in known.items() if word in text), faults.TIMED_OUT)

@@ -23,7 +23,7 @@ _decoded = partial(bson.decode, codec_options=_RAW)
 
 
 class OwnFields(Saver):
-    """The part of `MongoSaver` that says this of its documents."""
+    """The methods of `MongoSaver` about an application's own fields."""
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
         """LangGraph's fields."""
@@ -34,23 +34,23 @@ class OwnFields(Saver):
         return fields(row)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
-        """With the fields of others."""
+        """The image with other programs' fields as they are now."""
         return restored(image, now)
 
 
 def fields(row: Row) -> Row:
-    """A document's fields, each as BSON; those that ckpt writes are None where they aren't there."""
-    found = {name: bson.encode({"": value}) for name, value in _decoded(_data(row)).items()}
-    return {**dict.fromkeys(WRITTEN), **found}
+    """A document's fields, each as BSON; a missing field that ckpt writes is None."""
+    own = {name: bson.encode({"": value}) for name, value in _decoded(_data(row)).items()}
+    return {**dict.fromkeys(WRITTEN), **own}
 
 
 def restored(image: Row, now: Row | None) -> Row:
-    """An image, with the fields that others have changed or added in the document that exists."""
+    """The image to restore; a document that exists keeps the fields of other programs."""
     if now is None:
         return image
     old, new = _decoded(_data(image)), _decoded(_data(now))
-    kept = {name: value if name in WRITTEN else new[name] for name, value in old.items() if name in {*new, *WRITTEN}}
-    return {"bson": bson.encode({**kept, **{name: new[name] for name in new if name not in WRITTEN}})}
+    own = {name: value if name in WRITTEN else new[name] for name, value in old.items() if name in {*new, *WRITTEN}}
+    return {"bson": bson.encode({**own, **{name: new[name] for name in new if name not in WRITTEN}})}
 
 
 def _data(row: Row) -> bytes:

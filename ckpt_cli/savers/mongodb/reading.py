@@ -1,4 +1,4 @@
-"""Filters and pipelines over LangGraph's unique indexes (thread, namespace, id downwards, then task and position)."""
+"""Filters and pipelines on LangGraph's unique indexes (thread, namespace, id descending, then task and index)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -11,13 +11,13 @@ Document = dict[str, Any]
 
 SKELETON = ("checkpoint_ns", "checkpoint_id", "parent_checkpoint_id")
 WRITE = ("checkpoint_ns", "checkpoint_id", "task_id", "task_path", "idx", "channel", "type")
-DOWNWARDS = {"thread_id": 1, "checkpoint_ns": 1, "checkpoint_id": -1}
-"""The order of the index, so that nothing is sorted."""
-UPWARDS = {"checkpoint_id": 1}
-"""Within one namespace the index read backwards."""
+DESCENDING = {"thread_id": 1, "checkpoint_ns": 1, "checkpoint_id": -1}
+"""The order of the index, so that the server needn't sort."""
+ASCENDING = {"checkpoint_id": 1}
+"""Ids in one namespace, which the server gets by reading the index backwards."""
 
 HEADS: list[Document] = [
-    {"$sort": DOWNWARDS},
+    {"$sort": DESCENDING},
     {
         "$group": {
             "_id": "$thread_id",
@@ -28,10 +28,10 @@ HEADS: list[Document] = [
     {"$project": {"checkpoint_ns": 1, "checkpoint_id": 1, "rooted": {"$eq": ["$checkpoint_ns", ""]}}},
     {"$sort": {"rooted": 1, "checkpoint_id": -1, "_id": 1}},
 ]
-"""Each thread's first entry in the index, which a server skips to; threads without a root first, then newest first."""
+"""Each thread's first entry in the index, found by skips; threads without a root first, then by id, highest first."""
 
 TOTALS: list[Document] = [
-    {"$sort": DOWNWARDS},
+    {"$sort": DESCENDING},
     {
         "$group": {
             "_id": "$thread_id",
@@ -55,39 +55,39 @@ NUMBER_IDS: list[Document] = [
     {"$match": {"thread_id": {"$type": "number"}}},
     {"$group": {"_id": "$thread_id"}},
 ]
-"""Thread ids that were stored as numbers: a part of the index by itself."""
+"""Thread ids stored as numbers, which are together in the index."""
 
 
 def spaces(where: Document) -> list[Document]:
-    """The namespaces of some threads with the highest id of each."""
-    named = {"thread_id": "$thread_id", "checkpoint_ns": "$checkpoint_ns"}
-    heads = {"$group": {"_id": named, "checkpoint_id": {"$first": "$checkpoint_id"}}}
-    return [{"$match": where}, {"$sort": DOWNWARDS}, heads]
+    """A pipeline for the namespaces of threads, each with its highest id."""
+    names = {"thread_id": "$thread_id", "checkpoint_ns": "$checkpoint_ns"}
+    heads = {"$group": {"_id": names, "checkpoint_id": {"$first": "$checkpoint_id"}}}
+    return [{"$match": where}, {"$sort": DESCENDING}, heads]
 
 
 def rows(where: Document, sort: Mapping[str, int], *, limit: int = 0, sizes: bool) -> list[Document]:
-    """The skeleton of checkpoints, with the size of each where the server can measure it without sending it."""
-    shown: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(SKELETON, 1)}
+    """A pipeline for skeleton rows, with the size of each body if `sizes`, which not every server can compute."""
+    columns: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(SKELETON, 1)}
     if sizes:
-        shown["size"] = {"$binarySize": "$checkpoint"}
-    return [{"$match": where}, {"$sort": {**sort}}, *([{"$limit": limit}] if limit else []), {"$project": shown}]
+        columns["size"] = {"$binarySize": "$checkpoint"}
+    return [{"$match": where}, {"$sort": {**sort}}, *([{"$limit": limit}] if limit else []), {"$project": columns}]
 
 
 def writes(where: Document, sort: Mapping[str, int], values: int | None, *, sizes: bool) -> list[Document]:
-    """Pending writes; a value longer than `values` bytes is left out, where the server can measure it."""
-    shown: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(WRITE, 1)}
+    """A pipeline for pending writes; values longer than `values` bytes are left out if `sizes` can be computed."""
+    columns: Document = {"_id": 0, "thread_id": 1, **dict.fromkeys(WRITE, 1)}
     size = {"$binarySize": "$value"}
     if values is None or not sizes:
-        shown["value"] = 1
+        columns["value"] = 1
     else:
-        shown["size"] = size
+        columns["size"] = size
         if values > 0:
-            shown["value"] = {"$cond": [{"$lte": [size, values]}, "$value", None]}
-    return [{"$match": where}, {"$sort": {**sort}}, {"$project": shown}]
+            columns["value"] = {"$cond": [{"$lte": [size, values]}, "$value", None]}
+    return [{"$match": where}, {"$sort": {**sort}}, {"$project": columns}]
 
 
-def named(refs: Iterable[Ref], thread_ids: Mapping[str, Any]) -> Document:
-    """A filter for some checkpoints of any thread; `thread_ids` has those that aren't stored as text."""
+def filter_for(refs: Iterable[Ref], thread_ids: Mapping[str, Any]) -> Document:
+    """A filter for checkpoints of any threads; `thread_ids` gives the stored form of thread ids."""
     clauses = [
         {
             "thread_id": thread_ids.get(thread_id, thread_id),
@@ -100,50 +100,50 @@ def named(refs: Iterable[Ref], thread_ids: Mapping[str, Any]) -> Document:
 
 
 def ids(some: Iterable[Any]) -> Any:
-    """One id, or any of some; such as are stored as no text come before it."""
-    asked = [*some]
-    texts = sorted({one for one in asked if isinstance(one, str)})
-    found = [one for at, one in enumerate(asked) if not isinstance(one, str) and one not in asked[:at]] + texts
-    return found[0] if len(found) == 1 else {"$in": found}
+    """A filter for one id or several; ids that aren't text come first."""
+    values = [*some]
+    texts = sorted({one for one in values if isinstance(one, str)})
+    unique = [one for at, one in enumerate(values) if not isinstance(one, str) and one not in values[:at]] + texts
+    return unique[0] if len(unique) == 1 else {"$in": unique}
 
 
-def ascending(found: Iterable[Document]) -> Iterator[Document]:
-    """Documents that come by namespace upwards and by id downwards, upwards by both; holds one namespace at a time."""
-    for _, some in groupby(found, key=lambda document: (document.get("thread_id"), document.get("checkpoint_ns"))):
+def ascending(documents: Iterable[Document]) -> Iterator[Document]:
+    """Documents in the order of the index, reordered by ascending id; holds one namespace in memory at a time."""
+    for _, some in groupby(documents, key=lambda document: (document.get("thread_id"), document.get("checkpoint_ns"))):
         yield from reversed([*some])
 
 
-def by_checkpoint(found: Iterable[Any]) -> Iterator[Any]:
-    """Writes that come checkpoint by checkpoint, each one's in canonical order."""
-    for _, some in groupby(found, key=lambda write: write.ref):
+def by_checkpoint(writes: Iterable[Any]) -> Iterator[Any]:
+    """Writes that arrive checkpoint by checkpoint, those of each in canonical order."""
+    for _, some in groupby(writes, key=lambda write: write.ref):
         yield from sorted(some, key=lambda write: write.order)
 
 
 def ends(find: Callable[..., Iterable[Document]], limit: int) -> list[Ref]:
     """The first and the last checkpoints of the index; `find` takes columns, an order and a limit."""
     columns = ("thread_id", "checkpoint_ns", "checkpoint_id")
-    orders = (DOWNWARDS, {name: -way for name, way in DOWNWARDS.items()})
-    found = (one for order in orders for one in find(columns, order, limit // 2))
-    names = ((thread_of(one), *(name_of(one.get(name)) for name in columns[1:])) for one in found)
+    orders = (DESCENDING, {name: -direction for name, direction in DESCENDING.items()})
+    documents = (one for order in orders for one in find(columns, order, limit // 2))
+    names = ((thread_of(one), *(name_of(one.get(name)) for name in columns[1:])) for one in documents)
     return list(dict.fromkeys(Ref(*name) for name in names))
 
 
-def headed(raw: Any, ns: str, head: Any) -> Thread:
-    """A thread by its id and its head's as they are stored."""
+def thread_with_head(raw: Any, ns: str, head: Any) -> Thread:
+    """A thread, by its own id and its head's as they are stored."""
     name = thread_name(raw)
     return Thread(name, Ref(name, ns, name_of(head)))
 
 
-def heads(found: Iterable[Document]) -> Iterator[Thread]:
-    """Threads with their heads, of what `spaces` finds: in the root namespace, or the highest id of any."""
-    best: dict[str, tuple[bool, str, str]] = {}
-    for one in found:
+def threads_with_heads(documents: Iterable[Document]) -> Iterator[Thread]:
+    """Threads with heads, from the documents of `spaces`: the root graph's or, without a root, the highest of all."""
+    heads: dict[str, tuple[bool, str, str]] = {}
+    for one in documents:
         thread_id, ns = thread_of(one["_id"]), name_of(one["_id"].get("checkpoint_ns"))
         head = (ns == "", name_of(one.get("checkpoint_id")), ns)
-        best[thread_id] = max(best.get(thread_id, head), head)
-    yield from (Thread(name, Ref(name, ns, head)) for name, (_, head, ns) in best.items())
+        heads[thread_id] = max(heads.get(thread_id, head), head)
+    yield from (Thread(name, Ref(name, ns, head)) for name, (_, head, ns) in heads.items())
 
 
 def head_id(thread: Thread) -> str:
-    """What threads are sorted by."""
+    """The sort key of threads: the head's id."""
     return thread.head.checkpoint_id

@@ -1,7 +1,7 @@
-"""Documents as records and back: nothing in a value is decoded, and what isn't LangGraph's stays in its document.
+"""Documents as records and back; values stay encoded, and an application's own fields stay in their documents.
 
-checkpoint-mongodb 0.5.1, ``saver.py: put, put_writes``; LangGraph.js keeps metadata as one value of the checkpoint's
-own type.
+checkpoint-mongodb 0.5.1, ``saver.py: put, put_writes``; LangGraph.js stores metadata as one value with the type tag of
+the checkpoint.
 """
 
 import json
@@ -22,53 +22,57 @@ from ckpt_cli.savers.spelling import raw_of, text_of
 Document = dict[str, Any]
 
 METADATA = "mongo-pairs"
-"""The tag of metadata that is a document; `serde.pairs` describes its form."""
+"""The tag of metadata that is a document; see `serde.pairs`."""
 
 _ODD = "bson"
 _TYPED = json_util.JSONOptions(tz_aware=True, tzinfo=UTC)
 _SCALARS = frozenset({int, float, bytes, type(None)})
 
 
-def row(thread_id: str, found: Mapping[str, Any]) -> CheckpointRow:
-    """A skeleton row."""
-    parent = found.get("parent_checkpoint_id")
+def row(thread_id: str, document: Mapping[str, Any]) -> CheckpointRow:
+    """The skeleton row of a checkpoint's document."""
+    parent = document.get("parent_checkpoint_id")
     parent_id = None if parent is None or parent == "" else name_of(parent)
-    return CheckpointRow(*ref_of(thread_id, found), parent_id, found.get("size"))
+    return CheckpointRow(*ref_of(thread_id, document), parent_id, document.get("size"))
 
 
-def checkpoint(thread_id: str, found: Mapping[str, Any]) -> Checkpoint:
-    """A checkpoint with its payloads."""
-    body = payload(found.get("type"), found.get("checkpoint"))
-    return Checkpoint(row(thread_id, {**found, "size": len(body.data)}), body, metadata(found))
+def checkpoint(thread_id: str, document: Mapping[str, Any]) -> Checkpoint:
+    """The whole checkpoint of a document."""
+    body = payload(document.get("type"), document.get("checkpoint"))
+    return Checkpoint(row(thread_id, {**document, "size": len(body.data)}), body, metadata(document))
 
 
-def metadata(found: Mapping[str, Any]) -> Payload:
+def metadata(document: Mapping[str, Any]) -> Payload:
     """A checkpoint's metadata: the canonical JSON of a document of pairs, or one value."""
-    kept = found.get("metadata")
-    if isinstance(kept, Mapping):
-        return Payload(METADATA, json.dumps(_plain(kept)).encode())
-    return NULL if kept is None else payload(found.get("type"), kept)
+    value = document.get("metadata")
+    if isinstance(value, Mapping):
+        return Payload(METADATA, json.dumps(_plain(value)).encode())
+    return NULL if value is None else payload(document.get("type"), value)
 
 
-def write(thread_id: str, found: Mapping[str, Any], *, read: bool) -> Write:
-    """A pending write; `read` is whether its value was asked for."""
-    value = _bytes(found.get("value"))
-    size = int(found["size"] or 0) if "size" in found else len(value)
-    here = size == 0 or (read and found.get("value") is not None)
-    told = (name_of(found.get("task_id")), index_of(found.get("idx")), name_of(found.get("channel")))
-    path = _text(found.get("task_path"))
+def write(thread_id: str, document: Mapping[str, Any], *, read: bool) -> Write:
+    """The pending write of a document; `read` says whether its value was fetched."""
+    value = _bytes(document.get("value"))
+    size = int(document["size"] or 0) if "size" in document else len(value)
+    is_here = size == 0 or (read and document.get("value") is not None)
+    task = (name_of(document.get("task_id")), index_of(document.get("idx")), name_of(document.get("channel")))
+    path = _text(document.get("task_path"))
     return Write(
-        *ref_of(thread_id, found), *told, path, Payload(_text(found.get("type")), value) if here else None, size
+        *ref_of(thread_id, document),
+        *task,
+        path,
+        Payload(_text(document.get("type")), value) if is_here else None,
+        size,
     )
 
 
 def payload(tag: Any, data: Any) -> Payload:
-    """A value as stored."""
+    """The payload of a stored type and value."""
     return Payload(_text(tag), _bytes(data))
 
 
 def place(name: Ref | WriteKey, thread_id: Any) -> Document:
-    """The fields that name a document; they are a unique index."""
+    """The fields that identify a document: those of the unique index."""
     ref = name if isinstance(name, Ref) else name.ref
     key = {"thread_id": thread_id, "checkpoint_ns": stored(ref.ns), "checkpoint_id": stored(ref.checkpoint_id)}
     if isinstance(name, Ref):
@@ -77,10 +81,10 @@ def place(name: Ref | WriteKey, thread_id: Any) -> Document:
 
 
 def fields(record: Record, *, task_paths: bool) -> Document:
-    """What a document holds of a record, beside what names it.
+    """The fields of a record's document except those that identify it.
 
     Raises:
-        NotSupported: a checkpoint whose channels are kept apart, or metadata that is no document.
+        NotSupported: the checkpoint's channels are stored apart, or its metadata isn't a document.
     """
     if isinstance(record, Write):
         if record.payload is None:
@@ -90,22 +94,22 @@ def fields(record: Record, *, task_paths: bool) -> Document:
     if record.channels is not None:
         raise NotSupported("MongoDB keeps a checkpoint whole, not channel by channel")
     parent = None if record.row.parent_id is None else stored(record.row.parent_id)
-    told = {"parent_checkpoint_id": parent, "type": record.body.tag, "checkpoint": record.body.data}
-    return {**told, "metadata": _stored(record.metadata, record.body.tag)}
+    own = {"parent_checkpoint_id": parent, "type": record.body.tag, "checkpoint": record.body.data}
+    return {**own, "metadata": _stored(record.metadata, record.body.tag)}
 
 
-def _stored(kept: Payload, tag: str) -> Any:
-    if kept.tag == METADATA:
-        return _document(json.loads(kept.data or b"{}"))
-    if kept == NULL:
+def _stored(value: Payload, tag: str) -> Any:
+    if value.tag == METADATA:
+        return _document(json.loads(value.data or b"{}"))
+    if value == NULL:
         return None
-    if kept.tag != tag:
-        raise NotSupported(f"MongoDB keeps metadata as a document, not as {kept.tag or 'pickle'}")
-    return kept.data
+    if value.tag != tag:
+        raise NotSupported(f"MongoDB keeps metadata as a document, not as {value.tag or 'pickle'}")
+    return value.data
 
 
 def _plain(value: Any) -> Any:
-    """JSON of metadata: dicts as they are, ``[tag, base64]`` for a pair, ``[base64]`` for bytes without a tag."""
+    """Metadata as JSON: dicts unchanged, ``[tag, base64]`` for a pair, ``[base64]`` for bytes without a tag."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, bytes):
@@ -134,13 +138,13 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else name_of(value)
 
 
-def ref_of(thread_id: str, found: Mapping[str, Any]) -> Ref:
-    """The name of the checkpoint that a document is, or is a write of."""
-    return Ref(thread_id, name_of(found.get("checkpoint_ns")), name_of(found.get("checkpoint_id")))
+def ref_of(thread_id: str, document: Mapping[str, Any]) -> Ref:
+    """The name of a document's checkpoint: its own, or the one it is a write on."""
+    return Ref(thread_id, name_of(document.get("checkpoint_ns")), name_of(document.get("checkpoint_id")))
 
 
 def name_of(value: Any) -> str:
-    """A field that names something as text; what is missing is called as null is, for a filter finds both."""
+    """An identifying field as text; a missing one gets the name of null, as a filter finds both."""
     if value is None or isinstance(value, str | bytes | float | bool):
         return text_of(value)
     if isinstance(value, int):
@@ -149,12 +153,12 @@ def name_of(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a field holds what MongoDB calls a number."""
+    """Whether a value is a number to MongoDB."""
     return isinstance(value, int | float | Decimal128) and not isinstance(value, bool)
 
 
 def thread_name(raw: Any) -> str:
-    """A thread by its id as it is stored, which some programs did as a number."""
+    """The name of a thread for its stored id, which some programs store as a number."""
     return str(raw) if is_number(raw) and str(raw)[-1].isdecimal() else name_of(raw)
 
 
@@ -164,21 +168,21 @@ def thread_of(document: Mapping[str, Any]) -> str:
 
 
 def index_of(value: Any) -> int | str:
-    """A write's position, and text for what is none."""
+    """A write's index in its task; as text where it isn't an integer."""
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else name_of(value)
 
 
 def stored(name: str) -> Any:
-    """What a document has in the field of that name."""
+    """The stored value for a name."""
     raw = raw_of(name)
     return json_util.loads(json.dumps(raw), json_options=_TYPED) if isinstance(raw, dict | list) else raw
 
 
 def key_row(place: Mapping[str, Any]) -> Row:
-    """The fields that name a document as the operation log keeps them: scalars as they are, all else by name."""
+    """The identifying fields as the operation log keeps them: scalars unchanged, all else as names."""
     return {field: value if type(value) in _SCALARS else name_of(value) for field, value in place.items()}
 
 
-def filtered(key: Row) -> Document:
+def filter_of(key: Row) -> Document:
     """The filter that finds the document of a key."""
     return {field: stored(value) if isinstance(value, str) else value for field, value in key.items()}

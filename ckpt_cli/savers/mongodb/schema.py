@@ -1,4 +1,4 @@
-"""Which saver wrote a database, detected from one document of each collection without its values."""
+"""Detects which saver wrote a database, from one document of each collection without its values."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,25 +7,26 @@ from ckpt_cli.savers.faults import no_checkpoints
 from ckpt_cli.savers.mongodb.connection import Connection
 
 
-class Generation(NamedTuple):
-    """What is known of a database from its documents' fields.
+class Schema(NamedTuple):
+    """The generation of a database, as its documents' fields show.
 
     Attributes:
+        generation: the generation in words.
         task_paths: whether writes name the task's path.
-        facts: more, for people.
+        facts: more for `About.facts`.
     """
 
-    words: str
+    generation: str
     task_paths: bool
     facts: Mapping[str, str]
 
 
-def generation(connection: Connection, found: list[str]) -> Generation:
-    """Look at the last checkpoint and the last write.
+def detect(connection: Connection, collections: list[str]) -> Schema:
+    """Detect the schema from the last checkpoint and the last write.
 
     Args:
         connection: an open one.
-        found: the collections of LangGraph's that are there.
+        collections: those of LangGraph's collections that exist.
 
     Raises:
         DatabaseUnreachable: the collection holds something else.
@@ -33,23 +34,23 @@ def generation(connection: Connection, found: list[str]) -> Generation:
     address = connection.address
     columns = ("thread_id", "checkpoint_id", "type", "metadata", "created_at")
     last = next(connection.find(address.collection, {}, columns, {"_id": -1}, 1), None)
-    written = next(connection.find(address.writes, {}, ("task_path", "idx"), {"_id": -1}, 1), None)
-    if last is not None and "checkpoint_id" not in last:  # one damaged document, or none of LangGraph's at all
+    last_write = next(connection.find(address.writes, {}, ("task_path", "idx"), {"_id": -1}, 1), None)
+    if last is not None and "checkpoint_id" not in last:  # a damaged document, or not one of LangGraph's
         named = {"checkpoint_id": {"$exists": True}}
         last = next(connection.find(address.collection, named, columns, {"_id": -1}, 1), None)
         if last is None:
             hint = f"{address.collection!r} holds something else; ?collection= names another"
             raise no_checkpoints(address.location, hint)
-    task_paths = written is None or "task_path" in written
+    task_paths = last_write is None or "task_path" in last_write
     facts = {"collections": f"{address.collection}, {address.writes}"}
-    if others := [name for name in found if name not in (address.collection, address.writes)]:
+    if others := [name for name in collections if name not in (address.collection, address.writes)]:
         facts["other collections"] = ", ".join(others)
     if last is not None and "created_at" in last:
         facts["time to live"] = "documents are dated (created_at)"
-    return Generation(_words(last, task_paths), task_paths, facts)
+    return Schema(_generation(last, task_paths), task_paths, facts)
 
 
-def _words(last: Mapping[str, object] | None, task_paths: bool) -> str:
+def _generation(last: Mapping[str, object] | None, task_paths: bool) -> str:
     if last is None:
         return "checkpoint-mongodb, empty"
     metadata = last.get("metadata")

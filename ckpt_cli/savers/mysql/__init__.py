@@ -1,5 +1,15 @@
-"""MySQL and MariaDB, read and changed through PyMySQL."""
+"""MySQL and MariaDB databases of every LangGraph generation, through PyMySQL: read, and changed by plans."""
 
-from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
+from ckpt_cli.savers.contract import Saver
 
-__all__ = ["MySQLSaver", "open_url"]
+
+def open_url(url: str) -> Saver:
+    """Open an existing database: ``mysql://user:password@host:3306/database``.
+
+    Raises:
+        UsageError: the URL can't be read.
+        DatabaseUnreachable: the server can't be reached, or the database can't be read or holds no checkpoints.
+    """
+    from ckpt_cli.savers.mysql import saver
+
+    return saver.open_url(url)

@@ -1,11 +1,11 @@
-"""Where a database is, out of a URL: what the driver gets, and what may be shown of it."""
+"""A URL of MySQL or MariaDB: the options for the driver, and the location that may be shown."""
 
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
-from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, wanted
+from ckpt_cli.savers.mysql.tls import OPTIONS, Tls, parse_tls
+from ckpt_cli.savers.url_options import unknown_option
 
 _PORT = 3306
 _CONNECT_TIMEOUT = 5  # seconds
@@ -18,7 +18,7 @@ class Address(NamedTuple):
     """What a URL names.
 
     Attributes:
-        socket: path of a Unix socket; host and port then count for nothing.
+        socket: path of a Unix socket; with one, host and port aren't used.
         connect_timeout: seconds.
         statement_timeout: seconds that one statement may take.
     """
@@ -35,32 +35,32 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The database by whatever user and options it was opened; it may be shown."""
+        """The same for every user and all options; it may be shown."""
         host = f"[{self.host}]" if ":" in self.host else self.host.lower()
         socket = f"?unix_socket={self.socket}" if self.socket else ""
         return f"mysql://{host}:{self.port}/{quote(self.database, safe='')}{socket}"
 
     @property
     def location(self) -> str:
-        """The same."""
+        """The URL without user, password and options; here, the identity."""
         return self.identity
 
 
-def parse(url: str) -> Address:
-    """Read ``mysql://user:password@host:port/database?option=value``.
+def parse_url(url: str) -> Address:
+    """The address that ``mysql://user:password@host:port/database?option=value`` names.
 
-    The options are those of LangGraph's own saver (``unix_socket``; langgraph-checkpoint-mysql 3.0, ``pymysql.py:
-    parse_conn_string``), PyMySQL's ``ssl_…``, ``ssl_mode`` as ``mysql`` knows it, and two times in seconds.
+    The options are that of LangGraph's own saver (``unix_socket``; langgraph-checkpoint-mysql 3.0, ``pymysql.py:
+    parse_conn_string``), PyMySQL's ``ssl_…``, the ``ssl_mode`` of the program ``mysql``, and two times in seconds.
 
     Raises:
-        UsageError: it names no database, or an option that isn't known.
+        UsageError: it names no database, or has an unknown option.
     """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "localhost", parts.port or _PORT
     except ValueError as error:
         hint = "in a password write @ as %40, / as %2F, # as %23, ? as %3F"
-        raise UsageError(f"not a URL of a MySQL database: {_without_words(str(error))}", hint=hint) from error
+        raise UsageError(f"not a URL of a MySQL database: {_reason(str(error))}", hint=hint) from error
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     address = Address(
         host=host,
@@ -71,9 +71,9 @@ def parse(url: str) -> Address:
         socket=options.pop("unix_socket", ""),
         connect_timeout=_seconds(options, "connect_timeout", _CONNECT_TIMEOUT),
         statement_timeout=_seconds(options, "statement_timeout", _STATEMENT_TIMEOUT),
-        tls=wanted(options),
+        tls=parse_tls(options),
     )
-    options.pop("charset", None)  # SQLAlchemy's; it is always utf8mb4 here
+    options.pop("charset", None)  # an option of SQLAlchemy's; here it is always utf8mb4
     if options:
         known = ", ".join(_OPTIONS)
         raise UsageError(f"{address.location}: {unknown_option(options, _OPTIONS)}", hint=f"known: {known}")
@@ -82,13 +82,14 @@ def parse(url: str) -> Address:
     return address
 
 
-def _without_words(reason: str) -> str:
-    """The reason without what was typed, which may be a piece of a password."""
-    return "its port is no number" if reason.startswith("Port") else "its host is malformed"
+def _reason(message: str) -> str:
+    """Urlsplit's message without its quotation of the URL, which may be part of a password."""
+    return "its port is not a number" if message.startswith("Port") else "its host is malformed"
 
 
-def _seconds(options: dict[str, str], name: str, otherwise: int) -> int:
-    text = options.pop(name, str(otherwise))
+def _seconds(options: dict[str, str], name: str, default: int) -> int:
+    """A whole number, unlike `parse_seconds`: the server's variables take no fractions."""
+    text = options.pop(name, str(default))
     if not text.isdecimal() or not 0 < int(text) < 1 << 24:
         raise UsageError(f"{name}: a whole number of seconds is needed")
     return int(text)

@@ -1,12 +1,12 @@
-"""One connection to a server: its settings, how rows stream, and moments in which all reads are consistent.
+"""A connection to a server: streamed rows, moments in which all reads are consistent, and transactions.
 
-What MariaDB 10.11 and PyMySQL 1.2 do was tried out:
+These facts were found by trying MariaDB 10.11 and PyMySQL 1.2:
 
-- an unbuffered result must be read to its end before the next statement is sent, so a result that somebody still reads
-  is taken into memory when another statement comes;
-- ``START TRANSACTION WITH CONSISTENT SNAPSHOT`` is one moment only at REPEATABLE READ, which a server's own setting may
-  not be;
-- a password goes over the wire as Latin-1 unless it is given as bytes.
+- An unbuffered result must be read to its end before the next statement is sent. So if another statement comes while a
+  result is still being read, its rest is read into memory.
+- ``START TRANSACTION WITH CONSISTENT SNAPSHOT`` gives one moment only at REPEATABLE READ, which may not be the server's
+  default.
+- PyMySQL sends a password as Latin-1 unless it is given as bytes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,14 +18,14 @@ from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.faults import ConnectionLost
 from ckpt_cli.savers.mysql.address import Address
-from ckpt_cli.savers.mysql.dial import dial, is_mariadb
-from ckpt_cli.savers.mysql.faults import GONE, reading_fault, told, too_long, writing_fault
-from ckpt_cli.savers.mysql.stream import Row, Stream
+from ckpt_cli.savers.mysql.driver import connect, is_mariadb
+from ckpt_cli.savers.mysql.faults import GONE, number_and_text, reading_fault, too_long, writing_fault
+from ckpt_cli.savers.mysql.stream import ResultRow, Stream
 
 T = TypeVar("T")
 
-_DELETED = 100  # rows of one statement
-_SMALL = 1_000_000  # bytes that every server takes
+_DELETED_ROWS = 100  # of one statement
+_ALWAYS_TAKEN = 1_000_000  # bytes of a statement that every server takes
 
 _SNAPSHOT = ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)
 _WRITING = (
@@ -36,15 +36,16 @@ _WRITING = (
 
 
 class Connection:
-    """A session that reads in moments, and changes nothing of the server's settings but its own."""
+    """A connection that changes no settings of the server but those of its own session."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self.version = ""
         self._driver: Any = None
         self._stream: Stream | None = None
-        self._inside = False
-        self._writing = self._sent = False
+        self._in_moment = False
+        self._writing = False  # whether the moment is a transaction that may write
+        self._sent = False  # whether a change was sent in it
 
     @property
     def is_mariadb(self) -> bool:
@@ -52,78 +53,85 @@ class Connection:
         return is_mariadb(self.version)
 
     @property
+    def has_md5(self) -> bool:
+        """Whether the server has the function MD5, which MySQL 9.6 dropped."""
+        numbers = [int(part) for part in self.number.split(".")[:2] if part.isdigit()]
+        return self.is_mariadb or numbers < [9, 6]
+
+    @property
     def number(self) -> str:
-        """The server's version without its make: MariaDB puts 5.5.5 before its own, for replicas of old."""
+        """The number of the server's version. MariaDB puts 5.5.5- before its own, for old replicas; that is removed."""
         return self.version.removeprefix("5.5.5-").partition("-")[0]
 
-    def query(self, sql: str, words: Sequence[object] = ()) -> Iterator[Row]:
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
         """The rows of one statement, streamed."""
-        self._stream = Stream(self._execute(sql, words), self._explained)
+        self._stream = Stream(self._execute(sql, parameters), self._fault)
         return iter(self._stream)
 
-    def run_many(self, sql: str, words: Sequence[Sequence[object]]) -> int:
-        """Run one writing statement for many rows and give how many it touched; rows to delete go in one statement.
+    def run_many(self, sql: str, parameters: Sequence[Sequence[object]]) -> int:
+        """Run one writing statement for many rows, and give the number of rows that it changed.
 
         Raises:
-            Refused: a row stands already, doesn't fit, or may not be written.
-            Failed: the server said no.
+            Refused: a row exists already, doesn't fit, or may not be written.
+            Failed: the server refused a statement.
         """
         self._sent = True
         if sql.startswith("DELETE"):
-            return sum(self._run(*_together(sql, words[at : at + _DELETED])) for at in range(0, len(words), _DELETED))
-        self._must_be_taken(max(map(_length, words), default=0))
+            starts = range(0, len(parameters), _DELETED_ROWS)
+            return sum(self._run(*_joined(sql, parameters[at : at + _DELETED_ROWS])) for at in starts)
+        self._must_be_short(max(map(_length, parameters), default=0))
         try:
             with self.driver().cursor() as cursor:
-                touched: int = cursor.executemany(sql, words)
+                count: int = cursor.executemany(sql, parameters)
         except pymysql.err.MySQLError as error:
-            raise self._explained(error) from error
-        return touched
+            raise self._fault(error) from error
+        return count
 
-    def _must_be_taken(self, length: int) -> None:
-        """A server cuts the connection to who sends it too much, so it is asked beforehand."""
-        if length < _SMALL:
+    def _must_be_short(self, length: int) -> None:
+        """Check that the server takes so many bytes. It would close the connection if it got too many."""
+        if length < _ALWAYS_TAKEN:
             return
-        ((most,),) = self.query("SELECT @@max_allowed_packet")
-        if length > most:
-            raise too_long(self.address, length, most)
+        ((limit,),) = self.query("SELECT @@max_allowed_packet")
+        if length > limit:
+            raise too_long(self.address, length, limit)
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` in one read-only snapshot; once more where the connection is lost meanwhile.
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read` on one read-only snapshot; run it again on a new connection if this one is lost.
 
         Raises:
-            DatabaseUnreachable: it is lost again.
+            DatabaseUnreachable: the connection is lost again.
         """
-        if self._inside:
-            return look()
+        if self._in_moment:
+            return read()
         try:
-            return self._within(_SNAPSHOT, look)
+            return self._run_within(_SNAPSHOT, read)
         except ConnectionLost:
             self.close()
-        return self._within(_SNAPSHOT, look)
+        return self._run_within(_SNAPSHOT, read)
 
     def transaction(self, work: Callable[[], T], probes: Sequence[str]) -> T:
-        """Run `work` in a serializable transaction: rows that it read can't be changed by others until its end.
+        """Run `work` in a serializable transaction: until it ends, nobody else can change rows that it has read.
 
         Args:
-            work: what reads and writes.
-            probes: statements that write nothing, to find out beforehand whether this user may.
+            work: reads and writes.
+            probes: statements that change nothing but need the rights to write; they are run first.
 
         Raises:
-            Refused: it may not be written, or others are writing the same rows.
-            Failed: the server said no; what `work` did is undone.
+            Refused: this user may not write, or others are writing the same rows.
+            Failed: the server refused a statement; what `work` did is rolled back.
         """
-        self._reconnected()
+        self._ensure_connected()
         self._writing, self._sent = True, False
         try:
-            return self._within([*_WRITING, *probes], work)
+            return self._run_within([*_WRITING, *probes], work)
         finally:
             self._writing = False
 
     def explain(self, statements: Sequence[str]) -> None:
-        """Find out whether this user may run writing statements, without running them.
+        """Check that this user may run writing statements, without running them.
 
-        EXPLAIN wants the rights of what it explains, and a server that takes no writes explains none (MySQL 8.4 manual,
-        15.8.2; MariaDB 10.11 alike).
+        EXPLAIN needs the rights of the statement, and a server that takes no writes explains none (MySQL 8.4 manual,
+        15.8.2; MariaDB 10.11 does the same).
 
         Raises:
             Refused: this user may not, or this server takes no writes.
@@ -135,16 +143,16 @@ class Connection:
         finally:
             self._writing = False
 
-    def _reconnected(self) -> None:
-        """A connection that is there now: it may have been idle for long, and a write isn't tried twice."""
+    def _ensure_connected(self) -> None:
+        """Reconnect if the connection was lost while it was idle; it comes before a write, which isn't tried twice."""
         try:
             self._run("DO 0")
         except ConnectionLost:
             self.close()
             self._run("DO 0")
 
-    def _within(self, start: Sequence[str], work: Callable[[], T]) -> T:
-        self._inside = True
+    def _run_within(self, start: Sequence[str], work: Callable[[], T]) -> T:
+        self._in_moment = True
         try:
             for statement in start:
                 self._run(statement)
@@ -154,11 +162,11 @@ class Connection:
             self._roll_back()
             raise
         finally:
-            self._inside = False
+            self._in_moment = False
         return value
 
     def _roll_back(self) -> None:
-        """Leave nothing of a transaction; a reader hangs up, which is quicker than reading what it didn't want."""
+        """Roll back a transaction that writes; drop the connection of one that reads, which may have unread rows."""
         if self._writing and self._driver is not None and self._driver.open:
             try:
                 self._run("ROLLBACK")
@@ -168,26 +176,26 @@ class Connection:
             self.abandon()
 
     def driver(self) -> Any:
-        """The driver's connection with nothing left to read on it; connects where there is none.
+        """The driver's connection, with no unread rows; it is made if there is none.
 
         Raises:
-            DatabaseUnreachable: the server can't be reached, or won't have us.
+            DatabaseUnreachable: the server can't be reached, or refuses this user.
         """
         if self._stream is not None:
             self._stream.drain()
             self._stream = None
         if self._driver is None or not self._driver.open:
-            self._driver = self._connected()
+            self._driver = self._connect()
         return self._driver
 
     def abandon(self) -> None:
-        """End whatever transaction there is by hanging up, which is quicker than reading an unread result."""
+        """Drop the connection, and with it any transaction; that is quicker than reading an unread result."""
         if self._driver is not None:
             self._driver._force_close()
         self._driver = self._stream = None
 
     def close(self) -> None:
-        """Hang up; the next statement connects anew."""
+        """Close the connection; the next statement makes a new one."""
         if self._driver is not None and self._driver.open:
             if self._stream is None or self._stream.done:
                 self._driver.close()
@@ -195,42 +203,42 @@ class Connection:
                 self._driver._force_close()
         self._driver = self._stream = None
 
-    def _run(self, sql: str, words: Sequence[object] = ()) -> int:
+    def _run(self, sql: str, parameters: Sequence[object] = ()) -> int:
         try:
             with self.driver().cursor() as cursor:
-                touched: int = cursor.execute(sql, words)
+                count: int = cursor.execute(sql, parameters)
         except pymysql.err.MySQLError as error:
-            raise self._explained(error) from error
-        return touched
+            raise self._fault(error) from error
+        return count
 
-    def _execute(self, sql: str, words: Sequence[object]) -> SSCursor:
+    def _execute(self, sql: str, parameters: Sequence[object]) -> SSCursor:
         cursor: SSCursor = self.driver().cursor(SSCursor)
         try:
-            cursor.execute(sql, words)
+            cursor.execute(sql, parameters)
         except pymysql.err.MySQLError as error:
-            raise self._explained(error) from error
+            raise self._fault(error) from error
         return cursor
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         try:
-            driver = dial(self.address)
+            driver = connect(self.address)
             self.version = driver.get_server_info()
         except (pymysql.err.MySQLError, OSError, RuntimeError) as error:
-            raise self._explained(error) from error
+            raise self._fault(error) from error
         return driver
 
-    def _explained(self, error: Exception) -> CkptError:
-        writing = self._writing and (self._sent or told(error)[0] not in GONE)
+    def _fault(self, error: Exception) -> CkptError:
+        writing = self._writing and (self._sent or number_and_text(error)[0] not in GONE)
         return writing_fault(self.address, error) if writing else reading_fault(self.address, error)
 
 
-def _together(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
-    """One statement for many rows out of one for one."""
+def _joined(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
+    """A statement for many rows, made of a statement for one row; and its parameters."""
     start, _, condition = sql.partition(" WHERE ")
-    return f"{start} WHERE {' OR '.join([f'({condition})'] * len(rows))}", [word for row in rows for word in row]
+    return f"{start} WHERE {' OR '.join([f'({condition})'] * len(rows))}", [value for row in rows for value in row]
 
 
 def _length(row: Sequence[object]) -> int:
-    """What a row takes in a statement, at least: PyMySQL sends bytes in hexadecimal (1.2, ``converters.py``)."""
+    """A lower bound of a row's bytes in a statement: PyMySQL sends bytes in hexadecimal (1.2, ``converters.py``)."""
     texts = sum(len(value) for value in row if isinstance(value, str))
     return texts + sum(2 * len(value) for value in row if isinstance(value, bytes))

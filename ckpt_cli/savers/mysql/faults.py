@@ -1,4 +1,4 @@
-"""What a server's or the driver's error means to a person: one line, where it happened, and what to do.
+"""ckpt's own errors for those of a server or the driver: one line each, with a hint.
 
 Error numbers are those of MySQL 8.0 (``share/messages_to_clients.txt``) and MariaDB 10.11 (``mysqld_error.h``); the
 driver's own begin at 2000 (PyMySQL 1.2, ``constants/CR.py``).
@@ -12,10 +12,10 @@ from ckpt_cli.savers import faults
 from ckpt_cli.savers.mysql.address import Address
 
 GONE = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
-"""Shut down, killed, or the wire is cut; 0 is PyMySQL's word for a closed connection."""
+"""The server shut down, the session was killed, or the connection was cut; 0 is PyMySQL's for a closed connection."""
 
 _WRONG_PASSWORD, _NO_DATABASE, _NO_TLS = 1045, 1049, 2026
-_WITHOUT = "using password: NO"
+_NO_PASSWORD = "using password: NO"  # noqa: S105 - a part of the server's message
 _CONNECTING = frozenset({_WRONG_PASSWORD, _NO_DATABASE, _NO_TLS, 2002, 2003})
 _TOO_LONG = frozenset({1317, 1969, 3024})
 _DENIED = frozenset({1044, 1142, 1143, 1227, 1370})
@@ -30,7 +30,7 @@ _NO_FIT = {
     4025: "the server doesn't take it as JSON",
 }
 
-_CLASH = "ids that differ in case, accents or trailing spaces may be one id to this database's collation"
+_EQUAL_IDS_HINT = "this database's collation may take ids that differ in case, accents or trailing spaces for one id"
 
 _HINTS = {
     1040: "the server has no connection left; try again",
@@ -41,78 +41,78 @@ _HINTS = {
 }
 
 
-_TLS = "ssl_mode=preferred connects with or without TLS, ssl_ca=FILE names whom to trust"
+_TLS = "ssl_mode=preferred connects with or without TLS, ssl_ca=FILE names the certificates to trust"
 _SYSTEM = ((ConnectionRefusedError, faults.REFUSED), (TimeoutError, faults.TIMED_OUT), (gaierror, faults.UNKNOWN_HOST))
 
 
 def reading_fault(address: Address, error: Exception) -> DatabaseUnreachable:
-    """Why a database can't be opened or read."""
-    number, words = told(error)
+    """The error for a database that can't be opened or read."""
+    number, text = number_and_text(error)
     if number in _CONNECTING:
-        return _not_connected(address, number, error, words)
-    if number in _TOO_LONG or (number in GONE and "timed out" in words):
-        hint = f"?statement_timeout=SECONDS waits longer than {address.statement_timeout}, ?connect_timeout= than"
-        return faults.too_slow(address.location, f"{hint} {address.connect_timeout} while connecting")
+        return _connection_fault(address, number, error, text)
+    if number in _TOO_LONG or (number in GONE and "timed out" in text):
+        limits = f"{address.statement_timeout} for a statement, ?connect_timeout= than {address.connect_timeout}"
+        return faults.too_slow(address.location, f"?statement_timeout=SECONDS waits longer than {limits} to connect")
     if number in GONE:
         return faults.lost(address.location)
     if isinstance(error, RuntimeError):
         return DatabaseUnreachable(
-            f"{address.location}: {faults.shown(words)}", hint="pip install 'PyMySQL[rsa]', or use TLS"
+            f"{address.location}: {faults.safe_text(text)}", hint="pip install 'PyMySQL[rsa]', or use TLS"
         )
     if number in _DENIED:
-        return faults.may_not_read(address.location, words, "looking wants SELECT on LangGraph's tables")
-    return DatabaseUnreachable(f"{address.location}: {faults.shown(words)}", hint=_HINTS.get(number, ""))
+        return faults.may_not_read(address.location, text, "to read, this user needs SELECT on LangGraph's tables")
+    return DatabaseUnreachable(f"{address.location}: {faults.safe_text(text)}", hint=_HINTS.get(number, ""))
 
 
-def _not_connected(address: Address, number: int, error: Exception, words: str) -> DatabaseUnreachable:
-    if number == _WRONG_PASSWORD and _WITHOUT in words:
+def _connection_fault(address: Address, number: int, error: Exception, text: str) -> DatabaseUnreachable:
+    if number == _WRONG_PASSWORD and _NO_PASSWORD in text:
         return faults.no_password(address.location)
     if number == _WRONG_PASSWORD:
-        return faults.not_let_in(address.location, "or this user may not come from this host")
+        return faults.not_let_in(address.location, "or this user may not connect from this host")
     if number == _NO_DATABASE:
         return faults.no_database(address.location)
     if number == _NO_TLS:
-        return faults.no_answer(address.location, f"{faults.TLS}: {faults.shown(words)}", hint=_TLS)
+        return faults.no_answer(address.location, f"{faults.TLS}: {faults.safe_text(text)}", hint=_TLS)
     cause = getattr(error, "original_exception", None)
-    known = next((word for kind, word in _SYSTEM if isinstance(cause, kind)), faults.shown(words))
-    return faults.no_answer(address.location, known)
+    reason = next((phrase for kind, phrase in _SYSTEM if isinstance(cause, kind)), faults.safe_text(text))
+    return faults.no_answer(address.location, reason)
 
 
 def writing_fault(address: Address, error: Exception, relation: str = "") -> CkptError:
-    """Why a change was not made; the transaction is rolled back by whoever asks."""
-    number, words = told(error)
+    """The error for a change that was not made; the caller rolls the transaction back."""
+    number, text = number_and_text(error)
     place = address.location
     if number == 1062:
-        return Refused(f"a row of {relation} exists already; nothing was written", hint=_CLASH)
+        return Refused(f"a row of {relation} exists already; nothing was written", hint=_EQUAL_IDS_HINT)
     if number in _NO_FIT:
-        return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({faults.shown(words)}); nothing was written")
+        return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({faults.safe_text(text)}); nothing was written")
     if number in _DENIED:
-        return faults.may_not_write(place, words)
+        return faults.may_not_write(place, text)
     if number in _READ_ONLY:
-        return faults.read_only(place, words)
+        return faults.read_only(place, text)
     if number in _BUSY:
         return faults.busy(place)
     if number == 1153:
         return too_long(address)
     if number in GONE:
         return faults.lost_writing(place)
-    return Failed(f"{place}: {faults.shown(words)}; nothing was written")
+    return Failed(f"{place}: {faults.safe_text(text)}; nothing was written")
 
 
-def too_long(address: Address, length: int = 0, most: int = 0) -> Failed:
-    """A row that the server would not take; where it is known, how long its statement is and may be, in bytes."""
-    how = f": {length:,} bytes of {most:,}" if length else ""
+def too_long(address: Address, length: int = 0, limit: int = 0) -> Failed:
+    """The error for a row that is too long for the server; `length` and `limit` are in bytes, 0 if unknown."""
+    numbers = f": {length:,} bytes of {limit:,}" if length else ""
     hint = "max_allowed_packet of the server must be more than twice the longest value"
-    return Failed(f"{address.location}: a row is longer than the server takes{how}; nothing was written", hint=hint)
+    return Failed(f"{address.location}: a row is longer than the server takes{numbers}; nothing was written", hint=hint)
 
 
-def told(error: Exception) -> tuple[int, str]:
-    """The number of an error and its words, on one line; a failure to connect says only what the system said."""
-    number, words = 0, str(error)
+def number_and_text(error: Exception) -> tuple[int, str]:
+    """The number of an error and its text on one line; for a failure to connect, the text is the system's."""
+    number, text = 0, str(error)
     if error.args and isinstance(error.args[0], int):
-        number, words = error.args[0], str(error.args[1] if len(error.args) > 1 else "")
+        number, text = error.args[0], str(error.args[1] if len(error.args) > 1 else "")
     cause = getattr(error, "original_exception", None)
     if isinstance(cause, OSError):
         number = 2026 if isinstance(cause, SSLError) else number
-        words = (cause.strerror or str(cause)).partition(" (_ssl")[0]
-    return number, faults.one_line(words)
+        text = (cause.strerror or str(cause)).partition(" (_ssl")[0]
+    return number, faults.one_line(text)

@@ -1,85 +1,85 @@
-"""Threads and namespaces without visiting every checkpoint, though the server takes different ids for one.
+"""Lists of threads and namespaces, made without reading every checkpoint.
 
-MariaDB 10.11 and MySQL 8 skip from group to group of an index by ``GROUP BY`` ("Using index for group-by"); by a
-recursive query, as Postgres does it, MariaDB scans the index once for every thread. A group is one id to the server.
-Where that is more than one by its bytes, which one pass over the index of ids tells, its ids are listed one by one.
+With ``GROUP BY``, MariaDB 10.11 and MySQL 8 skip from group to group of an index ("Using index for group-by"); with a
+recursive query, as for Postgres, MariaDB would scan the index once for every thread. A group holds ids that the server
+takes for equal. One pass over the index of ids finds the groups with several ids; their ids are listed one by one.
 """
 
-# ruff: noqa: S608 - names of tables and columns stand in the text, values never
+# ruff: noqa: S608 - statements contain names of tables and columns, never values
 
 from collections.abc import Iterator, Sequence
 
 from ckpt_cli.model import Scalar
-from ckpt_cli.savers.mysql.engine import MySQLEngine, hashed
+from ckpt_cli.savers.mysql.engine import MySQLEngine, namespace_hash
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
-_FIRST, _MOST = 1000, 100_000  # threads of a page; each page is sorted anew by the server
+_FIRST_PAGE, _LARGEST_PAGE = 1000, 100_000  # threads of a page; the server sorts all threads again for each page
 
 Head = tuple[str, str | None]
-"""A thread id and the id of its root's head."""
+"""A thread id, and the id of the newest checkpoint in its root namespace."""
 
 
 class Listing:
-    """What a database's key index tells."""
+    """The threads and namespaces in a database's key index."""
 
     def __init__(self, engine: MySQLEngine, schema: Schema) -> None:
         self._engine = engine
         self._schema = schema
         layout = schema.layout
-        self._root = f"{HASH} = x'{hashed('').hex()}'" if schema.hashed else "checkpoint_ns = ''"
-        self._own = engine.json_text("id") if layout.shallow else "checkpoint_id"
-        self._exact = engine.ordered("thread_id")
+        self._in_root = f"{HASH} = x'{namespace_hash('').hex()}'" if schema.hashed else "checkpoint_ns = ''"
+        self._id = engine.json_text("id") if layout.shallow else "checkpoint_id"
+        self._exact = engine.byte_order("thread_id")
 
-    def heads(self, but: Sequence[str] = ()) -> Iterator[Head]:
-        """Threads without a root first, then those with the highest head, but for the groups of some ids."""
-        inner = f"SELECT {self._own} FROM checkpoints AS one WHERE one.thread_id = ids.thread_id AND one.{self._root}"
-        only = f" WHERE thread_id NOT IN ({', '.join(['%s'] * len(but))})" if but else ""
+    def heads(self, except_for: Sequence[str] = ()) -> Iterator[Head]:
+        """Threads without a root namespace first, then those with the highest head; except the groups of some ids."""
+        inner = f"SELECT {self._id} FROM checkpoints AS one WHERE one.thread_id = ids.thread_id AND one.{self._in_root}"
+        only = f" WHERE thread_id NOT IN ({', '.join(['%s'] * len(except_for))})" if except_for else ""
         statement = (
-            f"SELECT thread_id, head FROM (SELECT thread_id, ({inner} ORDER BY {self._own} DESC LIMIT 1) AS head"
+            f"SELECT thread_id, head FROM (SELECT thread_id, ({inner} ORDER BY {self._id} DESC LIMIT 1) AS head"
             f" FROM (SELECT thread_id FROM checkpoints GROUP BY thread_id) AS ids{only}) AS heads"
-            f" ORDER BY head IS NOT NULL, {self._engine.ordered('head')} DESC, {self._exact} LIMIT %s OFFSET %s"
+            f" ORDER BY head IS NOT NULL, {self._engine.byte_order('head')} DESC, {self._exact} LIMIT %s OFFSET %s"
         )
-        size, at = _FIRST, 0
-        while found := list(self._engine.query(statement, [*but, size, at])):
-            yield from ((thread_id, head) for thread_id, head in found)
-            if len(found) < size:
+        size, start = _FIRST_PAGE, 0
+        while rows := list(self._engine.query(statement, [*except_for, size, start])):
+            yield from ((thread_id, head) for thread_id, head in rows)
+            if len(rows) < size:
                 return
-            at, size = at + size, min(10 * size, _MOST)
+            start, size = start + size, min(10 * size, _LARGEST_PAGE)
 
-    def mixed(self) -> list[str]:
-        """One id of every group that has several by their bytes."""
-        if not self._engine.folds(CHECKPOINTS, "thread_id"):
+    def equal_ids(self) -> list[str]:
+        """One id of each group with several ids, which the server takes for equal."""
+        if not self._engine.equates_texts(CHECKPOINTS, "thread_id"):
             return []
         differ = "min(crc32(thread_id)) <> max(crc32(thread_id))"
-        return [
-            i for (i,) in self._engine.query(f"SELECT thread_id FROM checkpoints GROUP BY thread_id HAVING {differ}")
-        ]
+        statement = f"SELECT thread_id FROM checkpoints GROUP BY thread_id HAVING {differ}"
+        return [thread_id for (thread_id,) in self._engine.query(statement)]
 
-    def apart(self, mixed: Sequence[str]) -> Iterator[Head]:
-        """The threads of mixed groups, each by its own bytes."""
-        if not mixed:
+    def heads_by_bytes(self, equal_ids: Sequence[str]) -> Iterator[Head]:
+        """The threads of the groups of some ids, told apart by the bytes of their ids."""
+        if not equal_ids:
             return
-        top = f"max(CASE WHEN {self._root} THEN {self._engine.ordered(self._own)} END)"
-        where = f"thread_id IN ({', '.join(['%s'] * len(mixed))})"
+        top = f"max(CASE WHEN {self._in_root} THEN {self._engine.byte_order(self._id)} END)"
+        where = f"thread_id IN ({', '.join(['%s'] * len(equal_ids))})"
         statement = f"SELECT {self._exact} AS id, {top} FROM checkpoints WHERE {where} GROUP BY id ORDER BY id"
-        yield from ((thread_id, head) for thread_id, head in self._engine.query(statement, list(mixed)))
+        yield from ((thread_id, head) for thread_id, head in self._engine.query(statement, list(equal_ids)))
 
     def count(self) -> int:
-        """How many threads there are."""
+        """The number of threads."""
         groups = "SELECT count(*) FROM (SELECT thread_id FROM checkpoints GROUP BY thread_id) AS ids"
         ((number,),) = self._engine.query(groups)
-        mixed = self.mixed()
-        return int(number) - len(mixed) + sum(1 for _ in self.apart(mixed))
+        equal_ids = self.equal_ids()
+        return int(number) - len(equal_ids) + sum(1 for _ in self.heads_by_bytes(equal_ids))
 
     def namespaces(self, thread_id: Scalar) -> Iterator[str]:
         """The namespaces of a thread, in any order."""
-        here = self._engine.same(CHECKPOINTS, "thread_id")
+        of_thread = self._engine.equals(CHECKPOINTS, "thread_id")
         if not self._schema.hashed:
-            names = f"SELECT DISTINCT {self._engine.ordered('checkpoint_ns')} FROM checkpoints WHERE {here}"
+            names = f"SELECT DISTINCT {self._engine.byte_order('checkpoint_ns')} FROM checkpoints WHERE {of_thread}"
             yield from (ns for (ns,) in self._engine.query(names, [thread_id]))
             return
-        one = f"SELECT checkpoint_ns FROM checkpoints AS one WHERE {here} AND one.{HASH} = hashes.{HASH} LIMIT 1"
+        name = self._engine.namespace(CHECKPOINTS)
+        one = f"SELECT {name} FROM checkpoints AS one WHERE {of_thread} AND one.{HASH} = hashes.{HASH} LIMIT 1"
         hashes = f"SELECT DISTINCT {HASH} FROM checkpoints WHERE thread_id = %s"
-        found = self._engine.query(f"SELECT ({one}) AS ns FROM ({hashes}) AS hashes", [thread_id, thread_id])
-        yield from (ns for (ns,) in found if ns is not None)
+        rows = self._engine.query(f"SELECT ({one}) AS ns FROM ({hashes}) AS hashes", [thread_id, thread_id])
+        yield from (ns for (ns,) in rows if ns is not None)

@@ -1,18 +1,18 @@
-"""What the server's catalogue says of LangGraph's tables: their generation, and how their text columns compare.
+"""LangGraph's tables, read from the server's catalogue: their generation, and the collations of their text columns.
 
-langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS`` (0 to 21) and ``shallow.py: MIGRATIONS`` (0 to 10): until 14
-there is no ``checkpoint_ns_hash``, from 15 to 18 MySQL computes it, from 19 on the writer fills it; ``task_path`` comes
-with 18.
+Sources: langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS`` (0 to 21) and ``shallow.py: MIGRATIONS`` (0 to 10). In
+migrations up to 14 there is no ``checkpoint_ns_hash``; from 15 to 18 MySQL computes it; from 19 on the saver writes it.
+Migration 18 adds ``task_path``.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from ckpt_cli.savers.faults import no_checkpoints, no_table
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing_parts
 
 NEWEST, NEWEST_SHALLOW = 21, 10
-"""The last migrations that are known here."""
+"""The numbers of the last known migrations."""
 
 HASH = "checkpoint_ns_hash"
 
@@ -27,7 +27,7 @@ _NAMES = """
 """
 _TYPES = {"BASE TABLE": "", "SYSTEM VERSIONED": "", "VIEW": "a view", "SEQUENCE": "a sequence"}
 _FOREIGN = frozenset({"FEDERATED", "CONNECT", "SPIDER"})
-"""Engines of tables that are elsewhere (MariaDB 10.11, "Storage Engines")."""
+"""Storage engines whose rows are on another server (MariaDB 10.11, "Storage Engines")."""
 _SIZE = """
     SELECT sum(data_length + index_length) FROM information_schema.tables
     WHERE table_schema = DATABASE() AND table_name IN (%s, %s, %s)
@@ -37,7 +37,7 @@ _SIZE = """
 class Query(Protocol):
     """Runs one statement."""
 
-    def __call__(self, sql: str, words: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+    def __call__(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
         """Its rows."""
 
 
@@ -45,9 +45,9 @@ class Schema(NamedTuple):
     """The tables of one database.
 
     Attributes:
-        collations: of thread ids and the like; "" where the column has none.
-        computed: whether the server itself computes the hash of a namespace, so that nobody may write it.
-        others: what else is in the database.
+        collations: the collation of each column, by table and column; "" if the column has none.
+        computed: whether the server computes the hash of a namespace, so that nobody may write it.
+        others: the tables that aren't LangGraph's.
     """
 
     layout: Layout
@@ -57,12 +57,12 @@ class Schema(NamedTuple):
 
     @property
     def newest(self) -> int:
-        """The last migration that is known of this kind of tables."""
+        """The number of the last known migration of this saver."""
         return NEWEST_SHALLOW if self.layout.shallow else NEWEST
 
     @property
     def is_newer(self) -> bool:
-        """Whether a version made the tables that isn't known here."""
+        """Whether a later migration than the last known one made the tables."""
         return self.layout.version is not None and self.layout.version > self.newest
 
     @property
@@ -72,10 +72,10 @@ class Schema(NamedTuple):
 
     @property
     def generation(self) -> str:
-        """The generation in words."""
+        """The generation, as a text for people."""
         version = "unknown" if self.layout.version is None else str(self.layout.version)
         kind = "ShallowMySQLSaver, one checkpoint a thread" if self.layout.shallow else "checkpoint-mysql"
-        since = next(words for least, words in _SINCE if (self.layout.version or 0) >= least)
+        since = next(text for least, text in _SINCE if (self.layout.version or 0) >= least)
         return f"{kind}, schema {version}" + ("" if self.layout.shallow else f" ({since})")
 
 
@@ -90,45 +90,46 @@ _SINCE = (
 
 
 def detect(location: str, query: Query) -> Schema:
-    """The tables of an open database.
+    """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: they aren't LangGraph's, or no tables, or this user may not see them; the hint names what
-            is there.
+        DatabaseUnreachable: there are no tables of LangGraph's that this user may see; the hint names those there are.
     """
-    kinds = {_text(name): _what(kind, engine) for name, kind, engine in query(_NAMES)}
+    kinds = {catalogue_text(name): _kind(table_type, engine) for name, table_type, engine in query(_NAMES)}
     for name in (*TABLES, MIGRATIONS):
-        if what := kinds.get(name):
-            raise no_table(location, name, what)
+        if kind_of_table := kinds.get(name):
+            raise no_table(location, name, kind_of_table)
     columns: dict[str, dict[str, Column]] = {table: {} for table in TABLES}
     collations: dict[tuple[str, str], str] = {}
     computed = False
     for table, column, kind, nullable, collation, extra, has_default in query(_COLUMNS, TABLES):
-        how = _text(extra).upper()
-        generated = how.startswith(("VIRTUAL", "STORED", "PERSISTENT")) or " GENERATED" in how
-        defaulted = bool(has_default) or "AUTO_INCREMENT" in how
-        columns[str(table)][str(column)] = Column(_text(kind).lower(), nullable == "YES", defaulted, generated)
-        collations[str(table), str(column)] = _text(collation)
+        extras = catalogue_text(extra).upper()
+        generated = extras.startswith(("VIRTUAL", "STORED", "PERSISTENT")) or " GENERATED" in extras
+        defaulted = bool(has_default) or "AUTO_INCREMENT" in extras
+        columns[str(table)][str(column)] = Column(catalogue_text(kind).lower(), nullable == "YES", defaulted, generated)
+        collations[str(table), str(column)] = catalogue_text(collation)
         computed = computed or (column == HASH and generated)
     names = list(kinds)
-    if missing(columns):
-        seen = f"its tables: {', '.join(names)}" if names else "it has no tables that this user may see"
-        raise no_checkpoints(location, seen)
+    if missing_parts(columns):
+        hint = f"its tables: {', '.join(names)}" if names else "it has no tables that this user may see"
+        raise no_checkpoints(location, hint)
     version = _version(query) if MIGRATIONS in names else None
     others = tuple(name for name in names if name not in (*TABLES, MIGRATIONS))
     return Schema(layout_of(columns, version), collations, computed, others)
 
 
 def size(query: Query) -> int | None:
-    """Bytes of the tables and their indexes, as the server estimates them."""
+    """The size in bytes of the tables and their indexes, as the server estimates it."""
     ((total,),) = query(_SIZE, TABLES)
     return None if total is None else int(str(total))
 
 
-def _what(kind: object, engine: object) -> str:
-    """What has a table's name and is none; "" for a table."""
-    foreign = _text(engine).upper() in _FOREIGN
-    return "a table of another server" if foreign else _TYPES.get(_text(kind).upper(), "something else")
+def _kind(table_type: object, engine: object) -> str:
+    """What an entry of the catalogue is, as a phrase for people; "" for an ordinary table."""
+    is_foreign = catalogue_text(engine).upper() in _FOREIGN
+    return (
+        "a table of another server" if is_foreign else _TYPES.get(catalogue_text(table_type).upper(), "something else")
+    )
 
 
 def _version(query: Query) -> int | None:
@@ -136,5 +137,6 @@ def _version(query: Query) -> int | None:
     return version if isinstance(version, int) else None
 
 
-def _text(value: object) -> str:
+def catalogue_text(value: object) -> str:
+    """A value of the catalogue as text: some versions of the server give bytes."""
     return value.decode() if isinstance(value, bytes) else str(value or "")

@@ -1,4 +1,4 @@
-"""A result that is read from the wire as its rows are wanted, so that memory stays flat."""
+"""A result whose rows are read from the wire when they are needed, so that memory stays bounded."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -9,43 +9,43 @@ from pymysql.cursors import SSCursor  # type: ignore[import-untyped]
 
 from ckpt_cli.errors import CkptError
 
-Row = tuple[Any, ...]
+ResultRow = tuple[Any, ...]
 
 _PAGE = 200  # rows fetched at a time
 
 
 class Stream:
-    """The rows of a result, read from the wire as they are wanted, or all at once when the wire is needed."""
+    """The rows of a result, read a page at a time; `drain` reads the rest when another statement needs the wire."""
 
-    def __init__(self, cursor: SSCursor, explained: Callable[[Exception], CkptError]) -> None:
+    def __init__(self, cursor: SSCursor, fault: Callable[[Exception], CkptError]) -> None:
         self._cursor = cursor
-        self._explained = explained
-        self._read: deque[Row] = deque()
-        self._wanted = True
+        self._fault = fault
+        self._rows: deque[ResultRow] = deque()
+        self._has_reader = True
         self.done = False
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[ResultRow]:
         try:
-            while self._read or self._fetch(_PAGE):
-                yield self._read.popleft()
+            while self._rows or self._fetch(_PAGE):
+                yield self._rows.popleft()
         finally:
-            self._wanted = False
+            self._has_reader = False
 
     def drain(self) -> None:
-        """Take the rest into memory if somebody still reads it, else read over it."""
+        """Read the rest into memory if it is still being iterated; else read it and drop it."""
         while self._fetch(_PAGE):
-            if not self._wanted:
-                self._read.clear()
+            if not self._has_reader:
+                self._rows.clear()
 
     def _fetch(self, count: int) -> bool:
         if self.done:
             return False
         try:
             rows = self._cursor.fetchmany(count)
-            self._read.extend(rows)
+            self._rows.extend(rows)
             if not rows:
                 self.done = True
                 self._cursor.close()
         except pymysql.err.MySQLError as error:
-            raise self._explained(error) from error
+            raise self._fault(error) from error
         return not self.done

@@ -1,4 +1,4 @@
-"""TLS as the words of a URL want it, by the names that `mysql` and PyMySQL have for it."""
+"""The options of a URL about TLS, with the names that the program `mysql` and PyMySQL give them."""
 
 from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, VERIFY_X509_STRICT, SSLContext, create_default_context
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ _BY_FLAG = {"ssl_verify_identity": "verify_identity", "ssl_verify_cert": "verify
 
 
 class Tls(NamedTuple):
-    """What a connection is to be.
+    """How a connection uses TLS.
 
     Attributes:
-        mode: one of `MODES`; ``preferred`` takes TLS where the server has it, and trusts whoever answers.
+        mode: one of `MODES`; ``preferred`` uses TLS if the server has it, and trusts any certificate.
         ca: file of the certificates to trust; "" for those of the system.
-        cert: file of one's own certificate; `key` that of its key.
+        cert: file of the client's own certificate; `key` that of its key.
     """
 
     mode: str
@@ -26,7 +26,7 @@ class Tls(NamedTuple):
     key: str = ""
 
     def options(self) -> dict[str, Any]:
-        """What PyMySQL's constructor gets: ``preferred`` is not for it, see `prefer`.
+        """The options for PyMySQL's constructor; for ``preferred``, call `prefer` too.
 
         Raises:
             DatabaseUnreachable: a file can't be read.
@@ -40,12 +40,12 @@ class Tls(NamedTuple):
             raise DatabaseUnreachable(f"can't use the TLS files {names}: {error.strerror or error}") from error
 
     @property
-    def is_must(self) -> bool:
-        """Whether there is to be no connection without TLS."""
+    def is_required(self) -> bool:
+        """Whether a connection without TLS must be refused."""
         return self.mode not in ("disabled", "preferred")
 
     def prefer(self, driver: Any) -> None:
-        """Let a connection that isn't made yet take TLS; PyMySQL itself loads every root certificate for that."""
+        """Make a driver that hasn't connected yet use TLS if the server has it, without loading root certificates."""
         if self.mode == "preferred":
             driver.ssl, driver.ctx = True, _trusting()
 
@@ -53,24 +53,24 @@ class Tls(NamedTuple):
         context = _trusting() if self.mode == "required" else create_default_context(cafile=self.ca or None)
         if self.mode != "required":
             context.check_hostname = self.mode == "verify_identity"
-            context.verify_flags &= ~VERIFY_X509_STRICT  # certificates that MySQL makes itself fall short of it
+            context.verify_flags &= ~VERIFY_X509_STRICT  # the certificates that MySQL makes itself don't pass it
         if self.cert:
             context.load_cert_chain(self.cert, self.key or None)
         return context
 
 
-def wanted(options: dict[str, str]) -> Tls:
-    """Take the options about TLS out of a URL's; naming whom to trust means to verify.
+def parse_tls(options: dict[str, str]) -> Tls:
+    """Take the options about TLS out of a URL's options. ``ssl_ca`` without a mode means ``verify_ca``.
 
     Raises:
         UsageError: the mode isn't known.
     """
     flags = [mode for flag, mode in _BY_FLAG.items() if options.pop(flag, "").lower() in ("1", "true", "yes")]
     ca, cert, key = (options.pop(name, "") for name in ("ssl_ca", "ssl_cert", "ssl_key"))
-    otherwise = flags[0] if flags else "verify_ca" if ca else "required" if cert else "preferred"
-    mode = options.pop("ssl_mode", otherwise).lower()
+    default = flags[0] if flags else "verify_ca" if ca else "required" if cert else "preferred"
+    mode = options.pop("ssl_mode", default).lower()
     if mode not in MODES:
-        raise UsageError("ssl_mode: none of the known ones", hint=f"known: {', '.join(MODES)}")
+        raise UsageError("ssl_mode: unknown mode", hint=f"known: {', '.join(MODES)}")
     return Tls(mode, ca, cert, key)
 
 

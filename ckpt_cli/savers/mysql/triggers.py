@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.mysql.schema import HASH, Query
+from ckpt_cli.savers.mysql.schema import HASH, Query, catalogue_text
 from ckpt_cli.savers.sql.images import KEYS
 from ckpt_cli.savers.sql.layout import TABLES
 
@@ -29,47 +29,43 @@ _RIGHTS = """
     UNION SELECT 1 FROM information_schema.table_privileges
     WHERE privilege_type = 'TRIGGER' AND table_schema = DATABASE() AND table_name IN (%s, %s, %s)
 """
-"""Without it information_schema shows no triggers (MySQL 8.4 manual, 28.3.45)."""
+"""A row if this user has the TRIGGER right; without it, triggers aren't visible (MySQL 8.4 manual, 28.3.45)."""
 
 _EVENTS = {"INSERT": "add", "UPDATE": "change", "DELETE": "remove"}
 _ACTIONS = ("CASCADE", "SET NULL", "SET DEFAULT")
 
 
 def side_effects(query: Query) -> list[SideEffect]:
-    """Triggers, and foreign keys that act when ckpt changes a row."""
+    """The triggers and foreign keys that act when ckpt changes a row."""
     return [*_triggers(query), *_foreign_keys(query)]
 
 
 def caveats(query: Query) -> list[str]:
-    """That triggers are hidden from a user without the right to make some."""
+    """A sentence if triggers are hidden from this user, who has no right to make any."""
     if any(query(_RIGHTS, TABLES)):
         return []
     return ["this user has no TRIGGER right: if the tables have triggers, ckpt can't see them, and they fire"]
 
 
 def _triggers(query: Query) -> Iterator[SideEffect]:
-    for table, name, event, *says in query(_TRIGGERS, TABLES):
-        relation = _text(table)
-        on = frozenset({_EVENTS[_text(event)]})
-        yield SideEffect("trigger", _text(name), relation, relation, on, _hash(event, *says))
+    for table, name, event, *definition in query(_TRIGGERS, TABLES):
+        relation = catalogue_text(table)
+        changes = frozenset({_EVENTS[catalogue_text(event)]})
+        yield SideEffect("trigger", catalogue_text(name), relation, relation, changes, _hash(event, *definition))
 
 
 def _foreign_keys(query: Query) -> Iterator[SideEffect]:
-    found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for *words, column, other in query(_KEYS, TABLES):
-        found.setdefault(tuple(map(_text, words)), []).append((_text(column), _text(other)))
-    for (relation, table, name, deleting, updating), columns in found.items():
-        on = {"remove"} if deleting in _ACTIONS else set()
+    keys: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for *key, column, other in query(_KEYS, TABLES):
+        keys.setdefault(tuple(map(catalogue_text, key)), []).append((catalogue_text(column), catalogue_text(other)))
+    for (relation, table, name, deleting, updating), columns in keys.items():
+        changes = {"remove"} if deleting in _ACTIONS else set()
         if updating in _ACTIONS and {other for _, other in columns} - {*KEYS[relation], HASH}:  # ckpt changes no key
-            on.add("change")
-        if on:
-            says = _hash(deleting, updating, *(name for pair in columns for name in pair))
-            yield SideEffect("foreign key", name, table, relation, frozenset(on), says)
+            changes.add("change")
+        if changes:
+            digest = _hash(deleting, updating, *(name for pair in columns for name in pair))
+            yield SideEffect("foreign key", name, table, relation, frozenset(changes), digest)
 
 
-def _hash(*words: object) -> str:
-    return sha256("\n".join(map(_text, words)).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value or "")
+def _hash(*parts: object) -> str:
+    return sha256("\n".join(map(catalogue_text, parts)).encode("utf-8", "surrogatepass")).hexdigest()

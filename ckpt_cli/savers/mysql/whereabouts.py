@@ -1,4 +1,4 @@
-"""What a MySQL or MariaDB server says of where it is."""
+"""Where a MySQL or MariaDB server is, and whether it has another database of checkpoints."""
 
 from ckpt_cli.savers.mysql.schema import Query
 
@@ -11,16 +11,16 @@ _CHECKPOINTS = "SELECT 1 FROM information_schema.tables WHERE table_schema = %s 
 
 
 def whereabouts(query: Query) -> tuple[str, str]:
-    """The server's id, "" where it has none, and its machine, folder and port.
+    """The server's id ("" if it has none), and its machine, folder, port and socket.
 
-    A copy of a server's files has its id (``auto.cnf``); MariaDB's (``@@server_uid``, since 10.11 or later) is a hash
-    of the machine and the port. The folder or the machine is another one then.
+    A copy of a MySQL server's files has the same id (``auto.cnf``) but another folder or machine. MariaDB's id
+    (``@@server_uid``, since 10.11 or later) is a hash of the machine and the port.
     """
-    told = {str(name).lower(): str(value) for name, value in query(_VARIABLES)}
-    place = [told.get(name, "") for name in ("hostname", "datadir", "port", "socket")]
-    return told.get("server_uuid") or told.get("server_uid") or "", ":".join(place)
+    variables = {str(name).lower(): str(value) for name, value in query(_VARIABLES)}
+    place = [variables.get(name, "") for name in ("hostname", "datadir", "port", "socket")]
+    return variables.get("server_uuid") or variables.get("server_uid") or "", ":".join(place)
 
 
-def stands(query: Query, database: str) -> bool:
-    """Whether this user sees a database of that name with checkpoints in it."""
+def has_checkpoints(query: Query, database: str) -> bool:
+    """Whether this user can see a database of that name with a table of checkpoints."""
     return any(True for _ in query(_CHECKPOINTS, [database]))

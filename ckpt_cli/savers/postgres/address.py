@@ -1,6 +1,6 @@
-"""A URL of Postgres: what libpq gets of it, and what of it may be shown.
+"""A URL of Postgres: the parameters for libpq, and the location that may be shown.
 
-Everything libpq knows may stand in the URL (libpq 15, "Connection URIs"), and ``schema`` besides.
+The URL may have every option of libpq's (libpq 15, "Connection URIs"), and ``schema``.
 """
 
 import os
@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
+from ckpt_cli.savers.url_options import unknown_option
 
 _CONNECT_TIMEOUT = 5  # seconds
 _DEFAULTS: dict[str, str | int] = {
@@ -21,17 +21,17 @@ _DEFAULTS: dict[str, str | int] = {
     "client_encoding": "utf8",
     "keepalives_idle": 30,
 }
-_LOCAL = "local"  # a socket of this machine, wherever libpq looks for it
+_LOCAL = "local"  # a socket on this machine, in libpq's default folder
 
 
 class Address(NamedTuple):
     """Where a database is.
 
     Attributes:
-        parameters: for libpq, the password among them.
-        schema: where the tables are; "" for the first of the search path that has them.
-        host: as given, several separated by commas.
-        database: "" until a connection tells it.
+        parameters: for libpq, including the password.
+        schema: the Postgres schema of the tables; "" for the first in the search path that has them.
+        host: as in the URL; several are separated by commas.
+        database: "" if neither the URL nor the environment names one or a user.
     """
 
     parameters: dict[str, str | int]
@@ -47,20 +47,20 @@ class Address(NamedTuple):
         return f"{place}?schema={quote(self.schema, safe='')}" if self.schema else place
 
 
-def address(url: str) -> Address:
-    """Take a URL apart.
+def parse_url(url: str) -> Address:
+    """The address that a URL names.
 
     Raises:
-        UsageError: libpq can't read it; what it says is not repeated, as it may quote the password.
+        UsageError: libpq can't read it; its message is not repeated, since it may quote the password.
     """
     scheme, _, rest = url.partition("://")
     place, _, options = rest.partition("?")
     pairs = parse_qsl(options, keep_blank_values=True)
     schema = next((value for key, value in reversed(pairs) if key == "schema"), "")
-    kept = urlencode([pair for pair in pairs if pair[0] != "schema"], quote_via=quote)
-    plain = f"postgresql://{place}{'?' if kept else ''}{kept}"
+    libpq_options = urlencode([pair for pair in pairs if pair[0] != "schema"], quote_via=quote)
+    libpq_url = f"postgresql://{place}{'?' if libpq_options else ''}{libpq_options}"
     try:
-        given: dict[str, str] = {key: str(value) for key, value in conninfo_to_dict(plain).items() if value is not None}
+        named = {key: str(value) for key, value in conninfo_to_dict(libpq_url).items() if value is not None}
     except ProgrammingError:
         unknown = _unknown(pairs)
         what = f"the {scheme} URL can't be read"
@@ -68,16 +68,16 @@ def address(url: str) -> Address:
             what = f"the {scheme} URL has {unknown_option([unknown], _option_names())}"
         hint = "postgresql://user:password@host:port/database; in names and passwords write @ : / ? # % as %40 %3A …"
         raise UsageError(what, hint=hint) from None
-    host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
-    port = given.get("port") or os.environ.get("PGPORT") or "5432"
-    name = given.get("dbname") or os.environ.get("PGDATABASE") or given.get("user") or ""
+    host = named.get("host") or named.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
+    port = named.get("port") or os.environ.get("PGPORT") or "5432"
+    name = named.get("dbname") or os.environ.get("PGDATABASE") or named.get("user") or ""
     parameters: dict[str, str | int] = dict(_DEFAULTS)
-    parameters.update(given)
+    parameters.update(named)
     return Address(parameters, schema, host, port, name)
 
 
 def _unknown(pairs: list[tuple[str, str]]) -> str:
-    """The first option that libpq doesn't know by name."""
+    """The first option that libpq doesn't know; "" if it knows all."""
     for name, _ in pairs:
         try:
             conninfo_to_dict(f"postgresql:///?{quote(name, safe='')}=1")

@@ -1,7 +1,7 @@
-"""The connection: moments of one snapshot, transactions alone with other ckpts, and results in bounded pages.
+"""The connection: moments on one snapshot, transactions for which other ckpts wait, and results in bounded pages.
 
-Nothing outlives a transaction (settings are LOCAL, cursors close with it, no statement is prepared), so that poolers
-which hand out a connection per transaction do as well.
+Nothing outlives a transaction: settings are LOCAL, cursors close with it, no statement is prepared. So a pooler that
+gives out connections for one transaction works too.
 """
 
 import logging
@@ -10,212 +10,215 @@ from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import psycopg
-from psycopg import Connection, Error
+from psycopg import Error
 from psycopg.pq import TransactionStatus
 
 from ckpt_cli.errors import DatabaseDamaged, Refused
 from ckpt_cli.model import Scalar
 from ckpt_cli.savers.faults import ConnectionLost, not_encrypted
 from ckpt_cli.savers.postgres.address import Address
-from ckpt_cli.savers.postgres.faults import no_connection, unread, unwritten
+from ckpt_cli.savers.postgres.faults import connection_fault, reading_fault, writing_fault
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
-Words = Sequence[Scalar | list[Scalar]]
+ResultRow = tuple[Any, ...]
+Parameters = Sequence[Scalar | list[Scalar]]
 
 _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
-_FIRST, _MOST = 100, 5000  # rows of a page
+_FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows of a page
 _PAGE_BYTES = 4_000_000
 
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings go to stderr, connections in them
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings, which name hosts, go to stderr
 
 _MOMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TRANSACTION = f"BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'"
 
 
-class Link:
-    """A connection that is made anew where it was lost between two moments, or during one."""
+class Connection:
+    """A connection that is made again if it was lost between two moments, or during one."""
 
-    def __init__(self, place: Address) -> None:
-        self.place = place
-        self._connection: Connection[Row] | None = None
-        self._inside = False
-        self._cursors = 0
-        self._spent: list[str] = []
-        self._moments = 0
-        self._writing = self._sent = False
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._driver: psycopg.Connection[ResultRow] | None = None
+        self._in_moment = False
+        self._cursors = 0  # cursors opened so far, for their names
+        self._read_cursors: list[str] = []  # cursors to close with the next round trip
+        self._moments = 0  # changes when a moment begins or ends
+        self._writing = False  # whether the moment is a transaction that may write
+        self._sent = False  # whether a change was sent in it
 
     @property
-    def connection(self) -> Connection[Row]:
-        """The open connection.
+    def driver(self) -> psycopg.Connection[ResultRow]:
+        """The driver's open connection.
 
         Raises:
-            DatabaseUnreachable: there is none to be had.
+            DatabaseUnreachable: the server can't be reached.
         """
-        if self._connection is None or self._connection.closed:
+        if self._driver is None or self._driver.closed:
             try:
-                parameters = cast(dict[str, Any], self.place.parameters)
-                self._connection = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
+                parameters = cast(dict[str, Any], self.address.parameters)
+                self._driver = psycopg.connect(autocommit=True, prepare_threshold=None, **parameters)
             except Error as error:
-                raise no_connection(self.place.location, error) from None
-            must_be_encrypted(self._connection, self.place.location)
-        return self._connection
+                raise connection_fault(self.address.location, error) from None
+            must_be_encrypted(self._driver, self.address.location)
+        return self._driver
 
-    def query(self, sql: str, words: Words = (), *, stream: bool = False) -> Iterator[Row]:
+    def query(self, sql: str, parameters: Parameters = (), *, stream: bool = False) -> Iterator[ResultRow]:
         """The rows of one statement; see `sql.engine.Engine.query`."""
-        if not self._inside:
-            yield from self.moment(lambda: list(self.query(sql, words)))
+        if not self._in_moment:
+            yield from self.moment(lambda: list(self.query(sql, parameters)))
         elif stream:
-            yield from self._stream(sql, words)
+            yield from self._stream(sql, parameters)
         else:
-            yield from self._rows(sql, words)
+            yield from self._rows(sql, parameters)
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """One snapshot, read-only; the same once more on a new connection if this one was lost."""
-        if self._inside:
-            return look()
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read` on one read-only snapshot; run it again on a new connection if this one is lost."""
+        if self._in_moment:
+            return read()
         try:
-            return self._within(self._begin(_MOMENT), look)
+            return self._run_within(self._begin(_MOMENT), read)
         except ConnectionLost:
             self.close()
-        return self._within(self._begin(_MOMENT), look)
+        return self._run_within(self._begin(_MOMENT), read)
 
     def transaction(self, tables: str, work: Callable[[], T]) -> T:
-        """One snapshot that may be written, taken once no other ckpt writes these tables.
+        """Run `work` on one snapshot that may be written, taken when no other ckpt is writing these tables.
 
-        The lock conflicts with itself, VACUUM and changes of the table, never with what applications do, and LOCK
-        takes no snapshot, so the one that follows sees what the other ckpt has done (Postgres 15, "LOCK", 13.3.1).
-        Nobody makes a trigger meanwhile.
+        The lock conflicts with itself, with VACUUM and with changes of the table, never with applications that read or
+        write rows; meanwhile nobody can make a trigger. LOCK takes no snapshot, so the snapshot that follows it sees
+        what the other ckpt has written (Postgres 15, "LOCK", 13.3.1).
         """
-        if self._inside:
+        if self._in_moment:
             raise RuntimeError("a transaction doesn't begin inside a moment")
         self._writing, self._sent = True, False
         try:
-            return self._within(
+            return self._run_within(
                 f"{self._begin(_TRANSACTION)}; LOCK TABLE {tables} IN SHARE UPDATE EXCLUSIVE MODE", work
             )
         finally:
             self._writing = False
 
-    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
-        """One writing statement for many rows, in one round trip; how many it touched."""
+    def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
+        """Run one writing statement for many rows, in one round trip; gives the number of rows that it changed."""
         self._sent = True
-        with self._told(), self.connection.cursor() as cursor:
-            cursor.executemany(sql, words)
+        with self._translate_errors(), self.driver.cursor() as cursor:
+            cursor.executemany(sql, parameters)
             return cursor.rowcount
 
     def close(self) -> None:
         """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
 
     def _begin(self, statement: str) -> str:
-        """With a timeout, unless the URL sets its own."""
-        own = "statement_timeout" in str(self.place.parameters.get("options", ""))
-        return statement if own else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
+        """A statement that begins a transaction, and sets a timeout unless the URL sets its own."""
+        has_timeout = "statement_timeout" in str(self.address.parameters.get("options", ""))
+        return statement if has_timeout else f"{statement}; SET LOCAL statement_timeout = '{_STATEMENT_TIMEOUT}'"
 
-    def _within(self, begin: str, act: Callable[[], T]) -> T:
-        self._inside = True
+    def _run_within(self, begin: str, work: Callable[[], T]) -> T:
+        self._in_moment = True
         self._moments += 1
         try:
-            with self._told():
-                self.connection.execute(begin)
-            result = act()
-            with self._told():
-                self.connection.execute("COMMIT")
+            with self._translate_errors():
+                self.driver.execute(begin)
+            result = work()
+            with self._translate_errors():
+                self.driver.execute("COMMIT")
             return result
         finally:
-            self._inside = False
+            self._in_moment = False
             self._moments += 1
-            self._spent.clear()
+            self._read_cursors.clear()
             self._end()
 
     def _end(self) -> None:
-        """Roll back what was not committed, as far as the server is there to hear it."""
-        connection = self._connection
-        if connection is None or _idle(connection):
+        """Roll back what was not committed; if the server doesn't answer, close the connection."""
+        driver = self._driver
+        if driver is None or _idle(driver):
             return
         with suppress(Error):
-            connection.execute("ROLLBACK")
-        if not _idle(connection):
+            driver.execute("ROLLBACK")
+        if not _idle(driver):
             self.close()
 
-    def _rows(self, sql: str, words: Words) -> list[Row]:
-        with self._told():
-            return self.connection.execute(sql, words, binary=True).fetchall()
+    def _rows(self, sql: str, parameters: Parameters) -> list[ResultRow]:
+        with self._translate_errors():
+            return self.driver.execute(sql, parameters, binary=True).fetchall()
 
-    def _stream(self, sql: str, words: Words) -> Iterator[Row]:
-        """By a cursor on the server; pages grow as long as they stay short in bytes."""
+    def _stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
+        """Read through a cursor on the server; pages grow while they stay short in bytes."""
         self._cursors += 1
         name, moment = f"ckpt_{self._cursors}", self._moments
-        size = _FIRST
-        rows = self._declared(name, sql, words)
+        size = _FIRST_PAGE
+        rows = self._open_cursor(name, sql, parameters)
         try:
             while rows:
                 yield from rows
                 if len(rows) < size:
                     return
                 length = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes)) or 1
-                size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(rows) // length))
+                size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // length))
                 rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
         finally:
-            if moment == self._moments:  # a later one knows no cursor of this
-                self._spent.append(name)
+            if moment == self._moments:  # in a later moment, the cursor of this one is closed already
+                self._read_cursors.append(name)
 
-    def _declared(self, name: str, sql: str, words: Words) -> list[Row]:
-        """Its first page, in one round trip that also closes the cursors that are done with."""
-        spent, self._spent = self._spent, []
-        with self._told(), self.connection.pipeline():
-            for one in spent:
-                self.connection.execute(f"CLOSE {one}")
-            self.connection.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", words)
-            page = self.connection.execute(f"FETCH FORWARD {_FIRST} FROM {name}", binary=True)
+    def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
+        """Open a cursor and give its first page, in one round trip that also closes the cursors that were read."""
+        cursors, self._read_cursors = self._read_cursors, []
+        with self._translate_errors(), self.driver.pipeline():
+            for cursor in cursors:
+                self.driver.execute(f"CLOSE {cursor}")
+            self.driver.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
+            page = self.driver.execute(f"FETCH FORWARD {_FIRST_PAGE} FROM {name}", binary=True)
         return page.fetchall()
 
-    def _told(self) -> "_Told":
-        return _Told(self)
+    def _translate_errors(self) -> "_ErrorTranslation":
+        return _ErrorTranslation(self)
 
-    def explained(self, error: Exception) -> Exception:
-        """A driver's error in words."""
+    def fault(self, error: Exception) -> Exception:
+        """The error that ckpt raises for an error of the driver."""
         if isinstance(error, UnicodeDecodeError):
-            return DatabaseDamaged(f"{self.place.location} holds text that isn't UTF-8")
+            return DatabaseDamaged(f"{self.address.location} holds text that isn't UTF-8")
         if isinstance(error, UnicodeEncodeError):
-            return Refused(f"{self.place.location} holds no text that isn't UTF-8; nothing was written")
+            return Refused(f"{self.address.location} can't hold text that isn't UTF-8; nothing was written")
         if not isinstance(error, Error):
             return error
-        lost = self._connection is None or bool(self._connection.closed)
+        lost = self._driver is None or bool(self._driver.closed)
         writing = self._writing and (self._sent or not lost)
-        return (unwritten if writing else unread)(self.place.location, error, lost=lost)
+        return (writing_fault if writing else reading_fault)(self.address.location, error, lost=lost)
 
 
-def must_be_encrypted(connection: Connection[Row], location: str) -> None:
-    """Check what libpq was asked for, by the URL, the environment or a service file; sockets stay on the machine.
+def must_be_encrypted(driver: psycopg.Connection[ResultRow], location: str) -> None:
+    """Check that the connection is encrypted, if the URL, the environment or a service file requires it.
+
+    A socket never leaves the machine, so it needs no encryption.
 
     Raises:
-        DatabaseUnreachable: it isn't encrypted and should be; it is closed then.
+        DatabaseUnreachable: it isn't encrypted; the connection is closed.
     """
-    mode = connection.info.get_parameters().get("sslmode", "")
-    if mode in _ENCRYPTED and not connection.pgconn.ssl_in_use and not connection.info.host.startswith(("/", "@")):
-        connection.close()
+    mode = driver.info.get_parameters().get("sslmode", "")
+    if mode in _ENCRYPTED and not driver.pgconn.ssl_in_use and not driver.info.host.startswith(("/", "@")):
+        driver.close()
         raise not_encrypted(location)
 
 
-class _Told:
-    """Errors of the driver leave as ckpt's own."""
+class _ErrorTranslation:
+    """A context that turns the driver's errors into ckpt's own."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, Error | UnicodeError):
-            raise self._link.explained(error) from error
+            raise self._connection.fault(error) from error
 
 
-def _idle(connection: Connection[Row]) -> bool:
-    return connection.info.transaction_status is TransactionStatus.IDLE
+def _idle(driver: psycopg.Connection[ResultRow]) -> bool:
+    return driver.info.transaction_status is TransactionStatus.IDLE

@@ -1,4 +1,4 @@
-"""What Postgres says when it says no, in a line for the person in front of it."""
+"""ckpt's own errors for those of Postgres and libpq: one line each, with a hint."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from ckpt_cli.errors import CkptError, DatabaseUnreachable, Failed, Refused
 from ckpt_cli.savers import faults
 
 _SOCKET = "name a host: postgresql://host/database"
-_TLS = "?sslmode= and ?sslrootcert= say what is asked of the server"
+_TLS = "?sslmode= and ?sslrootcert= say how the server must prove itself"
 _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
     (r"no password supplied", lambda place: faults.no_password(place, "or $PGPASSWORD, or ~/.pgpass")),
     (r"(password|SASL) authentication failed|role \"?[^\"]*\"? does not exist", faults.not_let_in),
@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
     (r"SSL|certificate", lambda place: faults.no_answer(place, faults.TLS, hint=_TLS)),
 )
 _NO_TURN = "query_wait_timeout"  # of PgBouncer, which then closes the connection
-_CAUSES = (
+_REASONS = (
     (
         r"too many clients|remaining connection slots|no more connections allowed",
         "the server has no connection left",
@@ -33,34 +33,34 @@ _CAUSES = (
     (r"no pg_hba.conf entry", "the server doesn't let this machine in", "its pg_hba.conf says who may connect"),
     (
         r"unsupported startup parameter",
-        "the pooler in between takes no such ?options=",
-        "?schema=NAME does without for search_path; for other settings name the server itself",
+        "the pooler in front of the server doesn't take these ?options=",
+        "for search_path use ?schema=NAME; for other settings connect to the server itself",
     ),
     (r"starting up|shutting down", "the server isn't ready", "try again"),
 )
 
 
 _TLS_FILE = re.compile(r"(?:certificate|private key) file \"([^\"]+)\"")
-"""A file that the URL names, in libpq's words (Postgres 17, ``fe-secure-openssl.c: initialize_SSL``)."""
+"""A message of libpq's about a file that the URL names (Postgres 17, ``fe-secure-openssl.c: initialize_SSL``)."""
 
 
-def no_connection(location: str, error: Error) -> DatabaseUnreachable:
-    """Why nobody answers, or won't."""
-    said = one_line(error)
-    if file := _TLS_FILE.search(said):
-        return faults.no_tls_file(location, file[1], said[file.end() :].partition(" Either")[0].strip(" :,"))
-    if "no pg_hba.conf entry" not in said:  # which mentions SSL
+def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
+    """The error for a connection that can't be made."""
+    text = one_line(error)
+    if file := _TLS_FILE.search(text):
+        return faults.no_tls_file(location, file[1], text[file.end() :].partition(" Either")[0].strip(" :,"))
+    if "no pg_hba.conf entry" not in text:  # which mentions SSL
         for pattern, fault in _KINDS:
-            if re.search(pattern, said):
+            if re.search(pattern, text):
                 return fault(location)
-    for pattern, cause, hint in _CAUSES:
-        if re.search(pattern, said):
+    for pattern, cause, hint in _REASONS:
+        if re.search(pattern, text):
             return DatabaseUnreachable(f"{location}: {cause}", hint=hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(said)}")
+    return DatabaseUnreachable(f"{location}: {faults.safe_text(text)}")
 
 
-def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
-    """Why a statement that reads gave nothing."""
+def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
+    """The error for a statement that can't be read from."""
     if _NO_TURN in str(error):
         return _no_turn(location)
     if lost:
@@ -68,41 +68,41 @@ def unread(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
     if isinstance(error, errors.QueryCanceled):
         return faults.too_slow(location, "?options=-cstatement_timeout%3DMILLISECONDS waits longer")
     if isinstance(error, errors.InsufficientPrivilege):
-        hint = "looking wants USAGE of the schema and SELECT on its tables"
+        hint = "to read, this user needs USAGE of the schema and SELECT on its tables"
         return faults.may_not_read(location, one_line(error), hint)
-    return DatabaseUnreachable(f"{location}: {faults.shown(one_line(error))}")
+    return DatabaseUnreachable(f"{location}: {faults.safe_text(one_line(error))}")
 
 
-def unwritten(location: str, error: Error, *, lost: bool) -> CkptError:
-    """Why a transaction wasn't, with nothing written."""
-    if _NO_TURN in str(error):  # at its beginning: it keeps the connection it gets
+def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
+    """The error for a transaction that failed; nothing was written."""
+    if _NO_TURN in str(error):  # only at its beginning: later it has a connection
         return _no_turn(location)
     if lost:
         return faults.lost_writing(location)
-    said = one_line(error)
+    text = one_line(error)
     if isinstance(error, errors.UniqueViolation):
         return Refused("a row to add exists already; nothing was written", hint="run the command again")
     if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
         return faults.busy(location)
     if isinstance(error, errors.LockNotAvailable):
-        what = f"{location} is locked by another ckpt, by VACUUM or a change of its tables"
+        what = f"{location} is locked by another ckpt, by VACUUM or by a change of its tables"
         return Refused(f"{what}; nothing was written", hint="try again")
     if isinstance(error, errors.InsufficientPrivilege):
-        return faults.may_not_write(location, said, WANTED)
+        return faults.may_not_write(location, text, NEEDED_RIGHTS)
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.FeatureNotSupported):
-        return faults.read_only(location, said)
+        return faults.read_only(location, text)
     if isinstance(error, DataError):
-        return Refused(f"{location} can't hold that: {faults.shown(said)}; nothing was written")
-    return Failed(f"{location} can't be written: {faults.shown(said)}; nothing was written")
+        return Refused(f"{location} can't hold that: {faults.safe_text(text)}; nothing was written")
+    return Failed(f"{location} can't be written: {faults.safe_text(text)}; nothing was written")
 
 
 def _no_turn(location: str) -> DatabaseUnreachable:
-    return faults.too_slow(location, "the pooler had no connection free; try again")
+    return faults.too_slow(location, "the pooler had no free connection; try again")
 
 
-WANTED = "changing wants SELECT, INSERT, UPDATE and DELETE on LangGraph's tables"
+NEEDED_RIGHTS = "to change rows, this user needs SELECT, INSERT, UPDATE and DELETE on LangGraph's tables"
 
 
 def one_line(error: Error) -> str:
-    """What the server said, without where in the statement."""
+    """The server's message, without the place in the statement."""
     return faults.one_line(error.diag.message_primary or str(error))

@@ -1,6 +1,6 @@
-"""What is in a Postgres database, asked of its catalog in one statement.
+"""The tables of a Postgres database, read from its catalogue in one statement.
 
-Tables are looked up along the search path, or in one schema, and named with their schema ever after.
+They are looked up along the search path, or in one Postgres schema; from then on they are named with that schema.
 """
 
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.faults import no_checkpoints, no_table
-from ckpt_cli.savers.postgres.connection import Link
-from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing
+from ckpt_cli.savers.postgres.connection import Connection
+from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, Layout, layout_of, missing_parts
 
 NEWEST = 9
-"""The last migration known: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
+"""The number of the last known migration: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
 NEWEST_SHALLOW = 7
-"""The same of the shallow saver, which counts for itself (``shallow.py: MIGRATIONS``)."""
+"""The same for the shallow saver, which has its own numbers (``shallow.py: MIGRATIONS``)."""
 
 _CATALOGUE = """
 SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, NULL), NOT a.attnotnull,
@@ -50,97 +50,97 @@ SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%
 
 _TABLES = ("r", "p")
 _KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
-"""Of pg_class.relkind (Postgres 15, 53.11)."""
+"""Phrases for values of pg_class.relkind (Postgres 15, 53.11)."""
 
-_NAMED = 5
+_HINTED_SCHEMAS = 5
 _BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
 
 
-class Found(NamedTuple):
+class Schema(NamedTuple):
     """A database's tables.
 
     Attributes:
-        schemas: table to schema.
-        by_bytes: whether text sorts by its bytes as it is, so that an index gives LangGraph's order.
-        collation: how text sorts, in the server's words.
-        server: what the server calls itself.
+        schema_names: the name of the Postgres schema that holds each table.
+        by_bytes: whether text sorts by its bytes by default, so that an index gives LangGraph's order.
+        collation: the server's name for the order of text.
+        server: the server's name and version.
     """
 
     layout: Layout
-    schemas: Mapping[str, str]
+    schema_names: Mapping[str, str]
     by_bytes: bool
     collation: str
     server: str
 
     def names(self) -> list[str]:
-        """The tables with their schema, for the server to look up."""
-        return [f"{bare(self.schemas[name])}.{name}" for name in TABLES]
+        """The names of the tables with their Postgres schema, for the server to look up."""
+        return [f"{bare(self.schema_names[name])}.{name}" for name in TABLES]
+
+    @property
+    def generation(self) -> str:
+        """The generation, as a text for people (its letter is F, that of the shallow one G)."""
+        if self.layout.shallow:
+            return "ShallowPostgresSaver: one checkpoint a namespace, no history"
+        if self.layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
+            return "a LangGraph server's own tables (uuid columns)"
+        if self.layout.task_paths:
+            return "checkpoint-postgres 2.0.13 or newer (task_path)"
+        return "checkpoint-postgres before 2.0.13, or LangGraph.js"
 
 
-def look(link: Link) -> Found:
-    """What an open database holds.
+def detect(connection: Connection) -> Schema:
+    """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: not LangGraph's tables, or views in their place; the hint says where others are.
+        DatabaseUnreachable: there are no tables of LangGraph's, or views in their place; the hint names what there is.
     """
-    schema = link.place.schema
-    prefix = f"{bare(schema)}." if schema else ""
-    rows = list(link.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
+    own_schema = connection.address.schema
+    prefix = f"{bare(own_schema)}." if own_schema else ""
+    rows = list(connection.query(_CATALOGUE, [[f"{prefix}{name}" for name in (*TABLES, MIGRATIONS)]]))
     columns: dict[str, dict[str, Column]] = {}
-    schemas, readable = {}, set()
-    for table, space, column, kind, nullable, may_read, _, _, relkind, has_default, generated, identity in rows:
+    schema_names, readable = {}, set()
+    for table, schema_name, column, kind, nullable, may_read, _, _, relkind, has_default, generated, identity in rows:
         if relkind not in _TABLES:
-            raise no_table(link.place.location, table, _KINDS.get(relkind, "something else"))
+            raise no_table(connection.address.location, table, _KINDS.get(relkind, "something else"))
         own = Column(kind, nullable, bool(has_default or identity), bool(generated), always=identity == "a")
         columns.setdefault(table, {})[column] = own
-        schemas[table] = space
+        schema_names[table] = schema_name
         if may_read:
             readable.add(table)
-    if lost := missing(columns):
-        raise _no_checkpoints(link, lost)
+    if lost := missing_parts(columns):
+        raise _no_checkpoints(connection, lost)
     version = None
     if MIGRATIONS in readable:
-        ((version,),) = link.query(f"SELECT max(v) FROM {quoted(schemas[MIGRATIONS])}.{MIGRATIONS}")  # noqa: S608
+        ((version,),) = connection.query(f"SELECT max(v) FROM {quoted(schema_names[MIGRATIONS])}.{MIGRATIONS}")  # noqa: S608
     provider, _, collation = rows[0][6].partition(" ")
     by_bytes = provider == "b" or (provider == "c" and collation in _BY_BYTES)
-    return Found(layout_of(columns, version), schemas, by_bytes, collation, rows[0][7])
+    return Schema(layout_of(columns, version), schema_names, by_bytes, collation, rows[0][7])
 
 
-def _no_checkpoints(link: Link, lost: list[str]) -> DatabaseUnreachable:
-    location = link.place.location
+def _no_checkpoints(connection: Connection, lost: list[str]) -> DatabaseUnreachable:
+    location = connection.address.location
     if CHECKPOINTS in lost or len(lost) > 1:
-        return no_checkpoints(location, _what_else(link))
+        return no_checkpoints(location, _what_else(connection))
     return no_checkpoints(location, f"LangGraph's tables have a {lost[0]}, these don't")
 
 
-def _what_else(link: Link) -> str:
-    """Where there are checkpoints, or else what tables there are."""
-    schemas = [name for (name,) in link.query(_ELSEWHERE) if name != link.place.schema]
+def _what_else(connection: Connection) -> str:
+    """A hint: the other Postgres schemas that have checkpoints, or else the tables that there are."""
+    schemas = [name for (name,) in connection.query(_ELSEWHERE) if name != connection.address.schema]
     if schemas:
         from urllib.parse import quote
 
-        named = ", ".join(f"?schema={quote(name, safe='')}" for name in schemas[:_NAMED])
-        return f"in another schema there are some: {named}"
-    tables = [name for (name,) in link.query(_VISIBLE, [link.place.schema, link.place.schema])]
+        named = ", ".join(f"?schema={quote(name, safe='')}" for name in schemas[:_HINTED_SCHEMAS])
+        return f"another schema has some: {named}"
+    tables = [name for (name,) in connection.query(_VISIBLE, [connection.address.schema, connection.address.schema])]
     return f"its tables: {', '.join(tables)}" if tables else "it has no tables"
 
 
 def quoted(name: str) -> str:
-    """A name in a statement that takes parameters: its ``%`` are doubled."""
+    """A quoted name for a statement that takes parameters: each ``%`` is doubled."""
     return bare(name).replace("%", "%%")
 
 
 def bare(name: str) -> str:
-    """A name in a statement without parameters, or in text that the server takes for one."""
+    """A quoted name for a statement without parameters, or for a parameter that the server reads as a name."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def generation(layout: Layout) -> str:
-    """The generation in words (LEGACY: F, and G the shallow one)."""
-    if layout.shallow:
-        return "ShallowPostgresSaver: one checkpoint a namespace, no history"
-    if layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
-        return "a LangGraph server's own tables (uuid columns)"
-    if layout.task_paths:
-        return "checkpoint-postgres 2.0.13 or newer (task_path)"
-    return "checkpoint-postgres before 2.0.13, or LangGraph.js"

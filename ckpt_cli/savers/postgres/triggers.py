@@ -1,6 +1,6 @@
-"""What Postgres does by itself when rows change, as its catalog says (Postgres 15, 53.37, 53.57 and 53.13)."""
+"""What Postgres does by itself when rows change, from its catalogue (Postgres 15, 53.37, 53.57 and 53.13)."""
 
-# ruff: noqa: S608 - constants stand in the text, values never
+# ruff: noqa: S608 - statements contain constants, never values
 
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
@@ -20,10 +20,10 @@ WITH RECURSIVE tree(root, name, oid) AS (
     SELECT tree.root, tree.name, i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.oid
 )
 """
-"""The tables with their partitions and children, under the name of the table itself."""
+"""The tables with their partitions and children, each with the name of the table that it belongs to."""
 
 _ROLE = "CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END"
-"""Which triggers fire besides those that always do (Postgres 15, "ALTER TABLE")."""
+"""The tgenabled or ev_enabled that fires in this session; 'A' fires in every session (Postgres 15, "ALTER TABLE")."""
 
 _TRIGGERS = f"""{_TREE}
 SELECT tree.name, t.tgrelid::regclass::text, t.tgname::text, t.tgtype::int, t.tgenabled::text,
@@ -34,7 +34,7 @@ WHERE NOT t.tgisinternal AND t.tgenabled::text = ANY(ARRAY['A', {_ROLE}]) AND (t
     SELECT FROM pg_trigger o WHERE o.tgrelid = tree.root AND o.tgname = t.tgname AND o.tgfoid = t.tgfoid))
 ORDER BY 1, 2, 3
 """
-"""Without those that a partition has from its table, and those that keep foreign keys."""
+"""Triggers, except those that a partition inherits from its table and those that implement foreign keys."""
 
 _RULES = f"""{_TREE}
 SELECT tree.name, w.ev_class::regclass::text, w.rulename::text, w.ev_type::text, pg_get_ruledef(w.oid)
@@ -50,55 +50,57 @@ FROM tree JOIN pg_constraint k ON k.confrelid = tree.oid AND k.contype = 'f'
 JOIN pg_class own ON own.oid = k.conrelid JOIN pg_class other ON other.oid = k.confrelid
 WHERE NOT own.relispartition AND (tree.oid = tree.root OR NOT other.relispartition) ORDER BY 1, 2, 3
 """
-"""Without those that partitions have from their tables."""
+"""Foreign keys, except those that partitions inherit from their tables."""
 
 _HIDDEN = "SELECT name FROM unnest(%s::text[]) AS name WHERE row_security_active(name::regclass)"
 
 _BITS = {"add": 4, "remove": 8, "change": 16}  # of tgtype
 _EVENTS = {"2": "change", "3": "add", "4": "remove"}  # of ev_type
 _ACTIONS = ("c", "n", "d")
-"""CASCADE, SET NULL, SET DEFAULT; the others refuse."""
+"""CASCADE, SET NULL and SET DEFAULT change rows; the other actions refuse the change."""
 
 
 def side_effects(engine: Engine, names: Sequence[str]) -> list[SideEffect]:
-    """Triggers, rules and foreign keys that act when ckpt changes a row of these tables or of their partitions."""
-    asked: list[Scalar | list[Scalar]] = [[*names]]
+    """The triggers, rules and foreign keys that act when ckpt changes a row of these tables or their partitions."""
+    parameters: list[Scalar | list[Scalar]] = [[*names]]
     return [
-        *_triggers(engine.query(_TRIGGERS, asked)),
-        *_rules(engine.query(_RULES, asked)),
-        *_foreign_keys(engine.query(_KEYS, asked)),
+        *_triggers(engine.query(_TRIGGERS, parameters)),
+        *_rules(engine.query(_RULES, parameters)),
+        *_foreign_keys(engine.query(_KEYS, parameters)),
     ]
 
 
 def hidden_rows(engine: Engine, names: Sequence[str]) -> list[str]:
-    """A sentence for each table of which row-level security may hide rows from this user."""
+    """A sentence for each table where row-level security may hide rows from this user."""
     tables = [name for (name,) in engine.query(_HIDDEN, [[*names]])]
     return [f"row-level security on {name}: rows hidden from this user are not seen, nor changed" for name in tables]
 
 
 def _triggers(rows: Iterator[tuple[Any, ...]]) -> Iterator[SideEffect]:
-    for relation, table, name, bits, _, columns, says in rows:
+    for relation, table, name, bits, _, columns, definition in rows:
         kinds = {kind for kind, bit in _BITS.items() if bits & bit}
         if columns and not WRITTEN[relation] & {*columns}:
             kinds.discard("change")
         if kinds:
-            yield _side_effect("trigger", name, table, relation, kinds, says)
+            yield _side_effect("trigger", name, table, relation, kinds, definition)
 
 
 def _rules(rows: Iterator[tuple[Any, ...]]) -> Iterator[SideEffect]:
-    for relation, table, name, event, says in rows:
+    for relation, table, name, event, definition in rows:
         if event in _EVENTS:
-            yield _side_effect("rule", name, table, relation, {_EVENTS[event]}, says)
+            yield _side_effect("rule", name, table, relation, {_EVENTS[event]}, definition)
 
 
 def _foreign_keys(rows: Iterator[tuple[Any, ...]]) -> Iterator[SideEffect]:
-    for relation, table, name, deleting, updating, columns, says in rows:
+    for relation, table, name, deleting, updating, columns, definition in rows:
         kinds = {"remove"} if deleting in _ACTIONS else set()
         if updating in _ACTIONS and {*columns} - {*KEYS[relation]}:  # ckpt changes no key
             kinds.add("change")
         if kinds:
-            yield _side_effect("foreign key", name, table, relation, kinds, says)
+            yield _side_effect("foreign key", name, table, relation, kinds, definition)
 
 
-def _side_effect(kind: str, name: str, table: str, relation: str, on: Collection[str], says: str) -> SideEffect:
-    return SideEffect(kind, name, table, relation, frozenset(on), sha256(says.encode()).hexdigest())
+def _side_effect(
+    kind: str, name: str, table: str, relation: str, changes: Collection[str], definition: str
+) -> SideEffect:
+    return SideEffect(kind, name, table, relation, frozenset(changes), sha256(definition.encode()).hexdigest())

@@ -1,8 +1,8 @@
-"""What a Postgres server says of where a database is, and of other databases of its own."""
+"""Where a Postgres database is, and whether another database still exists on the same server."""
 
 from typing import NamedTuple
 
-from ckpt_cli.savers.postgres.connection import Link
+from ckpt_cli.savers.postgres.connection import Connection
 
 STANDBY = "standby"
 
@@ -20,13 +20,13 @@ _TABLE = "SELECT 1 FROM pg_class WHERE relnamespace::text = %s AND relname = 'ch
 
 
 class Whereabouts(NamedTuple):
-    """Numbers of a schema's place.
+    """Numbers that identify a Postgres schema.
 
     Attributes:
-        cluster: the identifier that a base backup shares (Postgres 15, 9.27.12); "" where this user may not ask.
-        started: when the server was started, which tells a clone that runs beside it; `STANDBY` where it follows.
-        database: the oid, which a renamed database keeps.
-        schema: the same.
+        cluster: the identifier that a base backup shares (Postgres 15, 9.27.12); "" if this user may not read it.
+        started: when the server was started, which differs for a clone that runs beside it; `STANDBY` for a standby.
+        database: the oid of the database, which renaming doesn't change.
+        schema: the same for the schema.
     """
 
     cluster: str
@@ -45,21 +45,21 @@ class Whereabouts(NamedTuple):
         return f"{self.started}/{self.database}/{self.schema}"
 
 
-def whereabouts(link: Link, schema: str) -> Whereabouts:
-    """Ask the server."""
-    ((database, space, started, may_ask),) = link.query(_HERE, [schema])
-    ((cluster,),) = link.query(_CLUSTER) if may_ask else [("",)]
-    return Whereabouts(cluster, started, database, space)
+def whereabouts(connection: Connection, schema: str) -> Whereabouts:
+    """Read the whereabouts of a schema from the server."""
+    ((database, schema_oid, started, may_read),) = connection.query(_HERE, [schema])
+    ((cluster,),) = connection.query(_CLUSTER) if may_read else [("",)]
+    return Whereabouts(cluster, started, database, schema_oid)
 
 
-def still_there(link: Link, here: Whereabouts, instance: str) -> bool | None:
-    """Whether the schema of an earlier instance is still there, on this server; None if it was another server's.
+def still_exists(connection: Connection, here: Whereabouts, instance: str) -> bool | None:
+    """Whether the schema of an earlier instance still exists on this server; None if it was on another server.
 
-    What another database holds can't be seen from here, so that one is there is taken for an answer.
+    The schemas of another database can't be seen from here, so it is enough that the database exists.
     """
     started, _, place = instance.partition("/")
     database, _, schema = place.partition("/")
     if started != here.started or not schema:
         return None
-    found = link.query(_TABLE, [schema]) if database == here.database else link.query(_DATABASE, [database])
-    return next(iter(found), None) is not None
+    rows = connection.query(_TABLE, [schema]) if database == here.database else connection.query(_DATABASE, [database])
+    return next(iter(rows), None) is not None

@@ -7,9 +7,9 @@ def open_url(url: str) -> Saver:
     """Open an existing database: ``redis://user:password@host:6379/0?checkpoint_prefix=checkpoint``.
 
     Raises:
-        UsageError: the URL has an option that nobody knows.
-        DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
+        UsageError: the URL has an unknown option.
+        DatabaseUnreachable: no server answers, it refuses the login, or the database holds no checkpoints.
     """
-    from ckpt_cli.savers.redis.saver import open_saver
+    from ckpt_cli.savers.redis import saver
 
-    return open_saver(url)
+    return saver.open_url(url)

@@ -1,32 +1,32 @@
-"""What a Redis URL names: the server, the numbered database, and how LangGraph's keys begin in it."""
+"""The address in a Redis URL: the server, the database's number, and the prefixes of LangGraph's keys."""
 
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from ckpt_cli.errors import UsageError
-from ckpt_cli.savers.database_name import unknown_option
+from ckpt_cli.savers.url_options import parse_seconds, unknown_option
 
 PREFIXES = ("checkpoint", "checkpoint_write")
-"""How keys begin where nothing else is said (checkpoint-redis 0.5.2, ``base.py: CHECKPOINT_PREFIX``)."""
+"""The default prefixes of keys (checkpoint-redis 0.5.2, ``base.py: CHECKPOINT_PREFIX``)."""
 
 _SECURE = ("rediss", "valkeys")
 _TLS = ("ssl_cert_reqs", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
 _OWN = ("checkpoint_prefix", "checkpoint_write_prefix", "connect_timeout", "timeout", "cluster")
-"""Options; ``cluster`` makes LangGraph's saver expect one, which is seen here."""
+"""The URL's options; ``cluster`` is for LangGraph's saver and ignored here: ckpt asks the server."""
 
 
 class Address(NamedTuple):
-    """A database, named.
+    """A database on a server.
 
     Attributes:
         scheme: ``redis`` or ``valkey``.
-        hosts: the server with its port, or the Sentinels that know it.
-        service: what Sentinels call the server; "" where it is named itself.
-        prefix: of keys of checkpoints, without the colon.
-        write_prefix: of keys of pending writes.
+        hosts: the server and its port, or its Sentinels.
+        service: the Sentinels' name for the server; "" without Sentinels.
+        prefix: the prefix of checkpoints' keys, without the colon.
+        write_prefix: the prefix of pending writes' keys.
         connect_timeout: seconds to wait for the server.
         timeout: seconds to wait for one answer.
-        tls: what the driver is told of TLS; None without it.
+        tls: the driver's options for TLS; None without TLS.
     """
 
     scheme: str
@@ -50,12 +50,12 @@ class Address(NamedTuple):
 
     @property
     def space(self) -> str:
-        """What of a server is named: the number of the database, and how keys begin in it."""
+        """The part of the server that is meant: the database's number and the key prefixes."""
         return f"{self.database}/{self.prefix}/{self.write_prefix}"
 
     @property
     def location(self) -> str:
-        """What people may see."""
+        """The address as it may be shown: without user and password."""
         shown = "" if self.prefix == PREFIXES[0] else f"?checkpoint_prefix={self.prefix}"
         return f"{self.scheme}{'s' if self.tls is not None else ''}{self._place}{shown}"
 
@@ -67,22 +67,22 @@ class Address(NamedTuple):
         return f"+sentinel://{hosts}/{quote(self.service, safe='')}/{self.database}"
 
 
-def parsed(url: str) -> Address:
-    """The parts of a URL.
+def parse_url(url: str) -> Address:
+    """Parse a URL.
 
     Raises:
-        UsageError: it isn't one; no part of it is repeated, since any could be a password.
+        UsageError: it isn't a Redis URL; the error repeats no part of it, since any could be a password.
     """
     try:
         parts = urlsplit(url)
-        scheme, _, more = parts.scheme.partition("+")
-        hosts = _hosts(parts.netloc.rpartition("@")[2].lower(), more)
+        scheme, _, variant = parts.scheme.partition("+")
+        hosts = _hosts(parts.netloc.rpartition("@")[2].lower(), variant)
     except ValueError as error:
         raise _invalid() from error
-    words = dict(parse_qsl(parts.query, keep_blank_values=True))
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
     secure = scheme in _SECURE
-    service, path = _service(parts.path) if more else ("", parts.path)
-    if unknown := sorted(set(words) - {*_OWN, *(_TLS if secure else ())}):
+    service, path = _service(parts.path) if variant else ("", parts.path)
+    if unknown := sorted(set(options) - {*_OWN, *(_TLS if secure else ())}):
         known = (*_OWN, *_TLS)
         raise UsageError(f"the URL has {unknown_option(unknown, known)}", hint=f"known: {', '.join(known)}")
     return Address(
@@ -92,24 +92,24 @@ def parsed(url: str) -> Address:
         _database(path),
         unquote(parts.username) if parts.username else None,
         unquote(parts.password) if parts.password else None,
-        words.get("checkpoint_prefix") or PREFIXES[0],
-        words.get("checkpoint_write_prefix") or PREFIXES[1],
-        _seconds("connect_timeout", words, 5.0),
-        _seconds("timeout", words, 60.0),
-        {name: _option(words[name]) for name in _TLS if name in words} if secure else None,
+        options.get("checkpoint_prefix") or PREFIXES[0],
+        options.get("checkpoint_write_prefix") or PREFIXES[1],
+        parse_seconds(options, "connect_timeout", 5.0),
+        parse_seconds(options, "timeout", 60.0),
+        {name: _option(options[name]) for name in _TLS if name in options} if secure else None,
     )
 
 
-def _hosts(text: str, more: str) -> tuple[tuple[str, int], ...]:
-    """One host, or as many Sentinels as are named, in an order that says nothing."""
-    if more not in ("", "sentinel"):
+def _hosts(text: str, variant: str) -> tuple[tuple[str, int], ...]:
+    """The host, or all Sentinels in sorted order, as their order means nothing."""
+    if variant not in ("", "sentinel"):
         raise UsageError("the only redis+… URL is redis+sentinel", hint="redis://host:6379/0")
-    named = [urlsplit(f"//{one}") for one in (text.split(",") if more else [text])]
-    return tuple(sorted({(one.hostname or "localhost", one.port or (26379 if more else 6379)) for one in named}))
+    hosts = [urlsplit(f"//{host}") for host in (text.split(",") if variant else [text])]
+    return tuple(sorted({(host.hostname or "localhost", host.port or (26379 if variant else 6379)) for host in hosts}))
 
 
 def _service(path: str) -> tuple[str, str]:
-    """What Sentinels call their server, and the rest of the path; as LangGraph's saver reads it."""
+    """The Sentinels' name for the server, and the rest of the path, as LangGraph's saver reads them."""
     service, _, rest = path.removeprefix("/").partition("/")
     return unquote(service) or "mymaster", rest
 
@@ -117,15 +117,8 @@ def _service(path: str) -> tuple[str, str]:
 def _database(path: str) -> int:
     number = path.strip("/")
     if number and not number.isdecimal():
-        raise UsageError("the path of the URL is the number of a database", hint="redis://host:6379/0")
+        raise UsageError("the path of the URL must be the number of a database", hint="redis://host:6379/0")
     return int(number or 0)
-
-
-def _seconds(name: str, words: dict[str, str], usual: float) -> float:
-    try:
-        return float(words.get(name) or usual)
-    except ValueError as error:
-        raise UsageError(f"{name} wants seconds") from error
 
 
 def _option(text: str) -> object:

@@ -1,89 +1,76 @@
-"""The connection to a server: commands in few round trips, and the moment and the transaction that they belong to."""
+"""The connection to a server: sends commands in few round trips, and runs moments."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar, cast
 
-from redis import Redis, exceptions
-from redis import __version__ as driver_version
-from redis.backoff import NoBackoff
-from redis.connection import SSLConnection
-from redis.retry import Retry
+from redis import exceptions
 
-from ckpt_cli.errors import CkptError, MissingExtra
-from ckpt_cli.savers.faults import no_tls_file, not_encrypted
+from ckpt_cli.errors import CkptError
 from ckpt_cli.savers.redis.address import Address
-from ckpt_cli.savers.redis.faults import explained, is_lost, is_moving, is_other_type
+from ckpt_cli.savers.redis.client import cluster_client, must_be_encrypted, must_list_whole_clusters, server_client
+from ckpt_cli.savers.redis.faults import is_lost, is_moving, is_other_type, translate_errors
 
 T = TypeVar("T")
 Command = tuple[Any, ...]
 
 _PAGE = 1000  # commands in one round trip
-_SCANNED = 2000  # keys that one step of a scan looks at
-_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-_WHOLE = (7, 2)
-"""The first version of the driver whose scans of a cluster are whole."""
-
-_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds in which a cluster should have moved a few keys
+_SCANNED = 2000  # keys that one step of a scan visits
+_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between tries, while a cluster moves a few keys
 
 
 class Connection:
     """One client of one server or cluster.
 
     Attributes:
-        is_cluster: keys are spread over servers, so that no transaction spans them.
-        version: the server's, as far as it tells.
+        is_cluster: whether keys are spread over servers, so that no transaction covers them all.
+        version: the server's version; "" if it doesn't say.
     """
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self._inside = False
-        with explained(address.location):
-            self._client: Any = _client(address)
+        with translate_errors(address.location):
+            self._client: Any = server_client(address)
             must_be_encrypted(address, [self._client])
-            told = self._client.info()
-        self._run_id = str(told.get("run_id", ""))
-        self.version = str(told.get("valkey_version") or told.get("redis_version", ""))
-        self.major = int(str(told.get("redis_version", "0")).partition(".")[0] or 0)
-        self.is_cluster = bool(told.get("cluster_enabled"))
-        self.is_replica = told.get("role") == "slave" and not self.is_cluster  # there a primary node is asked anyway
+            info = self._client.info()
+        self._run_id = str(info.get("run_id", ""))
+        self.version = str(info.get("valkey_version") or info.get("redis_version", ""))
+        self.major = int(str(info.get("redis_version", "0")).partition(".")[0] or 0)
+        self.is_cluster = bool(info.get("cluster_enabled"))
+        # commands to a cluster go to primary nodes anyway
+        self.is_replica = info.get("role") == "slave" and not self.is_cluster
         if self.is_cluster:
             self._join(address)
 
     def _join(self, address: Address) -> None:
-        from redis.cluster import RedisCluster
-
         self._client.close()
         must_list_whole_clusters(address.location)
-        host, port = address.hosts[0]
-        options = {name: value for name, value in _options(address).items() if name != "db"}
-        with explained(address.location):
-            self._client = RedisCluster(host=host, port=port, **options, require_full_coverage=True)
-            must_be_encrypted(address, [node.redis_connection for node in self._client.get_nodes()])
+        with translate_errors(address.location):
+            self._client = cluster_client(address)
 
     def instance(self) -> str:
-        """What is the same at every address of this running server: its run id; of a cluster the first node's id."""
+        """An id that is the same at each of the server's addresses: its run id, or a cluster's lowest node id."""
         if not self.is_cluster:
             return self._run_id
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             nodes = self._client.execute_command("CLUSTER NODES")
         return min((str(node["node_id"]) for node in nodes.values()), default="")
 
     def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
-        """The answers to some commands, sent together, page by page; `failing` ones give their error."""
+        """The answers to commands, which are sent in pages; with `failing`, a failed one's answer is its error."""
         page: list[Command] = []
         for command in commands:
             page.append(command)
             if len(page) == _PAGE:
-                yield from self._sent(page, failing=failing)
+                yield from self._send(page, failing=failing)
                 page = []
         if page:
-            yield from self._sent(page, failing=failing)
+            yield from self._send(page, failing=failing)
 
     def read(self, commands: Iterable[Command]) -> Iterator[Any]:
-        """The answers to commands that read keys of one type; None where a key is of another."""
-        with explained(self.address.location):
+        """The answers to commands that read keys of one type; None for a key of another type."""
+        with translate_errors(self.address.location):
             for answer in self.all(commands, failing=True):
                 if isinstance(answer, Exception) and not is_other_type(answer):
                     raise answer
@@ -94,28 +81,28 @@ class Connection:
         return next(self.all([command]))
 
     def execute(self, *command: Any) -> Any:
-        """The answer to one command; the driver's own errors."""
+        """The answer to one command; raises the driver's own errors."""
         return self._client.execute_command(*command)
 
-    def _sent(self, page: Sequence[Command], *, failing: bool) -> list[Any]:
-        with explained(self.address.location):
+    def _send(self, page: Sequence[Command], *, failing: bool) -> list[Any]:
+        with translate_errors(self.address.location):
             if len(page) == 1 and not failing:
                 return [self._client.execute_command(*page[0])]
             pipeline = self._client.pipeline(transaction=False)
             for command in page:
-                pipeline.execute_command(*command, **self._place(command))
+                pipeline.execute_command(*command, **self._target(command))
             return cast(list[Any], pipeline.execute(raise_on_error=not failing))
 
-    def _place(self, command: Command) -> dict[str, Any]:
-        """Where the driver is told a script's node, as it would ask the server for the script's keys each time."""
+    def _target(self, command: Command) -> dict[str, Any]:
+        """The node for a script: without it the driver would ask the server for the script's keys each time."""
         if not self.is_cluster or command[0] != "EVAL_RO":
             return {}
         return {"target_nodes": self._client.get_node_from_key(command[3])}
 
     def keys(self, pattern: str) -> Iterator[str]:
-        """Every key that matches; a scan, which looks at all of the database's keys."""
+        """Every key that matches, by a scan, which visits all keys of the database."""
         seen: set[str] = set()
-        with explained(self.address.location):
+        with translate_errors(self.address.location):
             for key in self._client.scan_iter(match=pattern, count=_SCANNED):
                 name = text(key)
                 if name not in seen:
@@ -123,14 +110,14 @@ class Connection:
                     yield name
 
     def pipeline(self, key: str) -> Any:
-        """A transaction of the server's that has this key: watch, multi, execute."""
+        """A transaction on the server that holds this key: watch, multi, execute."""
         client = self._client
         if self.is_cluster:
             client = client.get_redis_connection(client.get_node_from_key(key))
         return client.pipeline(transaction=True)
 
     def follow(self, write: Callable[[], None]) -> None:
-        """Run `write`, and again where a cluster has moved what it writes to another node, or is about to."""
+        """Run `write`, and again while a cluster moves its keys to another node."""
         for pause in _PAUSES:
             try:
                 return write()
@@ -138,12 +125,12 @@ class Connection:
                 if not is_moving(error.__cause__):
                     raise
             sleep(pause)
-            with explained(self.address.location, writing=True):
+            with translate_errors(self.address.location, writing=True):
                 self._client.nodes_manager.initialize()
         return write()
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look`; once more if the connection broke meanwhile."""
+        """Run `look`, and once more if the connection broke meanwhile."""
         if self._inside:
             return look()
         self._inside = True
@@ -162,76 +149,5 @@ class Connection:
 
 
 def text(value: Any) -> str:
-    """What the server sent as text; bytes that are none of UTF-8 come back as they were sent."""
+    """The server's bytes as text; those that aren't UTF-8 become surrogates, which encode to the same bytes."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-
-
-def must_be_encrypted(address: Address, clients: Iterable[Any]) -> None:
-    """Check that clients of a ``rediss`` or ``valkeys`` URL make nothing but TLS connections.
-
-    Raises:
-        DatabaseUnreachable: one doesn't; nothing was sent.
-    """
-    if address.tls is None:
-        return
-    for client in clients:
-        if client is not None and not issubclass(client.connection_pool.connection_class, SSLConnection):
-            raise not_encrypted(address.location)
-
-
-def must_list_whole_clusters(location: str, version: str = driver_version) -> None:
-    """Check that the driver scans every node of a cluster to its end.
-
-    Raises:
-        MissingExtra: it is one below 7.2, which misses keys and says nothing (seen with 5.2 to 7.1).
-    """
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _WHOLE:
-        what = f"{location} is a cluster, of which redis {version} for Python misses keys without a word"
-        raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _WHOLE))}'")
-
-
-class _TlsConnection(SSLConnection):
-    """One whose handshake has the time that connecting has: a server without TLS never answers it."""
-
-    def _wrap_socket_with_ssl(self, sock: Any) -> Any:
-        sock.settimeout(self.socket_connect_timeout)
-        wrapped = super()._wrap_socket_with_ssl(sock)  # type: ignore[no-untyped-call]
-        wrapped.settimeout(self.socket_timeout)
-        return wrapped
-
-
-def _client(address: Address) -> Redis:
-    if not address.service:
-        host, port = address.hosts[0]
-        client = Redis(host=host, port=port, **_options(address))
-        if address.tls is not None:
-            client.connection_pool.connection_class = _TlsConnection
-        return client
-    from ckpt_cli.savers.redis.sentinels import primary
-
-    return primary(address, _options(address))
-
-
-def _options(address: Address) -> dict[str, Any]:
-    if address.tls is not None:
-        _must_be_readable(address.location, [str(address.tls[name]) for name in _FILES if name in address.tls])
-    told: dict[str, Any] = {
-        "db": address.database,
-        "username": address.username,
-        "password": address.password,
-        "socket_connect_timeout": address.connect_timeout,
-        "socket_timeout": address.timeout,
-        "protocol": 2,
-        "retry": Retry(NoBackoff(), 0),
-        "encoding_errors": "surrogateescape",
-    }
-    return told if address.tls is None else {**told, "ssl": True, **address.tls}
-
-
-def _must_be_readable(location: str, files: Iterable[str]) -> None:
-    """Say which of the files is missing, which the driver takes for a connection that was lost."""
-    for file in files:
-        try:
-            Path(file).open("rb").close()
-        except OSError as error:
-            raise no_tls_file(location, file, error.strerror or "") from error

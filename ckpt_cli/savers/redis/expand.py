@@ -1,41 +1,46 @@
-"""A plan as keys: documents, the sorted sets that name a checkpoint's writes, and the pointers to what came last.
+"""A plan as changes of keys: documents, the sorted sets that name a checkpoint's writes, and pointers to the latest.
 
-So that the official saver finds what is there: it reads writes only where the document says ``has_writes`` and the
-sorted set names them, and what came last only by the pointer (checkpoint-redis 0.5.2, ``__init__.py: get_tuple``).
+LangGraph's saver needs all of them: it reads writes only if the document says ``has_writes`` and the sorted set names
+them, and the latest checkpoint only by the pointer (checkpoint-redis 0.5.2, ``__init__.py: get_tuple``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ckpt_cli.model import Checkpoint, Name, Plan, Ref, Row, RowChange, Write, WriteKey, name_of
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.images import Images, document, image
 from ckpt_cli.savers.redis.keys import Keys
-from ckpt_cli.savers.redis.records import canonical, checkpoint_document, parsed, write_document
+from ckpt_cli.savers.redis.records import canonical, checkpoint_document, parse_json, write_document
 
 Space = tuple[str, str]
 
 CHECKPOINTS, WRITES, REGISTRIES, LATEST = "checkpoint", "checkpoint_write", "write_keys_zset", "checkpoint_latest"
-"""Relations, called as the keys are."""
+"""The relations, named like the prefixes of their keys."""
 
-_PAGE = 200  # records that are looked up at once
+_PAGE = 200  # records that are read at once
 
 
 class _Part(NamedTuple):
-    """One record of a plan: what becomes of it."""
+    """One record of a plan.
+
+    Attributes:
+        record: the new record; None to remove it.
+        exists: whether a record of this name must exist already.
+    """
 
     name: Name
     record: Checkpoint | Write | None
-    stands: bool
+    exists: bool
 
 
 class Expansion:
-    """One plan.
+    """The changes of keys for one plan.
 
     Args:
-        standing: gives the checkpoints of some threads that are there now.
-        odd_keys: gives the keys of documents that aren't where their fields say.
+        find_existing: gives the existing checkpoints of some threads.
+        find_odd_keys: gives the keys of documents whose key differs from what their fields say.
     """
 
     def __init__(
@@ -43,23 +48,23 @@ class Expansion:
         plan: Plan,
         images: Images,
         keys: Keys,
-        standing: Callable[[Collection[str]], Iterable[Ref]],
-        odd_keys: Callable[[Collection[Name]], dict[Name, str]],
+        find_existing: Callable[[Collection[str]], Iterable[Ref]],
+        find_odd_keys: Callable[[Collection[Name]], dict[Name, str]],
     ) -> None:
-        self._plan, self._images, self._keys, self._standing = plan, images, keys, standing
-        self._odd_keys = odd_keys
+        self._plan, self._images, self._keys = plan, images, keys
+        self._find_existing, self._find_odd_keys = find_existing, find_odd_keys
         self._odd: dict[Name, str] = {}
         self._expires: dict[Ref, Any] = {}
         self._seen: set[Name] = set()
         self._written = {record.ref for record in plan.add if isinstance(record, Write)}
-        self._waiting: set[Ref] = set()
+        self._with_writes: set[Ref] = set()
 
     def rows(self) -> Iterator[RowChange]:
-        """The rows of it, removals first.
+        """The changes of the plan, removals first.
 
         Raises:
             NotSupported: Redis has no place for a record.
-            Refused: a record to add stands already, or one to replace or remove doesn't.
+            Refused: a record to add exists already, or one to replace or remove doesn't.
         """
         for page in pages(self._parts(), _PAGE):
             yield from self._records(page)
@@ -75,42 +80,42 @@ class Expansion:
 
     def _records(self, page: Iterable[_Part]) -> Iterator[RowChange]:
         parts = [*page]
-        self._learn_expiries(part for part in parts if not part.stands)
-        self._learn_waiting([part.name for part in parts if not part.stands and isinstance(part.name, Ref)])
+        self._learn_expiries(part for part in parts if not part.exists)
+        self._learn_with_writes([part.name for part in parts if not part.exists and isinstance(part.name, Ref)])
         now = dict(self._images.of({self._key(part.name): None for part in parts}))
-        if lost := [part.name for part in parts if part.stands and now[self._key(part.name)] is None]:
-            self._odd |= self._odd_keys(lost)
+        if lost := [part.name for part in parts if part.exists and now[self._key(part.name)] is None]:
+            self._odd |= self._find_odd_keys(lost)
             now |= dict(self._images.of(self._odd.values()))
         for part in parts:
             before = now[self._key(part.name)]
-            if part.name in self._seen or (before is None) is part.stands:
-                raise (gone if part.stands else stands)(part.name)
+            if part.name in self._seen or (before is None) is part.exists:
+                raise (no_longer_exists if part.exists else already_exists)(part.name)
             self._seen.add(part.name)
-            yield RowChange(*self.address(part.name), before, self._after(part, before))
+            yield RowChange(*self._row_key(part.name), before, self._after(part, before))
 
     def _after(self, part: _Part, before: Row | None) -> Row | None:
         if part.record is None:
             return None
-        told = document(before)
-        old = told if isinstance(told, dict) else None
+        stored = document(before)
+        old = stored if isinstance(stored, dict) else None
         expires = before["expires"] if before is not None else self._expiry(part.record)
         if isinstance(part.record, Write):
             return image("ReJSON-RL", canonical(write_document(part.record, old)), expires)
         ref = part.record.row.ref
-        flag = bool(old and old.get("has_writes")) or ref in self._written or ref in self._waiting
+        flag = bool(old and old.get("has_writes")) or ref in self._written or ref in self._with_writes
         return image("ReJSON-RL", canonical(checkpoint_document(part.record, old, has_writes=flag)), expires)
 
     def _learn_expiries(self, parts: Iterable[_Part]) -> None:
-        """When the checkpoints expire that new ones are children of, and that new writes stand on."""
-        wanted = [origin(part.record) for part in parts if part.record is not None]
-        refs = {self._keys.checkpoint(ref): ref for ref in wanted if ref is not None and ref not in self._expires}
+        """Read when the parents of new checkpoints and the checkpoints of new writes expire."""
+        origins = [origin(part.record) for part in parts if part.record is not None]
+        refs = {self._keys.checkpoint(ref): ref for ref in origins if ref is not None and ref not in self._expires}
         for key, row in self._images.of(refs):
             self._expires[refs[key]] = row and row["expires"]
 
-    def _learn_waiting(self, refs: list[Ref]) -> None:
-        """Which new checkpoints have writes already: an agent saves both at once, and either may come first."""
-        found = self._images.of(map(self._keys.registry, refs))
-        self._waiting |= {ref for ref, (_, before) in zip(refs, found, strict=True) if before is not None}
+    def _learn_with_writes(self, refs: list[Ref]) -> None:
+        """Read which new checkpoints have writes already: an agent saves both at once, and either may come first."""
+        registries = self._images.of(map(self._keys.registry, refs))
+        self._with_writes |= {ref for ref, (_, before) in zip(refs, registries, strict=True) if before is not None}
 
     def _expiry(self, record: Checkpoint | Write) -> Any:
         ref = origin(record)
@@ -120,17 +125,17 @@ class Expansion:
         return expires
 
     def _flags(self) -> Iterator[RowChange]:
-        """Checkpoints that stand already and get writes must say so."""
+        """Changes that set ``has_writes`` in existing checkpoints that get writes."""
         refs = sorted(self._written - self._seen)
         for ref, (_, before) in zip(refs, self._images.of(map(self._keys.checkpoint, refs)), strict=True):
-            told = document(before)
-            if before is not None and isinstance(told, dict) and told.get("has_writes") is not True:
+            stored = document(before)
+            if before is not None and isinstance(stored, dict) and stored.get("has_writes") is not True:
                 yield RowChange(
-                    *self.address(ref), before, {**before, "value": canonical({**told, "has_writes": True})}
+                    *self._row_key(ref), before, {**before, "value": canonical({**stored, "has_writes": True})}
                 )
 
     def _registries(self) -> Iterator[RowChange]:
-        """The sorted sets: positions are those in the batch of a task."""
+        """Changes of the sorted sets; a write's score is its position in the batch of its task."""
         removed: dict[Ref, set[str]] = {}
         for name in self._plan.remove:
             if isinstance(name, WriteKey):
@@ -144,11 +149,11 @@ class Expansion:
                 new.setdefault(record.ref, {})[self._key(name_of(record))] = float(at)
         refs = sorted({*removed, *new})
         for ref, (key, before) in zip(refs, self._images.of(map(self._keys.registry, refs)), strict=True):
-            held = dict(parsed(str(before["value"]))) if before is not None and before["type"] == "zset" else {}
-            kept = {name: place for name, place in held.items() if name not in removed.get(ref, ())} | new.get(ref, {})
+            old = dict(parse_json(str(before["value"]))) if before is not None and before["type"] == "zset" else {}
+            scores = {name: score for name, score in old.items() if name not in removed.get(ref, ())} | new.get(ref, {})
             members = [
-                [name, kept[name]]
-                for name in sorted(kept, key=lambda name: (kept[name], name.encode("utf-8", "surrogateescape")))
+                [name, scores[name]]
+                for name in sorted(scores, key=lambda name: (scores[name], name.encode("utf-8", "surrogateescape")))
             ]
             expires = before["expires"] if before is not None else self._expires.get(ref)
             after = image("zset", canonical(members), expires) if members else None
@@ -156,7 +161,7 @@ class Expansion:
                 yield RowChange(REGISTRIES, {"key": key}, before, after)
 
     def _pointers(self) -> Iterator[RowChange]:
-        """What came last: a new checkpoint with a higher id, or the highest that stays where the last one goes."""
+        """Changes of the pointers: to a new, higher checkpoint, or to the highest left if the latest is removed."""
         removed = by_space(name for name in self._plan.remove if isinstance(name, Ref))
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
         spaces = sorted(removed.keys() | new.keys())
@@ -164,9 +169,9 @@ class Expansion:
             now = [*self._images.of(self._keys.latest(*space) for space in page)]
             pointed = [self._pointed(space, row, removed) for space, (_, row) in zip(page, now, strict=True)]
             lost = {space[0]: None for space, ref in zip(page, pointed, strict=True) if ref is None}
-            kept = by_space(self._standing(lost)) if lost else {}
+            existing = by_space(self._find_existing(lost)) if lost else {}
             for space, ref, (key, before) in zip(page, pointed, now, strict=True):
-                old = {ref} if ref else kept.get(space, set()) - removed.get(space, set())
+                old = {ref} if ref else existing.get(space, set()) - removed.get(space, set())
                 last = max(old | new.get(space, set()), default=None)
                 if last is None or before is None or before["value"] != self._keys.checkpoint(last):
                     after = last and self._pointer(last, before)
@@ -174,7 +179,7 @@ class Expansion:
                         yield RowChange(LATEST, {"key": key}, before, after)
 
     def _pointed(self, space: Space, row: Row | None, removed: Mapping[Space, set[Ref]]) -> Ref | None:
-        """The checkpoint that a pointer names; None where there is no pointer or that checkpoint goes."""
+        """The checkpoint that a pointer names; None without a pointer, or if the plan removes that checkpoint."""
         if row is None:
             return None
         start = self._keys.checkpoint(Ref(*space, "x"))[:-1]
@@ -185,7 +190,7 @@ class Expansion:
         expires = self._expires.get(last, before["expires"] if before is not None else None)
         return image("string", self._keys.checkpoint(last), expires)
 
-    def address(self, name: Name) -> tuple[str, Row]:
+    def _row_key(self, name: Name) -> tuple[str, Row]:
         """The relation and the key of a record's document."""
         ref = name if isinstance(name, Ref) else name.ref
         place = {"key": self._key(name), "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
@@ -200,24 +205,24 @@ class Expansion:
 
 
 def record_of(relation: str, key: Row) -> Name | None:
-    """What a key holds; None for the keys beside the documents."""
+    """The record in a key; None for keys that aren't documents."""
     if relation not in (CHECKPOINTS, WRITES):
         return None
-    words: Any = key
-    ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
-    return ref if relation == CHECKPOINTS else WriteKey(ref, words["task_id"], words["idx"])
+    columns: Any = key
+    ref = Ref(columns["thread_id"], columns["ns"], columns["checkpoint_id"])
+    return ref if relation == CHECKPOINTS else WriteKey(ref, columns["task_id"], columns["idx"])
 
 
 def by_space(refs: Iterable[Ref]) -> dict[Space, set[Ref]]:
-    """Names by the namespace they are in."""
-    found: dict[Space, set[Ref]] = {}
+    """Checkpoints by namespace."""
+    spaces: dict[Space, set[Ref]] = {}
     for ref in refs:
-        found.setdefault(ref[:2], set()).add(ref)
-    return found
+        spaces.setdefault(ref[:2], set()).add(ref)
+    return spaces
 
 
 def origin(record: Checkpoint | Write) -> Ref | None:
-    """The checkpoint that a record expires with."""
+    """The checkpoint whose expiry a record shares: a checkpoint's parent, or a write's checkpoint."""
     if isinstance(record, Write):
         return record.ref
     row = record.row

@@ -1,4 +1,4 @@
-"""What the server and the driver say when something goes wrong, in one line that a person can act on."""
+"""Errors of Redis servers and their driver in our words: one line and what to do about it."""
 
 import re
 from collections.abc import Iterator
@@ -15,47 +15,53 @@ _READONLY = ("READONLY", "MISCONF", "NOREPLICAS")
 
 
 @contextmanager
-def explained(location: str, *, writing: bool = False) -> Iterator[None]:
-    """Whatever the driver raises inside becomes an error for people."""
+def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
+    """Turn the errors that the driver raises inside into ckpt's own."""
     try:
         yield
     except exceptions.RedisError as error:
-        raise _told(location, error, writing) from error
-    except exceptions.RedisClusterException as error:  # which the driver keeps apart
-        why = _behind(error)
-        told = _no_cluster(location, str(error), writing=writing) if why is None else _told(location, why, writing)
-        raise told from error
+        raise _translated(location, error, writing) from error
+    except exceptions.RedisClusterException as error:  # no subclass of RedisError
+        cause = _cause(error)
+        if cause is None:
+            raise _no_cluster(location, str(error), writing=writing) from error
+        raise _translated(location, cause, writing) from error
     except OSError as error:
         raise _no_server(location, error) from error
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether a connection broke, so that another try may do."""
+    """Whether a connection broke, so that another try may succeed."""
     refused = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.BusyLoadingError)
     return isinstance(error, exceptions.ConnectionError) and not isinstance(error, refused)
 
 
 def is_moving(error: BaseException | None) -> bool:
-    """Whether a cluster says that a key is on another node, or on its way there."""
+    """Whether a cluster says that a key has moved to another node, or is moving."""
     return isinstance(error, exceptions.AskError | exceptions.TryAgainError)
 
 
 def is_other_type(error: Exception) -> bool:
-    """Whether a key holds something else than was asked for."""
+    """Whether a key holds another type than the command needs."""
     return "wrong" in str(error).lower() and "type" in str(error).lower()
 
 
 def may_not(error: Exception) -> bool:
-    """Whether the server has the command but not for this user."""
+    """Whether the server denies this user the command."""
     return isinstance(error, exceptions.NoPermissionError) or str(error).startswith("NOPERM")
 
 
 def is_unknown(error: Exception) -> bool:
-    """Whether the server doesn't have the command, or not for scripts and users like this."""
+    """Whether the server doesn't have the command, or denies it to this user or in scripts."""
     return may_not(error) or "unknown command" in str(error).lower()
 
 
-def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptError:
+def is_unsortable(error: Exception) -> bool:
+    """Whether the index can't sort by a field that holds texts and other values (RediSearch 2.10)."""
+    return "error converting string" in str(error).lower()
+
+
+def _translated(location: str, error: exceptions.RedisError, writing: bool) -> CkptError:
     text = faults.one_line(str(error))
     if text.startswith("NOAUTH") or text == "Authentication required.":
         return faults.no_password(location)
@@ -81,7 +87,7 @@ def _told(location: str, error: exceptions.RedisError, writing: bool) -> CkptErr
         return faults.no_database(location)
     if writing and (text.startswith(_READONLY) or isinstance(error, exceptions.ReadOnlyError)):
         return faults.read_only(location, text)
-    return Failed(f"{location}: {faults.shown(text)}")
+    return Failed(f"{location}: {faults.safe_text(text)}")
 
 
 def _no_server(location: str, error: Exception, *, writing: bool = False) -> CkptError:
@@ -93,27 +99,27 @@ def _no_server(location: str, error: Exception, *, writing: bool = False) -> Ckp
         location = f"{location}, node {node[1]}"
     known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "not known": faults.UNKNOWN_HOST}
     known |= {"ssl": faults.TLS, "certificate": faults.TLS, "timed out": faults.TIMED_OUT, "timeout": faults.TIMED_OUT}
-    why = next((said for word, said in known.items() if word in text), "")
+    why = next((cause for word, cause in known.items() if word in text), "")
     return faults.no_answer(location, why) if why else faults.lost(location)
 
 
-def _behind(error: BaseException | None) -> exceptions.RedisError | None:
-    """What a server said, which the driver takes for a server without a cluster."""
+def _cause(error: BaseException | None) -> exceptions.RedisError | None:
+    """A server's own error behind the driver's: the driver reports any as "no cluster"."""
     while error is not None and not isinstance(error, exceptions.RedisError):
         error = error.__cause__ or error.__context__
     return error
 
 
 def _no_cluster(location: str, text: str, *, writing: bool) -> CkptError:
-    """Some keys are out of reach, so no list of what there is would be whole."""
-    message = f"{location}: the cluster doesn't serve all keys ({faults.shown(text)})"
+    """Some of the cluster's keys can't be read, so no list would be complete."""
+    message = f"{location}: the cluster doesn't serve all keys ({faults.safe_text(text)})"
     if writing:
         return Failed(message, hint="`ckpt operations --settle` finds out what was written")
     return DatabaseUnreachable(message, hint="is each of its nodes running?")
 
 
 def _timed_out(location: str, text: str) -> DatabaseUnreachable:
-    """The driver says the same of both, but for one word."""
+    """No connection, or no answer on it, in time: one word in the driver's text makes the difference."""
     if "connecting" in text.lower():
         return faults.no_answer(location, faults.TIMED_OUT)
     return faults.too_slow(location, "?timeout=SECONDS waits longer")

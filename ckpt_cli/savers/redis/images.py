@@ -1,4 +1,4 @@
-"""Keys as the operation log keeps them: type, content, expiry; changed only where they are as they were."""
+"""Keys as rows of the operation log: type, content, expiry. A key is changed only if it equals its before-image."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,12 +9,12 @@ from redis import exceptions
 
 from ckpt_cli.errors import CkptError, Failed, Refused
 from ckpt_cli.model import Row, RowChange
-from ckpt_cli.savers.faults import shown
+from ckpt_cli.savers.faults import safe_text
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Command, Connection, text
-from ckpt_cli.savers.redis.faults import explained
-from ckpt_cli.savers.redis.records import canonical, parsed
-from ckpt_cli.savers.redis.spelling import spelled
+from ckpt_cli.savers.redis.faults import translate_errors
+from ckpt_cli.savers.redis.json_numbers import respell_numbers
+from ckpt_cli.savers.redis.records import canonical, parse_json
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _GET: Mapping[str, Callable[[str], Command]] = {
 
 
 class Images:
-    """Rows of one server: a key is a row."""
+    """The keys of one server as rows."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -36,35 +36,34 @@ class Images:
         self._done: list[RowChange] = []
 
     def of(self, keys: Iterable[str]) -> Iterator[tuple[str, Row | None]]:
-        """Keys as they are now."""
+        """Each of these keys with its row, None if it doesn't exist."""
         for page in pages(keys, _PAGE):
             yield from zip(page, self._read(page), strict=True)
 
     def _read(self, keys: Sequence[str]) -> list[Row | None]:
-        told = [*self._connection.all(command for key in keys for command in (("TYPE", key), self._expiry(key)))]
-        types = [text(kind) for kind in told[::2]]
-        there = [(key, kind) for key, kind in zip(keys, types, strict=True) if kind in _GET]
-        found = iter([*self._connection.all(_GET[kind](key) for key, kind in there)])
-        rows = [
-            _row(kind, next(found), self._at(expires)) if kind in _GET else None
-            for kind, expires in zip(types, told[1::2], strict=True)
+        answers = [*self._connection.all(command for key in keys for command in (("TYPE", key), self._expiry(key)))]
+        types = [text(kind) for kind in answers[::2]]
+        known = [(key, kind) for key, kind in zip(keys, types, strict=True) if kind in _GET]
+        values = iter([*self._connection.all(_GET[kind](key) for key, kind in known)])
+        return [
+            _row(kind, next(values), self._expires_at(expiry)) if kind in _GET else None
+            for kind, expiry in zip(types, answers[1::2], strict=True)
         ]
-        return [*rows]
 
     def _expiry(self, key: str) -> Command:
         return ("PEXPIRETIME" if self._connection.major >= 7 else "PTTL", key)
 
-    def _at(self, told: Any) -> int | None:
-        """Milliseconds since 1970; before Redis 7 to the second, as it is counted from now."""
-        if int(told) < 0:
+    def _expires_at(self, expiry: Any) -> int | None:
+        """When a key expires, in milliseconds since 1970; to the second before Redis 7, which gives the time left."""
+        if int(expiry) < 0:
             return None
         if self._connection.major >= 7:
-            return int(told)
+            return int(expiry)
         seconds, millionths = self._connection.one("TIME")
-        return round((int(seconds) * 1000 + int(millionths) // 1000 + int(told)) / 1000) * 1000
+        return round((int(seconds) * 1000 + int(millionths) // 1000 + int(expiry)) / 1000) * 1000
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work`; what it changed is taken back if it fails."""
+        """Run `work`; if it fails, take back what it changed."""
         if self._inside:
             return work()
         self._inside, self._done = True, []
@@ -77,10 +76,10 @@ class Images:
             self._inside, self._done = False, []
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Make rows what their after-images say: all in one transaction of the server, on a cluster one by one.
+        """Make rows equal to their after-images: all in one transaction of the server, on a cluster key by key.
 
         Raises:
-            Refused: a key isn't as it was, or somebody else wrote it meanwhile.
+            Refused: a key doesn't equal its before-image, or another program wrote it meanwhile.
         """
         if not self._connection.is_cluster:
             self._make(changes)
@@ -91,7 +90,10 @@ class Images:
     def _make(self, changes: Iterable[RowChange], first: str = "") -> None:
         made: list[RowChange] = []
         commands: list[Command] = []
-        with explained(self._connection.address.location, writing=True), self._connection.pipeline(first) as pipeline:
+        with (
+            translate_errors(self._connection.address.location, writing=True),
+            self._connection.pipeline(first) as pipeline,
+        ):
             for page in pages(changes, _PAGE):
                 keys = tuple(_key(change) for change in page)
                 pipeline.watch(*keys)
@@ -108,20 +110,20 @@ class Images:
         failed = [answer for answer in answers if isinstance(answer, exceptions.RedisError)]
         if failed:
             self._take_back()
-            raise Failed(f"{self._connection.address.location}: {shown(str(failed[0]))}; nothing was written")
+            raise Failed(f"{self._connection.address.location}: {safe_text(str(failed[0]))}; nothing was written")
 
     def _take_back_after(self, error: BaseException) -> None:
-        """Say so where it can't be done now: of a cluster only that node may be out of reach."""
+        """Take back what was changed; if a cluster's node is out of reach, say that some keys remain written."""
         try:
             self._take_back()
         except CkptError as another:
-            told = f"some keys were written, and can't be taken back now ({another.message})"
-            raise Failed(told, hint="`ckpt operations --settle` takes them back once it can") from error
+            message = f"some keys were written, and can't be taken back now ({another.message})"
+            raise Failed(message, hint="`ckpt operations --settle` takes them back once it can") from error
 
     def _take_back(self) -> None:
-        """Undo what is as it was left, at once; what is somebody else's by now stays."""
-        done, self._done = {_key(change): change for change in self._done}, []
-        inverses = [done[key].inverse for key, now in self.of(done) if now == done[key].after]
+        """Undo all changes whose key still equals its after-image; a key that another program wrote since stays."""
+        changes, self._done = {_key(change): change for change in self._done}, []
+        inverses = [changes[key].inverse for key, now in self.of(changes) if now == changes[key].after]
         if inverses:
             self.change(reversed(inverses))
             self._done = []
@@ -129,11 +131,11 @@ class Images:
 
 def document(row: Row | None) -> Any:
     """The value of a key that holds JSON."""
-    return None if row is None else parsed(str(row["value"]))
+    return None if row is None else parse_json(str(row["value"]))
 
 
 def image(kind: str, value: str, expires: Any = None) -> Row:
-    """A key that is to be."""
+    """The row of a key with this type, value and expiry."""
     return {"type": kind, "value": value, "expires": expires}
 
 
@@ -141,7 +143,7 @@ def _row(kind: str, value: Any, expires: int | None) -> Row | None:
     if value is None:
         return None
     if kind == "ReJSON-RL":
-        return image(kind, canonical(parsed(value)), expires)
+        return image(kind, canonical(parse_json(value)), expires)
     if kind == "zset":
         return image(kind, canonical([[text(member), float(score)] for member, score in _scored(value)]), expires)
     if kind == "list":
@@ -150,7 +152,7 @@ def _row(kind: str, value: Any, expires: int | None) -> Row | None:
 
 
 def _scored(value: list[Any]) -> Iterable[tuple[Any, Any]]:
-    """Members and scores, which the driver pairs where it knows the command."""
+    """Pairs of member and score; the driver gives pairs where it knows the command, else a flat list."""
     paired = value and isinstance(value[0], tuple | list)
     return value if paired else zip(value[::2], value[1::2], strict=True)
 
@@ -161,7 +163,7 @@ def _commands(key: str, after: Row | None) -> Iterator[Command]:
         return
     kind, value = str(after["type"]), str(after["value"])
     if kind == "ReJSON-RL":
-        yield ("JSON.SET", key, "$", spelled(value))
+        yield ("JSON.SET", key, "$", respell_numbers(value))
     elif kind == "string":
         yield ("SET", key, value)
     else:

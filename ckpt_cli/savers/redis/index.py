@@ -1,123 +1,154 @@
-"""Documents found by the index that LangGraph's saver makes: one statement, however many there are.
+"""Finds documents by the index that LangGraph's saver makes: one query, however many documents match.
 
-Its tags fold case, drop spaces at the ends and split at commas, so only plain ids are asked for, and what comes is held
-against the documents' own fields.
+Its tags ignore case, drop spaces at the ends and split at commas, so only plain ids are queried, and the answers are
+compared with the documents' own fields. The index gives each field as text, also a list or a boolean: a document that
+may hold one in an id is read itself.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
-from ckpt_cli.savers.redis.faults import explained
-from ckpt_cli.savers.redis.finding import CHECKPOINT, WRITE, Finder, Found, found, write_key
+from ckpt_cli.savers.redis.faults import is_unsortable, translate_errors
+from ckpt_cli.savers.redis.finder import (
+    CHECKPOINT,
+    WRITE,
+    CheckpointDocument,
+    Finder,
+    name_document,
+    read_fields,
+    write_key,
+)
 from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
 
 _PAGE = 2000  # documents in one answer
-_NAMES = 100  # ids in one statement
+_NAMES = 100  # ids in one query
+_BITS = ("1", "0")  # what the index gives for true and false
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@/+=#~-]{1,500}")
 
 
-def plain(names: Collection[str]) -> bool:
-    """Whether a tag finds these ids."""
+def are_plain(names: Collection[str]) -> bool:
+    """Whether tags can find these ids."""
     return all(_PLAIN.fullmatch(safe_id(name)) for name in names)
 
 
-class _ForgottenError(Exception):
-    """The index names documents whose fields it can't give any more."""
+class _UnansweredError(Exception):
+    """The index can't give the fields of documents that it names, or can't sort by them."""
 
 
-def indexes(connection: Connection, keys: Keys) -> bool:
-    """Whether both indexes are there and whole: nothing failed to get in, and nothing still waits to.
+def has_indexes(connection: Connection, keys: Keys) -> bool:
+    """Whether both indexes exist and are complete: no document failed to be indexed or still waits for it.
 
-    An index is of database 0, yet answers in every other, finds nothing there, and from then on gives no fields in
-    database 0 either (RediSearch 2.10.5): so nowhere else is it asked anything.
+    An index belongs to database 0. In another database it answers, but finds nothing, and from then on gives no fields
+    in database 0 either (RediSearch 2.10.5): so it is never queried elsewhere.
     """
     if connection.address.database:
         return False
-    asked = [("FT.INFO", name) for name in (keys.prefix, keys.write_prefix)]
-    return all(isinstance(told, list) and _is_whole(told) for told in connection.all(asked, failing=True))
+    commands = [("FT.INFO", name) for name in (keys.prefix, keys.write_prefix)]
+    return all(isinstance(info, list) and _is_complete(info) for info in connection.all(commands, failing=True))
 
 
-def _is_whole(told: list[Any]) -> bool:
-    said = {text(name): value for name, value in zip(told[::2], told[1::2], strict=True)}
-    done = float(text(said.get("percent_indexed", "0"))) >= 1
-    return done and int(text(said.get("hash_indexing_failures", "0"))) == 0
+def _is_complete(info: list[Any]) -> bool:
+    facts = {text(name): value for name, value in zip(info[::2], info[1::2], strict=True)}
+    is_done = float(text(facts.get("percent_indexed", "0"))) >= 1
+    return is_done and int(text(facts.get("hash_indexing_failures", "0"))) == 0
 
 
 class Index(Finder):
-    """One connection's indexes; where one has forgotten documents, `instead` finds them."""
+    """Finds documents by one connection's indexes, or by `fallback` if an index can't answer."""
 
-    def __init__(self, connection: Connection, keys: Keys, instead: Finder) -> None:
-        self._connection, self._keys, self._instead = connection, keys, instead
+    def __init__(self, connection: Connection, keys: Keys, fallback: Finder) -> None:
+        self._connection, self._keys, self._fallback = connection, keys, fallback
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """See `Finder.spaces`."""
         try:
             return self._spaces(thread_ids)
-        except _ForgottenError:
-            return self._instead.spaces(thread_ids)
+        except _UnansweredError:
+            return self._fallback.spaces(thread_ids)
 
     def _spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
-        counted = ("GROUPBY", "3", "@t", "@n", "@w", "REDUCE", "COUNT", "0", "AS", "c")
+        count = ("GROUPBY", "3", "@t", "@n", "@w", "REDUCE", "COUNT", "0", "AS", "c")
         fields = {"t": CHECKPOINT["t"], "n": CHECKPOINT["n"], "w": CHECKPOINT["w"]}
-        seen: dict[tuple[str, str], int] = {}
-        for one in self._asked(self._keys.prefix, fields, *counted, thread_ids=thread_ids):
-            if one.get("t") is None and one.get("w") is None:
-                raise _ForgottenError
-            if one.get("t") is not None and (thread_ids is None or from_id(one["t"]) in thread_ids):
-                place = (from_id(one["t"]), from_ns(one.get("n")))
-                seen[place] = seen.get(place, 0) + int(one["c"])
-        return seen
+        groups = [*self._query(self._keys.prefix, fields, *count, thread_ids=thread_ids)]
+        if any(all(group.get(name) is None for name in fields) for group in groups):
+            raise _UnansweredError
+        if not all(_is_text(group.get("n")) and (_is_text(group.get("t")) or group["t"] in _BITS) for group in groups):
+            return Counter(one.ref[:2] for one in self.checkpoints(thread_ids))
+        counts = Counter(self._bits(thread_ids) if any(group["t"] in _BITS for group in groups) else ())
+        for group in groups:
+            place = (from_id(group["t"]), from_ns(group["n"]))
+            if place[0] not in _BITS and (thread_ids is None or place[0] in thread_ids):
+                counts[place] += int(group["c"])
+        return counts
 
-    def checkpoints(self, thread_ids: Collection[str] | None) -> list[Found]:
+    def _bits(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, str]]:
+        """The namespaces of documents whose thread is a boolean, ``1`` or ``0``, which look alike in the index."""
+        fields = {"key": "@__key", **CHECKPOINT}
+        listed = self._named(self._query(self._keys.prefix, fields, thread_ids=[*_BITS, "true", "false"]))
+        named = (one for one in listed if one.ref.thread_id not in ("true", "false"))
+        return (one.ref[:2] for one in named if thread_ids is None or one.ref.thread_id in thread_ids)
+
+    def checkpoints(self, thread_ids: Collection[str] | None) -> list[CheckpointDocument]:
         """See `Finder.checkpoints`."""
         fields = {"key": "@__key", **CHECKPOINT}
         try:
-            listed = [self._named(one) for one in self._asked(self._keys.prefix, fields, thread_ids=thread_ids)]
-        except _ForgottenError:
-            return self._instead.checkpoints(thread_ids)
-        return [one for one in listed if one is not None and (thread_ids is None or one.ref.thread_id in thread_ids)]
+            listed = self._named(self._query(self._keys.prefix, fields, thread_ids=thread_ids))
+        except _UnansweredError:
+            return self._fallback.checkpoints(thread_ids)
+        return [one for one in listed if thread_ids is None or one.ref.thread_id in thread_ids]
 
-    def newest(self, thread_id: str, ns: str, limit: int) -> list[Found]:
-        """Sorted by the server, unless another thread or namespace has the same tag."""
+    def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointDocument]:
+        """See `Finder.newest`; sorted by the server unless another thread or namespace has the same tag."""
         fields = {"key": "@__key", **CHECKPOINT}
         top = ("SORTBY", "2", "@i", "DESC", "MAX", str(limit), "LIMIT", "0", str(limit))
         try:
-            asked = [*self._asked(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)]
-        except _ForgottenError:
-            return self._instead.newest(thread_id, ns, limit)
-        listed = [self._named(one) for one in asked]
-        here = [one for one in listed if one is not None and one.ref[:2] == (thread_id, ns)]
-        return here if len(here) == len(listed) else self.checkpoints([thread_id])
+            answers = [*self._query(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)]
+        except _UnansweredError:
+            return self._fallback.newest(thread_id, ns, limit)
+        here = [one for one in self._named(answers) if one.ref[:2] == (thread_id, ns)]
+        return here if len(here) == len(answers) else self.checkpoints([thread_id])
 
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
         """See `Finder.writes`."""
         fields = {"key": "@__key", **WRITE}
-        asked: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         try:
-            for page in [None] if ids is None or not plain(ids) else pages(ids, _NAMES):
-                asked += self._asked(self._keys.write_prefix, fields, thread_ids=thread_ids, ids=page)
-        except _ForgottenError:
-            yield from self._instead.writes(thread_ids, ids)
+            for page in [None] if ids is None or not are_plain(ids) else pages(ids, _NAMES):
+                answers += self._query(self._keys.write_prefix, fields, thread_ids=thread_ids, ids=page)
+        except _UnansweredError:
+            yield from self._fallback.writes(thread_ids, ids)
             return
-        named = ({**one, "name": write_key(one, self._keys, by_key=False)} for one in asked)
-        yield from (one for one in named if one.get("t") is not None and one["name"].ref.thread_id in thread_ids)
+        for one in self._typed(answers, WRITE):
+            name = write_key(one, self._keys, by_key=False)
+            if name.ref.thread_id in thread_ids:
+                yield {**one, "name": name}
 
-    def _named(self, fields: dict[str, Any]) -> Found | None:
-        return found(fields["key"], fields, self._keys, by_key=False)
+    def _named(self, answers: Iterable[dict[str, Any]]) -> list[CheckpointDocument]:
+        named = (
+            name_document(one["key"], one, self._keys, by_key=False) for one in self._typed([*answers], CHECKPOINT)
+        )
+        return [one for one in named if one is not None]
+
+    def _typed(self, answers: list[dict[str, Any]], fields: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """The answers; one that may have a list or a boolean as an id is replaced by its document's own fields."""
+        unsure = [one["key"] for one in answers if not all(_is_text(one.get(name)) for name in ("t", "n", "i"))]
+        typed = dict(read_fields(self._connection, unsure, fields))
+        return ({"key": one["key"], **typed.get(one["key"], one)} for one in answers)
 
     def count_writes(self) -> int:
         """See `Finder.count_writes`."""
         return int(self._connection.one("FT.SEARCH", self._keys.write_prefix, "*", "LIMIT", "0", "0")[0])
 
     def some(self, *, writes: bool = False) -> list[str]:
-        """A few keys of any."""
+        """The keys of a few documents."""
         name = self._keys.write_prefix if writes else self._keys.prefix
         return [text(key) for key in self._connection.one("FT.SEARCH", name, "*", "NOCONTENT", "LIMIT", "0", "20")[1:]]
 
-    def _asked(
+    def _query(
         self,
         index: str,
         fields: Mapping[str, str],
@@ -126,40 +157,50 @@ class Index(Finder):
         ns: str | None = None,
         ids: Collection[str] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        for some in [None] if thread_ids is None else pages(thread_ids, _NAMES):
-            where, values = _query(some, ns, ids)
+        for some in [None] if thread_ids is None or not are_plain(thread_ids) else pages(thread_ids, _NAMES):
+            where, values = _filter(some, ns, ids)
             loaded = [word for name, path in fields.items() for word in _load(name, path)]
-            asking = ("WITHCURSOR", "COUNT", str(_PAGE), "TIMEOUT", "0", "DIALECT", "2")
-            words = ("FT.AGGREGATE", index, where, *values, "LOAD", str(len(loaded)), *loaded, *then, *asking)
+            options = ("WITHCURSOR", "COUNT", str(_PAGE), "TIMEOUT", "0", "DIALECT", "2")
+            words = ("FT.AGGREGATE", index, where, *values, "LOAD", str(len(loaded)), *loaded, *then, *options)
             yield from self._pages(index, words)
 
     def _pages(self, index: str, words: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-        with explained(self._connection.address.location):
-            rows, cursor = self._connection.one(*words)
+        (answer,) = self._connection.all([words], failing=True)
+        if isinstance(answer, Exception) and is_unsortable(answer):
+            raise _UnansweredError
+        with translate_errors(self._connection.address.location):
+            if isinstance(answer, Exception):
+                raise answer
+        rows, cursor = answer
         while True:
             for row in rows[1:]:
                 if row is None:
-                    raise _ForgottenError
-                told = {text(name): value for name, value in zip(row[::2], row[1::2], strict=True)}
+                    raise _UnansweredError
+                fields = {text(name): value for name, value in zip(row[::2], row[1::2], strict=True)}
                 yield {
                     "key" if name == "__key" else name: None if value is None else text(value)
-                    for name, value in told.items()
+                    for name, value in fields.items()
                 }
             if not cursor:
                 return
             rows, cursor = self._connection.one("FT.CURSOR", "READ", index, cursor, "COUNT", str(_PAGE))
 
 
+def _is_text(field: str | None) -> bool:
+    """Whether the document certainly has this text: the index gives a list as JSON, a boolean as 1 or 0."""
+    return field is not None and field[:1] not in ("[", "{") and field not in _BITS
+
+
 def _load(name: str, path: str) -> tuple[str, ...]:
     return (path,) if path == "@__key" else (path, "AS", name)
 
 
-def _query(
+def _filter(
     thread_ids: Collection[str] | None, ns: str | None, ids: Collection[str] | None
 ) -> tuple[str, tuple[str, ...]]:
-    """A filter whose values are parameters, and those."""
+    """A filter with parameters, and the words that give their values."""
     tags = {"thread_id": [*map(safe_id, thread_ids or ())], "checkpoint_id": [*map(safe_id, ids or ())]}
-    tags["checkpoint_ns"] = [] if ns is None or not plain([safe_ns(ns)]) else [safe_ns(ns)]
+    tags["checkpoint_ns"] = [] if ns is None or not are_plain([safe_ns(ns)]) else [safe_ns(ns)]
     values: list[str] = []
     clauses: list[str] = []
     for tag, wanted in tags.items():

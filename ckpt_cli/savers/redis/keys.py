@@ -1,4 +1,4 @@
-"""LangGraph's names for keys, made from records and never taken apart: ids and namespaces hold colons themselves.
+"""LangGraph's names of keys, made from records; they can't be parsed alone, as ids and namespaces may hold colons.
 
 checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.py: make_write_keys_zset_key``.
 """
@@ -18,38 +18,38 @@ _NO_ID = "00000000-0000-0000-0000-000000000000"
 
 
 class Keys:
-    """The names of one database's keys."""
+    """Makes the names of one database's keys."""
 
     def __init__(self, address: Address) -> None:
         self.prefix, self.write_prefix = address.prefix, address.write_prefix
 
     def checkpoint(self, ref: Ref) -> str:
-        """A checkpoint's document."""
+        """The key of a checkpoint's document."""
         return ":".join((self.prefix, safe_id(ref.thread_id), safe_ns(ref.ns), safe_id(ref.checkpoint_id)))
 
     def shallow(self, thread_id: str, ns: str) -> str:
-        """The only document of a namespace in the shallow layout."""
+        """The key of a namespace's only document in the shallow layout."""
         return ":".join((self.prefix, thread_id, ns))
 
     def latest(self, thread_id: str, ns: str) -> str:
-        """The pointer to the checkpoint that was written last."""
+        """The key of the pointer to the checkpoint that was written last."""
         return ":".join((f"{self.prefix}_latest", safe_id(thread_id), safe_ns(ns)))
 
     def write(self, name: WriteKey) -> str:
-        """A write's document."""
+        """The key of a write's document."""
         ref = name.ref
         place = (safe_id(ref.thread_id), safe_ns(ref.ns), safe_id(ref.checkpoint_id))
         return ":".join((self.write_prefix, *place, name.task_id, str(name.idx)))
 
     def registry(self, ref: Ref) -> str:
-        """The sorted set that names the writes of a checkpoint."""
+        """The key of the sorted set that names a checkpoint's writes."""
         return ":".join(("write_keys_zset", safe_id(ref.thread_id), safe_ns(ref.ns), safe_id(ref.checkpoint_id)))
 
     def ref_of(self, key: str, fields: Mapping[str, Any], *, writes: bool = False) -> Ref | None:
-        """The checkpoint that a document's key names, where its own fields can't; None where a part is missing.
+        """The checkpoint that a document's key names, for a document with damaged fields; None if a part is missing.
 
-        Any of the fields ``t``, ``n`` and ``i`` that fits the key helps to part it: ids and namespaces hold colons.
-        A write's key goes on behind the checkpoint's id.
+        Ids and namespaces may hold colons, so each of the fields ``t``, ``n`` and ``i`` that fits the key helps to
+        split it. In a write's key more parts follow the checkpoint's id.
         """
         rest = key.removeprefix(self.start(None, writes=writes))
         if writes:
@@ -67,22 +67,22 @@ class Keys:
         return Ref(from_id(place[0]), from_ns(place[1]), from_id(rest[len(before) + 1 :]))
 
     def start(self, thread_id: str | None, *, writes: bool) -> str:
-        """How the documents of a thread (and maybe some of others) begin, or those of all."""
+        """The start of the keys of a thread's documents, or of all; keys of other threads may start alike."""
         start = f"{self.write_prefix if writes else self.prefix}:"
         return start if thread_id is None else f"{start}{safe_id(thread_id)}:"
 
     def pattern(self, thread_id: str | None, *, writes: bool) -> str:
-        """What a scan looks for: the documents of a thread (and maybe some of others), or of all."""
-        return globbed(self.start(thread_id, writes=writes)) + "*"
+        """A scan's pattern for the documents of a thread, or of all; documents of other threads may match."""
+        return escape_pattern(self.start(thread_id, writes=writes)) + "*"
 
 
-def globbed(name: str) -> str:
-    """A name that a pattern matches as it is."""
+def escape_pattern(name: str) -> str:
+    """A pattern that matches exactly this name."""
     return re.sub(r"([\\*?\[\]^])", r"\\\1", name)
 
 
-def begun(names: Sequence[str], start: str) -> Iterator[str]:
-    """Those of some sorted names that begin so."""
+def names_with_prefix(names: Sequence[str], start: str) -> Iterator[str]:
+    """Those of the sorted names that begin with `start`."""
     first = bisect_left(names, start)
     return takewhile(lambda name: name.startswith(start), (names[at] for at in range(first, len(names))))
 
@@ -98,19 +98,19 @@ def safe_id(name: str) -> str:
 
 
 def from_ns(stored: Any) -> str:
-    """A namespace of its stored form, which the root's isn't always; what is no text is spelled."""
+    """The namespace for its stored form; the root's may be stored as "" too, and what isn't text is spelled."""
     name = from_text(stored)
     return "" if name == _NO_NS else name
 
 
 def from_id(stored: Any) -> str:
-    """An id of its stored form; what is no text is spelled."""
+    """The id for its stored form; what isn't text is spelled."""
     name = from_text(stored)
     return "" if name == _NO_ID else name
 
 
 def from_text(stored: Any) -> str:
-    """A name as it is stored; what is no text is spelled."""
+    """A stored name as text; "" if missing, and spelled if it isn't text."""
     return stored if isinstance(stored, str) else "" if stored is None else text_of(stored)
 
 

@@ -1,7 +1,7 @@
-"""What of a key ckpt writes, beside when it expires and the fields that an application added to its document."""
+"""The fields of a key that ckpt writes, beside its expiry and the fields that an application added."""
 
 from ckpt_cli.model import Row
-from ckpt_cli.savers.redis.records import canonical, parsed
+from ckpt_cli.savers.redis.records import canonical, parse_json
 
 _FIELDS = (
     *("thread_id", "run_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "checkpoint_ts", "checkpoint"),
@@ -10,30 +10,30 @@ _FIELDS = (
 """checkpoint-redis 0.5.2, ``__init__.py: put, put_writes``."""
 
 WRITTEN = frozenset({"type", "value", *(f"$.{name}" for name in _FIELDS)})
-"""``$.`` is the document in a key that holds JSON."""
+"""``$.`` stands for the document in a key that holds JSON."""
 
 
 def fields(row: Row) -> Row:
-    """A document field by field; the value of another key is one."""
+    """A document field by field; the value of any other key is a single field."""
     document = _document(row)
     if document is None:
         return {"type": row["type"], "value": row["value"]}
-    found = {f"$.{name}": canonical(value) for name, value in document.items()}
-    return {**dict.fromkeys(WRITTEN), "type": row["type"], **found}
+    own = {f"$.{name}": canonical(value) for name, value in document.items()}
+    return {**dict.fromkeys(WRITTEN), "type": row["type"], **own}
 
 
 def restored(image: Row, now: Row | None) -> Row:
-    """An image; a key that exists keeps when it expires, and the fields that others have changed or added."""
+    """The image to restore; a key that exists keeps its expiry and the fields of other programs."""
     if now is None:
         return image
     old, new = _document(image), _document(now)
     row = {**image, "expires": now["expires"]}
     if old is None or new is None:
         return row
-    kept = {name: value if name in _FIELDS else new[name] for name, value in old.items() if name in {*new, *_FIELDS}}
-    return {**row, "value": canonical({**kept, **{name: new[name] for name in new if name not in _FIELDS}})}
+    own = {name: value if name in _FIELDS else new[name] for name, value in old.items() if name in {*new, *_FIELDS}}
+    return {**row, "value": canonical({**own, **{name: new[name] for name in new if name not in _FIELDS}})}
 
 
 def _document(row: Row) -> dict[str, object] | None:
-    found = parsed(str(row["value"])) if row["type"] == "ReJSON-RL" else None
-    return found if isinstance(found, dict) else None
+    document = parse_json(str(row["value"])) if row["type"] == "ReJSON-RL" else None
+    return document if isinstance(document, dict) else None

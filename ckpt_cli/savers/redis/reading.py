@@ -1,4 +1,4 @@
-"""Parts of documents by the names of checkpoints, and values that stay where they are if they are long."""
+"""Reads documents by the names of checkpoints, and the values of writes up to a size."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis import records
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
-from ckpt_cli.savers.redis.finding import CHECKPOINT, Found, found
+from ckpt_cli.savers.redis.finder import CHECKPOINT, CheckpointDocument, name_document, read_fields
 from ckpt_cli.savers.redis.keys import Keys
 
 _PAGE = 500  # writes that are read at once
@@ -25,72 +25,73 @@ end
 if size <= tonumber(ARGV[1]) then return {size, b} end
 return {size}
 """
-"""The value of a write if it is short, and its size anyway; it changes nothing, and is run as such."""
+"""A script that gives a write's size, and its value if that is short; it is run by the read-only ``EVAL_RO``."""
 
 
 class Documents:
-    """One connection's documents.
+    """Reads the documents of one connection.
 
     Args:
-        found: finds the documents of threads, for layouts whose keys can't be told from a checkpoint's name.
-        written: finds the writes of threads.
-        misnamed: whether documents stand under the ids of their parents (0.0.x).
-        old: whether values of writes are JSON as it is (up to 0.1).
-        indexed: whether `found` finds documents by their fields, so that one may have another key than its fields say.
+        find_documents: finds the documents of threads, for layouts whose keys don't follow from a checkpoint's name.
+        find_writes: finds the writes of threads.
+        misnamed: whether documents have their parents' ids in their keys (0.0.x).
+        old: whether values of writes are plain JSON, not base64 (up to 0.1).
+        indexed: whether documents are found by their fields, so that a key may differ from what its fields say.
     """
 
     def __init__(
         self,
         connection: Connection,
         keys: Keys,
-        found: Callable[[Collection[str]], list[Found]],
-        written: Callable[[Collection[str]], Iterable[Mapping[str, Any]]],
+        find_documents: Callable[[Collection[str]], list[CheckpointDocument]],
+        find_writes: Callable[[Collection[str]], Iterable[Mapping[str, Any]]],
         *,
         misnamed: bool,
         old: bool,
         indexed: bool,
     ) -> None:
-        self._connection, self._keys, self._found, self._written = connection, keys, found, written
+        self._connection, self._keys = connection, keys
+        self._find_documents, self._find_writes = find_documents, find_writes
         self._misnamed, self._old, self._indexed = misnamed, old, indexed
         self._scripts = connection.major >= 7 and not old
 
-    def named(self, refs: Sequence[Ref]) -> dict[Ref, Found]:
-        """Those that are there."""
+    def named(self, refs: Sequence[Ref]) -> dict[Ref, CheckpointDocument]:
+        """The documents of those checkpoints that exist."""
         return {one.ref: one for one, _ in self._read(refs, {})}
 
     def metadata(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that are there."""
+        """The metadata of those checkpoints that exist."""
         for page in pages(refs, _PAGE):
-            for one, told in self._read(page, {"metadata": "$.metadata"}):
-                yield one.ref, records.metadata(told["metadata"])
+            for one, fields in self._read(page, {"metadata": "$.metadata"}):
+                yield one.ref, records.metadata(fields["metadata"])
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
-        """Those that are there, whole."""
+        """Those checkpoints that exist, whole."""
         read = self._read(refs, {"metadata": "$.metadata"})
         bodies = self._connection.read(("JSON.GET", one.key, "$.checkpoint") for one, _ in read)
-        known: dict[Ref, Checkpoint] = {}
-        for (one, told), answer in zip(read, bodies, strict=True):
+        checkpoints: dict[Ref, Checkpoint] = {}
+        for (one, fields), answer in zip(read, bodies, strict=True):
             if answer:
-                there = isinstance(answer, bytes) and answer != b"[]"
-                body = records.body(answer[1:-1]) if there else records.lost("its document has no checkpoint")
+                has_body = isinstance(answer, bytes) and answer != b"[]"
+                body = records.body(answer[1:-1]) if has_body else records.lost("its document has no checkpoint")
                 row = one.row._replace(size=len(body.data))
-                known[one.ref] = Checkpoint(row, body, records.metadata(told["metadata"]))
-        return known
+                checkpoints[one.ref] = Checkpoint(row, body, records.metadata(fields["metadata"]))
+        return checkpoints
 
     def latest(self, spaces: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
-        """What the pointers say came last, where it is there."""
+        """The checkpoints that the pointers of namespaces name, where these exist."""
         answers = self._connection.read(("GET", self._keys.latest(*space)) for space in spaces)
         pointed = {space: text(key) for space, key in zip(spaces, answers, strict=True) if key is not None}
-        told = self._fields([*pointed.values()], CHECKPOINT)
+        documents = self._fields([*pointed.values()], CHECKPOINT)
         last: dict[tuple[str, str], Ref] = {}
         for space, key in pointed.items():
-            one = self._named(key, told[key]) if key in told else None
+            one = self._named(key, documents[key]) if key in documents else None
             if one is not None and one.ref[:2] == space:
                 last[space] = one.ref
         return last
 
     def writes(self, listed: Iterable[Mapping[str, Any]], values: int | None) -> Iterator[Write]:
-        """Writes with their values, or only the short ones'."""
+        """The listed writes with their values, those longer than `values` bytes without."""
         for page in pages(listed, _PAGE):
             keys = [str(one["key"]) for one in page]
             blobs = self._blobs(keys) if values is None or not self._scripts else self._short(keys, values)
@@ -98,73 +99,71 @@ class Documents:
                 value = None if blob is _UNREAD else records.payload(one.get("type"), blob)
                 size = len(value.data) if value is not None else size
                 if size >= 0:
-                    shown = value if values is None or size <= values else None
-                    yield records.write(one, shown, size)
+                    short = value if values is None or size <= values else None
+                    yield records.write(one, short, size)
 
     def _blobs(self, keys: list[str]) -> list[tuple[Any, int]]:
-        """What takes the place of the values, which need not be text; a document that is gone has size -1."""
+        """The stored values, which need not be text, with size 0; size -1 for a document that no longer exists."""
         answers = self._connection.read(("JSON.GET", key, "$.blob") for key in keys)
-        told = [json.loads(answer) if isinstance(answer, bytes) else None for answer in answers]
-        return [(_UNREAD, -1) if blob is None else (blob[0] if blob else None, 0) for blob in told]
+        blobs = [json.loads(answer) if isinstance(answer, bytes) else None for answer in answers]
+        return [(_UNREAD, -1) if blob is None else (blob[0] if blob else None, 0) for blob in blobs]
 
     def _short(self, keys: list[str], values: int) -> list[tuple[Any, int]]:
-        asked = (("EVAL_RO", _SHORT_BLOB, 1, key, values) for key in keys)
-        answers = [*self._connection.all(asked, failing=True)]
+        commands = (("EVAL_RO", _SHORT_BLOB, 1, key, values) for key in keys)
+        answers = [*self._connection.all(commands, failing=True)]
         if any(isinstance(answer, Exception) and is_unknown(answer) for answer in answers):
             self._scripts = False
             return self._blobs(keys)
         odd = [key for key, answer in zip(keys, answers, strict=True) if isinstance(answer, Exception)]
-        known = dict(zip(odd, self._blobs(odd), strict=True))  # without a value, or with one that is no text
-        return [known.get(key) or _measured(answer) for key, answer in zip(keys, answers, strict=True)]
+        known = dict(zip(odd, self._blobs(odd), strict=True))  # without a value, or with a value that isn't text
+        return [known.get(key) or _short_value(answer) for key, answer in zip(keys, answers, strict=True)]
 
     def keys_of(self, names: Collection[Name]) -> dict[Name, str]:
-        """The keys of documents that have others than their fields say."""
+        """The keys of documents, for those records whose key differs from what its fields say."""
         refs = {name if isinstance(name, Ref) else name.ref for name in names}
         if not self._indexed or not refs:
             return {}
         threads = {ref.thread_id for ref in refs}
-        keys: dict[Name, str] = {one.ref: one.key for one in self._found(threads)}
-        keys |= {one["name"]: one["key"] for one in self._written(threads)}
+        keys: dict[Name, str] = {one.ref: one.key for one in self._find_documents(threads)}
+        keys |= {one["name"]: one["key"] for one in self._find_writes(threads)}
         return {name: keys[name] for name in names if name in keys}
 
-    def _read(self, refs: Sequence[Ref], more: Mapping[str, str]) -> list[tuple[Found, dict[str, Any]]]:
-        """Documents by the keys they should have; where one isn't there, by those of other layouts."""
+    def _read(self, refs: Sequence[Ref], more: Mapping[str, str]) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
+        """Documents by the keys they should have, or else by the keys of other layouts; with their fields."""
         fields = {**CHECKPOINT, **more}
         wanted = {} if self._misnamed else {self._keys.checkpoint(ref): ref for ref in refs}
-        read = self._told(wanted, fields)
+        read = self._read_keys(wanted, fields)
         missing = set(refs) - {one.ref for one, _ in read}
         if missing:
-            read += self._told(self._elsewhere(missing), fields)
+            read += self._read_keys(self._other_keys(missing), fields)
         return read
 
-    def _elsewhere(self, refs: set[Ref]) -> dict[str, Ref]:
-        found = {self._keys.shallow(ref.thread_id, ref.ns): ref for ref in refs}
+    def _other_keys(self, refs: set[Ref]) -> dict[str, Ref]:
+        keys = {self._keys.shallow(ref.thread_id, ref.ns): ref for ref in refs}
         if self._misnamed or self._indexed:
-            found |= {one.key: one.ref for one in self._found({ref.thread_id for ref in refs}) if one.ref in refs}
-        return found
+            keys |= {
+                one.key: one.ref for one in self._find_documents({ref.thread_id for ref in refs}) if one.ref in refs
+            }
+        return keys
 
-    def _named(self, key: str, fields: dict[str, Any]) -> Found | None:
-        return found(key, fields, self._keys, by_key=not self._indexed)
+    def _named(self, key: str, fields: dict[str, Any]) -> CheckpointDocument | None:
+        return name_document(key, fields, self._keys, by_key=not self._indexed)
 
-    def _told(self, keys: Mapping[str, Ref], fields: Mapping[str, str]) -> list[tuple[Found, dict[str, Any]]]:
+    def _read_keys(
+        self, keys: Mapping[str, Ref], fields: Mapping[str, str]
+    ) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
         read = self._fields([*keys], fields)
-        listed = ((self._named(key, told), told, keys[key]) for key, told in read.items())
-        return [(one, told) for one, told, ref in listed if one is not None and one.ref == ref]
+        named = ((self._named(key, own), own, keys[key]) for key, own in read.items())
+        return [(one, own) for one, own, ref in named if one is not None and one.ref == ref]
 
     def _fields(self, keys: list[str], fields: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        answers = self._connection.read(("JSON.GET", key, *fields.values()) for key in keys)
-        told: dict[str, dict[str, Any]] = {}
-        for key, answer in zip(keys, answers, strict=True):
-            if isinstance(answer, bytes):
-                parts = json.loads(answer)
-                told[key] = {name: (parts[path] or [None])[0] for name, path in fields.items()}
-        return told
+        return dict(read_fields(self._connection, keys, fields))
 
 
 _UNREAD = object()
 
 
-def _measured(answer: Any) -> tuple[Any, int]:
+def _short_value(answer: Any) -> tuple[Any, int]:
     if not isinstance(answer, list):
         return _UNREAD, -1
     size = int(answer[0])

@@ -1,8 +1,7 @@
-"""Documents as records and back; a value is carried as it is stored.
+"""Documents as records and back; values keep their stored bytes.
 
-checkpoint-redis 0.5.2, ``__init__.py: put, put_writes``: the checkpoint object is JSON of a dialect of its own inside
-its document, metadata is JSON text, and a write's value is base64 of what the serializer made. Up to 0.1 it is that
-JSON itself.
+checkpoint-redis 0.5.2, ``__init__.py: put, put_writes``: a document holds the checkpoint as an object of a JSON dialect
+and the metadata as JSON text. A write's value is the serializer's output in base64; up to 0.1 it is plain JSON.
 """
 
 import json
@@ -13,13 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from ckpt_cli.errors import NotSupported
-from ckpt_cli.model import LOST, Checkpoint, CheckpointRow, Payload, Write, WriteKey, in_words, name_of
-from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.model import LOST, Checkpoint, Payload, Write, WriteKey, in_words, name_of
+from ckpt_cli.savers.faults import must_not_be_lost
+from ckpt_cli.savers.redis.json_numbers import read_number
 from ckpt_cli.savers.redis.keys import from_text, safe_id, safe_ns
-from ckpt_cli.savers.redis.spelling import readable
 
 TAG = "redis-json"
-"""The tag of JSON in the dialect of ``jsonplus_redis.py``, which `serde.redisjson` describes."""
+"""The tag of JSON in the dialect of ``jsonplus_redis.py``; see `serde.redisjson`."""
 
 Document = dict[str, Any]
 
@@ -28,26 +27,26 @@ _BEFORE_4 = (b'{"type":"json","v":1', b'{"type":"json","v":2', b'{"type":"json",
 
 
 def payload(kind: Any, blob: Any) -> Payload:
-    """A write's value: base64, or JSON as it is."""
+    """A write's value, from base64 or plain JSON."""
     if not isinstance(blob, str):
-        return lost(f"its value is stored as {named_kind(blob)} where text should be")
-    tag, told = from_text(kind), blob
+        return lost(f"its value is stored as {json_type_name(blob)} where text should be")
+    tag = from_text(kind)
     try:
-        data = b64decode(told, validate=True)
-        if tag == "json" and told:
+        data = b64decode(blob, validate=True)
+        if tag == "json" and blob:
             json.loads(data)
-    except (ValueError, RecursionError):  # of which bad base64, JSON and UTF-8 are
-        data = told.encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):  # bad base64, JSON and UTF-8 are ValueErrors
+        data = blob.encode("utf-8", "surrogatepass")
     return Payload(TAG if tag == "json" else tag, data)
 
 
 def lost(problem: str) -> Payload:
-    """What takes the place of a missing value: why it can't be read."""
+    """The payload in place of a value that can't be read: the reason."""
     return Payload(LOST, problem.encode("utf-8", "replace"))
 
 
-def named_kind(value: Any) -> str:
-    """What JSON calls the type of a value."""
+def json_type_name(value: Any) -> str:
+    """The JSON type of a value, in words."""
     kinds = {
         bool: "true or false",
         int: "a number",
@@ -60,7 +59,7 @@ def named_kind(value: Any) -> str:
 
 
 def is_old(kind: Any, blob: Any) -> bool:
-    """Whether a write's value is JSON as it is, as up to 0.1."""
+    """Whether a write's value is plain JSON, as up to 0.1."""
     if kind != "json" or not isinstance(blob, str):
         return False
     data = payload(kind, blob).data
@@ -74,63 +73,64 @@ def is_old(kind: Any, blob: Any) -> bool:
 def body(data: bytes) -> Payload:
     """The checkpoint object of a document.
 
-    Before version 4 a step's Sends are the writes of the parent, and the list that is always empty says nothing.
+    Before version 4 a step's Sends are writes of the parent; ``pending_sends`` is always empty then and is left out.
     """
     if not data.startswith(_BEFORE_4):
         return Payload(TAG, data)
-    before, said, after = data.rpartition(_NO_SENDS)
-    return Payload(TAG, before + after if said and b"{" not in after else data)
+    before, separator, after = data.rpartition(_NO_SENDS)
+    return Payload(TAG, before + after if separator and b"{" not in after else data)
 
 
 def metadata(stored: Any) -> Payload:
-    """Metadata: JSON text, in the shallow layout an object."""
-    told = stored if isinstance(stored, str) else canonical(stored if stored is not None else {})
-    return Payload("json", told.encode("utf-8", "surrogatepass"))
+    """Metadata, stored as JSON text or, in the shallow layout, as an object."""
+    text = stored if isinstance(stored, str) else canonical(stored if stored is not None else {})
+    return Payload("json", text.encode("utf-8", "surrogatepass"))
 
 
 def write(fields: Mapping[str, Any], value: Payload | None, size: int) -> Write:
-    """A pending write of its document's fields, of which ``name`` is its name."""
+    """A pending write from its document's fields; ``name`` is its `WriteKey`."""
     name: WriteKey = fields["name"]
     channel, path = from_text(fields.get("channel")), from_text(fields.get("path"))
     return Write(*name.ref, name.task_id, name.idx, channel, path, value, size)
 
 
 def checkpoint_document(record: Checkpoint, old: Document | None, *, has_writes: bool) -> Document:
-    """A checkpoint as the saver stores it; what isn't the record's stays as it was.
+    """A checkpoint as LangGraph's saver stores it; other fields of the `old` document are kept.
 
     Raises:
-        NotSupported: a checkpoint whose channels are kept apart, or one that isn't JSON.
+        NotSupported: the checkpoint's channels are stored apart, or it isn't a JSON object.
     """
-    must_be_there(record.body, in_words(record.row.ref))
-    row, told = record.row, _json(record.metadata, ("json", TAG), "metadata")
+    must_not_be_lost(record.body, in_words(record.row.ref))
+    row, fields = record.row, _json(record.metadata, ("json", TAG), "metadata")
     whole = _json(record.body, (TAG,), "a checkpoint")
-    if record.channels is not None or not isinstance(whole, dict) or not isinstance(told, dict):
+    if record.channels is not None or not isinstance(whole, dict) or not isinstance(fields, dict):
         raise NotSupported("Redis keeps a checkpoint whole, as a JSON object")
-    named = old or {
+    document = old or {
         "thread_id": safe_id(row.thread_id),
-        "run_id": str(told.get("run_id") or ""),
+        "run_id": str(fields.get("run_id") or ""),
         "checkpoint_ns": safe_ns(row.ns),
         "checkpoint_id": safe_id(row.checkpoint_id),
         "parent_checkpoint_id": "",
         "checkpoint_ts": _milliseconds(whole.get("ts")),
     }
-    stated = {"source": told["source"], "step": told["step"]} if {"source", "step"} <= told.keys() else {}
+    is_full = {"source", "step"} <= fields.keys()
+    copied = {"source": fields["source"], "step": fields["step"]} if is_full else {}
     return {
-        **named,
+        **document,
         "parent_checkpoint_id": safe_id(row.parent_id) if row.parent_id else "",
         "checkpoint": whole,
         "metadata": record.metadata.data.decode("utf-8", "surrogatepass"),
         "has_writes": has_writes,
-        **stated,
+        **copied,
     }
 
 
 def write_document(record: Write, old: Document | None) -> Document:
-    """A write as the saver stores it."""
+    """A write as LangGraph's saver stores it."""
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
     tag = record.payload.tag
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return {
         **(old or {}),
         "thread_id": safe_id(record.thread_id),
@@ -146,7 +146,7 @@ def write_document(record: Write, old: Document | None) -> Document:
 
 
 def canonical(value: Any) -> str:
-    """A document as one text, whoever wrote it.
+    """A document as JSON text, always in the same form.
 
     Raises:
         NotSupported: a number that RedisJSON can't hold.
@@ -157,14 +157,9 @@ def canonical(value: Any) -> str:
         raise NotSupported(f"Redis can't hold this: {error}") from error
 
 
-def parsed(data: str | bytes) -> Any:
-    """A document's values; numbers beyond 64 bits are what RedisJSON makes of them."""
+def parse_json(data: str | bytes) -> Any:
+    """Parse a document; integers beyond 64 bits become floats, as in RedisJSON."""
     return json.loads(data, parse_int=_integer)
-
-
-def skeleton(found: CheckpointRow, size: int) -> CheckpointRow:
-    """A row with the size of its checkpoint."""
-    return found._replace(size=size)
 
 
 def _integer(digits: str) -> int | float:
@@ -172,13 +167,13 @@ def _integer(digits: str) -> int | float:
     return number if -(1 << 63) <= number < 1 << 64 else float(number)
 
 
-def _json(kept: Payload, tags: tuple[str, ...], what: str) -> Any:
-    if kept.tag not in tags:
-        raise NotSupported(f"Redis keeps {what} as JSON, not as {kept.tag or 'pickle'}")
+def _json(stored: Payload, tags: tuple[str, ...], what: str) -> Any:
+    if stored.tag not in tags:
+        raise NotSupported(f"Redis keeps {what} as JSON, not as {stored.tag or 'pickle'}")
     try:
-        return json.loads(kept.data, parse_int=_integer, parse_float=readable)
+        return json.loads(stored.data, parse_int=_integer, parse_float=read_number)
     except ValueError as error:
-        raise NotSupported(f"Redis keeps {what} as JSON, and this is none: {error}") from error
+        raise NotSupported(f"Redis keeps {what} as JSON, and this isn't JSON: {error}") from error
 
 
 def _milliseconds(ts: Any) -> float:

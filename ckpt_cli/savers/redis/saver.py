@@ -5,37 +5,37 @@ from typing import Any, ClassVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Form, Totals, able
-from ckpt_cli.savers.paging import weighed
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals, ability_set
+from ckpt_cli.savers.paging import fetch_by_size
 from ckpt_cli.savers.redis import records
-from ckpt_cli.savers.redis.address import parsed
+from ckpt_cli.savers.redis.address import parse_url
 from ckpt_cli.savers.redis.connection import Connection
 from ckpt_cli.savers.redis.expand import LATEST, REGISTRIES, Expansion, record_of
-from ckpt_cli.savers.redis.finding import Finder, Found
-from ckpt_cli.savers.redis.index import Index, indexes, plain
+from ckpt_cli.savers.redis.finder import CheckpointDocument, Finder
+from ckpt_cli.savers.redis.index import Index, are_plain, has_indexes
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.reading import Documents
-from ckpt_cli.savers.redis.scan import Scan
-from ckpt_cli.savers.redis.schema import Generation, generation
-from ckpt_cli.savers.redis.server import NOBODY, KeySaver, headed
+from ckpt_cli.savers.redis.scan import Scan, ScanThenIndex
+from ckpt_cli.savers.redis.schema import Schema, detect
+from ckpt_cli.savers.redis.server import NOBODY, KeySaver, threads_with_heads
 
-_FIRST = 25  # checkpoints that are read while nothing is known of their sizes
+_FIRST = 25  # checkpoints in the first fetch, before their sizes are known
 
 
-def open_saver(url: str) -> "RedisSaver":
+def open_url(url: str) -> "RedisSaver":
     """Open an existing database for reading.
 
     Raises:
-        UsageError: the URL has an option that nobody knows.
-        DatabaseUnreachable: no server answers, it doesn't let us in, or the database holds no checkpoints.
+        UsageError: the URL has an unknown option.
+        DatabaseUnreachable: no server answers, it refuses the login, or the database holds no checkpoints.
     """
-    connection = Connection(parsed(url))
+    connection = Connection(parse_url(url))
     try:
         keys = Keys(connection.address)
-        scan = Scan(connection, keys)
-        usable = not connection.is_cluster and indexes(connection, keys)
+        usable = not connection.is_cluster and has_indexes(connection, keys)
+        scan = Scan(connection, keys, by_key=not usable)
         index = Index(connection, keys, scan) if usable else None
-        return RedisSaver(connection, keys, scan, index, generation(connection, keys, index))
+        return RedisSaver(connection, keys, scan, index, detect(connection, keys, index))
     except BaseException:
         connection.close()
         raise
@@ -47,25 +47,25 @@ class RedisSaver(KeySaver):
     name: ClassVar[str] = "redis"
     _trials = ("JSON.DEL", "DEL")
 
-    def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, made: Generation) -> None:
+    def __init__(self, connection: Connection, keys: Keys, scan: Scan, index: Index | None, schema: Schema) -> None:
         super().__init__(connection, keys.checkpoint(NOBODY))
-        self._keys, self._scan, self._index, self._made = keys, scan, index, made
+        self._keys, self._scan, self._index, self._schema = keys, scan, index, schema
         self._documents = Documents(
             connection,
             keys,
-            self._found,
+            self._find_documents,
             lambda thread_ids: self._finder(thread_ids).writes(thread_ids, None),
-            misnamed=made.misnamed,
-            old=made.old,
+            misnamed=schema.misnamed,
+            old=schema.old,
             indexed=index is not None,
         )
-        self.form = Form(body=records.TAG)
-        self.abilities = able(
+        self.form = RecordFormat(body=records.TAG)
+        self.abilities = ability_set(
             {
-                Ability.WRITE: made.writable,
+                Ability.WRITE: schema.writable,
                 Ability.ATOMIC: not connection.is_cluster,
                 Ability.SKIPS: index is not None,
-                Ability.BRANCHES: not made.shallow,
+                Ability.BRANCHES: not schema.shallow,
                 Ability.TASK_PATHS: True,
             }
         )
@@ -74,28 +74,28 @@ class RedisSaver(KeySaver):
         self._scan.forget()
 
     def about(self) -> About:
-        """The server, what finds documents in it, and which saver wrote them."""
+        """The server, how documents are found in it, and which saver wrote them."""
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         server += ", replica" if self._connection.is_replica else ""
-        finds = "RediSearch" if self._index is not None else "none that is whole: all keys are scanned"
-        facts = {"server": server, "index": finds, **self._made.facts}
-        return About("Redis", self._connection.address.location, self._made.words, self._made.layout, facts)
+        index = "RediSearch" if self._index is not None else "none that is whole: all keys are scanned"
+        facts = {"server": server, "index": index, **self._schema.facts}
+        return About("Redis", self._connection.address.location, self._schema.generation, self._schema.layout, facts)
 
     def totals(self) -> Totals:
         """Read the names of all checkpoints, and count the writes."""
-        ids = [found.ref for found in self._finder(None).checkpoints(None)]
-        span = [ref.checkpoint_id for ref in ids]
-        threads = len({ref.thread_id for ref in ids})
+        refs = [document.ref for document in self._finder(None).checkpoints(None)]
+        ids = [ref.checkpoint_id for ref in refs]
+        threads = len({ref.thread_id for ref in refs})
         writes = self._finder(None).count_writes()
-        return Totals(threads, len(ids), writes, min(span, default=None), max(span, default=None))
+        return Totals(threads, len(ids), writes, min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """Each thread's namespaces by the index, its head by the pointer."""
+        """Every thread, by the id of its head; namespaces come from the index, heads from the pointers."""
         heads = self._heads(None)
         yield from sorted(heads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread: by its pointer, where the root graph has one."""
+        """One thread, by the pointer of its root graph if that has one."""
         pointed = self._pointed([(thread_id, "")])
         if pointed:
             return Thread(thread_id, pointed[thread_id, ""])
@@ -106,38 +106,38 @@ class RedisSaver(KeySaver):
         return sorted(ns for _, ns in self._finder([thread_id]).spaces([thread_id]))
 
     def count(self, thread_id: str) -> int:
-        """Counted by the server, where the index finds the thread."""
+        """The count by the server, if the index finds the thread."""
         return sum(self._finder([thread_id]).spaces([thread_id]).values())
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The names of one thread's documents."""
+        """The rows of a thread or a namespace, ascending."""
         yield from (row for row in self.rows_of([thread_id]) if ns is None or row.ns == ns)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """The names of some threads' documents, at once."""
-        yield from sorted((found.row for found in self._found(thread_ids)), key=lambda row: row.ref)
+        """The rows of some threads, read together."""
+        yield from sorted((document.row for document in self._find_documents(thread_ids)), key=lambda row: row.ref)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """Sorted by the server, where the index finds the thread."""
-        found = self._finder([thread_id]).newest(thread_id, ns, limit) if limit > 0 else []
-        rows = (one.row for one in found if one.ref[:2] == (thread_id, ns))
+        """The rows with the highest ids, sorted by the server if the index finds the thread."""
+        documents = self._finder([thread_id]).newest(thread_id, ns, limit) if limit > 0 else []
+        rows = (one.row for one in documents if one.ref[:2] == (thread_id, ns))
         return sorted(rows, key=lambda row: row.checkpoint_id, reverse=True)[:limit]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
-        """One document's name."""
-        found = self._documents.named([ref]).get(ref)
-        return None if found is None else found.row
+        """One skeleton row, from its document's fields."""
+        document = self._documents.named([ref]).get(ref)
+        return None if document is None else document.row
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Only that part of each document."""
+        """The metadata alone of these checkpoints."""
         return self._documents.metadata([*dict.fromkeys(refs)])
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """As many at once as keep it to a few megabytes."""
-        return weighed(refs, self._documents.checkpoints, first=_FIRST)
+        """These checkpoints, in fetches of a few megabytes."""
+        return fetch_by_size(refs, self._documents.checkpoints, first=_FIRST)
 
     def sample(self, limit: int) -> list[Ref]:
-        """Those that the index gives first, or the scan."""
+        """The first checkpoints that the index or the scan gives."""
         keys = self._index.some() if self._index is not None else self._scan.some(limit)
         return [one.ref for one in self._scan.of(keys)][:limit]
 
@@ -149,41 +149,42 @@ class RedisSaver(KeySaver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Found by their own fields; the sorted set may lack some."""
+        """Writes, found by their own fields, as the sorted set may lack some."""
         ids = None if checkpoint_ids is None else {*checkpoint_ids}
-        found = self._finder([thread_id]).writes([thread_id], ids) if ids is None or ids else ()
-        kept = (one for one in self._documents.writes(found, values))
+        documents = self._finder([thread_id]).writes([thread_id], ids) if ids is None or ids else ()
+        writes = (one for one in self._documents.writes(documents, values))
         yield from sorted(
-            (w for w in kept if (ns is None or w.ns == ns) and (ids is None or w.checkpoint_id in ids)), key=_canonical
+            (w for w in writes if (ns is None or w.ns == ns) and (ids is None or w.checkpoint_id in ids)),
+            key=_canonical,
         )
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """Those of several checkpoints at once."""
+        """The writes of several checkpoints, read together."""
         wanted = {*refs}
         threads = {ref.thread_id for ref in wanted}
-        found = self._finder(threads).writes(threads, {ref.checkpoint_id for ref in wanted}) if wanted else ()
-        of_these = (one for one in found if one["name"].ref in wanted)
+        documents = self._finder(threads).writes(threads, {ref.checkpoint_id for ref in wanted}) if wanted else ()
+        of_these = (one for one in documents if one["name"].ref in wanted)
         yield from sorted(self._documents.writes(of_these, values), key=_canonical)
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """Those of several threads at once."""
-        found = self._finder(thread_ids).writes(thread_ids, None) if thread_ids else ()
-        yield from sorted(self._documents.writes(found, values), key=_canonical)
+        """The writes of several threads, read together."""
+        documents = self._finder(thread_ids).writes(thread_ids, None) if thread_ids else ()
+        yield from sorted(self._documents.writes(documents, values), key=_canonical)
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Look at the generation, then ask the server."""
+        """Check the generation, then ask the server."""
         if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
+            raise NotSupported(f"{self._connection.address.location}: {self._schema.generation} is read, not written")
         super().must_be_writable(trying=trying)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """A document a record, and the keys that lead to them."""
+        """A document for each record, and the keys that lead to it."""
         if Ability.WRITE not in self.abilities:
-            raise NotSupported(f"{self._connection.address.location}: {self._made.words} is read, not written")
-        return Expansion(plan, self._images, self._keys, self._standing, self._documents.keys_of).rows()
+            raise NotSupported(f"{self._connection.address.location}: {self._schema.generation} is read, not written")
+        return Expansion(plan, self._images, self._keys, self._find_existing, self._documents.keys_of).rows()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """Documents are records; pointers and sorted sets are none."""
+        """The record in a document; None for pointers and sorted sets."""
         return record_of(relation, key)
 
     def beside(self, ref: Ref) -> Iterator[tuple[str, Row]]:
@@ -192,31 +193,32 @@ class RedisSaver(KeySaver):
         yield LATEST, {"key": self._keys.latest(ref.thread_id, ref.ns)}
 
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
-        """The index, but for threads whose ids its tags can't find."""
-        return self._index if self._index is not None and plain(thread_ids or ()) else self._scan
+        """The index; the index and the scan for threads whose ids the index's tags can't find."""
+        if self._index is None:
+            return self._scan
+        return self._index if are_plain(thread_ids or ()) else ScanThenIndex(self._scan, self._index)
 
-    def _found(self, thread_ids: Collection[str]) -> list[Found]:
-        odd = [one for one in thread_ids if not plain([one])] if self._index is not None else [*thread_ids]
-        rest = [one for one in thread_ids if one not in odd]
-        scanned = self._scan.checkpoints(odd) if odd else []
-        return scanned + (self._finder(rest).checkpoints(rest) if rest else [])
+    def _find_documents(self, thread_ids: Collection[str]) -> list[CheckpointDocument]:
+        odd = [one for one in thread_ids if not are_plain([one])]
+        groups = (group for group in (odd, [one for one in thread_ids if one not in odd]) if group)
+        return [one for group in groups for one in self._finder(group).checkpoints(group)]
 
-    def _standing(self, thread_ids: Collection[str]) -> list[Ref]:
-        return [found.ref for found in self._found(thread_ids)]
+    def _find_existing(self, thread_ids: Collection[str]) -> list[Ref]:
+        return [document.ref for document in self._find_documents(thread_ids)]
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
-        """Of the root graph what the pointer says, else the highest id; of the highest namespace without a root."""
+        """Threads with heads: from the root graph's pointer, else its highest id; without a root from any namespace."""
         finder = self._finder(thread_ids)
-        spaces = [*finder.spaces(thread_ids)] if self._made.pointers else []
+        spaces = [*finder.spaces(thread_ids)] if self._schema.pointers else []
         rooted = {thread_id for thread_id, ns in spaces if ns == ""}
         wanted = [space for space in spaces if space[1] == "" or space[0] not in rooted]
         pointed = self._pointed(wanted)
-        lost = {space[0] for space in wanted if space not in pointed} if self._made.pointers else thread_ids
-        found = finder.checkpoints(None) if lost is None else self._found(lost) if lost else []
-        return headed([*pointed.values(), *(one.ref for one in found if one.ref[:2] not in pointed)])
+        lost = {space[0] for space in wanted if space not in pointed} if self._schema.pointers else thread_ids
+        others = finder.checkpoints(None) if lost is None else self._find_documents(lost) if lost else []
+        return threads_with_heads([*pointed.values(), *(one.ref for one in others if one.ref[:2] not in pointed)])
 
     def _pointed(self, spaces: list[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
-        return self._documents.latest(spaces) if self._made.pointers and spaces else {}
+        return self._documents.latest(spaces) if self._schema.pointers and spaces else {}
 
 
 def _canonical(write: Write) -> tuple[Any, ...]:

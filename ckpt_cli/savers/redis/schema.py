@@ -1,4 +1,4 @@
-"""Which saver wrote a database, detected from a few of its documents without their values."""
+"""Detects which saver wrote a database, from a few of its documents without their values."""
 
 import json
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from ckpt_cli.savers.redis.index import Index
 from ckpt_cli.savers.redis.keys import Keys
 from ckpt_cli.savers.redis.records import is_old
 
-_SAMPLE = 20  # keys that are looked at
+_SAMPLE = 20  # keys that are read
 
 _PATHS = ("$.checkpoint_id", "$.checkpoint.id", "$.parent_checkpoint_id", "$.checkpoint_ts")
 
 
-class Generation(NamedTuple):
-    """What is known of a database from its documents' fields.
+class Schema(NamedTuple):
+    """The generation and layout of a database, as its documents' fields show.
 
     Attributes:
-        shallow: one checkpoint a namespace, without parents.
-        misnamed: documents stand under the ids of their parents (0.0.x).
-        old: values of writes are JSON as it is (0.1.x).
-        facts: more, for people.
+        shallow: whether each namespace keeps one checkpoint, without a parent.
+        misnamed: whether documents have their parents' ids in their keys (0.0.x).
+        old: whether values of writes are plain JSON, not base64 (0.1.x).
+        facts: more for `About.facts`.
     """
 
     shallow: bool
@@ -33,22 +33,22 @@ class Generation(NamedTuple):
 
     @property
     def writable(self) -> bool:
-        """Whether new records can stand beside those that are there."""
+        """Whether ckpt can write this generation."""
         return not (self.shallow or self.misnamed or self.old)
 
     @property
     def pointers(self) -> bool:
-        """Whether there are keys that name what came last."""
+        """Whether keys point to the checkpoint written last."""
         return not (self.shallow or self.misnamed)
 
     @property
     def layout(self) -> str:
-        """A short name."""
+        """The layout's short name."""
         return "redis shallow" if self.shallow else "redis"
 
     @property
-    def words(self) -> str:
-        """For people."""
+    def generation(self) -> str:
+        """The generation in words."""
         if self.shallow:
             return "checkpoint-redis, shallow (the last checkpoint only)"
         if self.misnamed:
@@ -56,21 +56,21 @@ class Generation(NamedTuple):
         return "checkpoint-redis 0.1" if self.old else "checkpoint-redis 0.2 or newer"
 
 
-def generation(connection: Connection, keys: Keys, index: Index | None) -> Generation:
-    """Look at some checkpoints and some writes.
+def detect(connection: Connection, keys: Keys, index: Index | None) -> Schema:
+    """Detect the schema from some checkpoints and some writes.
 
     Raises:
-        DatabaseUnreachable: there are no documents and no index of LangGraph's.
+        DatabaseUnreachable: the database has neither documents nor an index of LangGraph's.
     """
-    found = [*islice(connection.keys(keys.pattern(None, writes=False)), _SAMPLE)] if index is None else index.some()
-    documents = [told for told in _documents(connection, found) if any(told.values())]
+    sample = [*islice(connection.keys(keys.pattern(None, writes=False)), _SAMPLE)] if index is None else index.some()
+    documents = [fields for fields in _documents(connection, sample) if any(fields.values())]
     if not documents and index is None and not _has_index(connection, keys):
-        hint = "the URL's path is the number of the database, ?checkpoint_prefix= how its keys begin"
+        hint = "the URL's path is the number of the database, ?checkpoint_prefix= the start of its keys"
         raise no_checkpoints(connection.address.location, hint)
-    shallow = bool(documents) and not any(told["$.parent_checkpoint_id"] for told in documents)
-    misnamed = any(not told["$.checkpoint_ts"] and _is_misnamed(told) for told in documents)
+    shallow = bool(documents) and not any(fields["$.parent_checkpoint_id"] for fields in documents)
+    misnamed = any(not fields["$.checkpoint_ts"] and _is_misnamed(fields) for fields in documents)
     facts = {} if (connection.is_cluster or index is not None) else {"note": "each command scans the database's keys"}
-    return Generation(shallow, misnamed, _is_old(connection, keys, index), facts)
+    return Schema(shallow, misnamed, _is_old(connection, keys, index), facts)
 
 
 def _documents(connection: Connection, keys: list[str]) -> list[dict[str, Any]]:
@@ -79,16 +79,16 @@ def _documents(connection: Connection, keys: list[str]) -> list[dict[str, Any]]:
 
 
 def _is_old(connection: Connection, keys: Keys, index: Index | None) -> bool:
-    some = connection.keys(keys.pattern(None, writes=True)) if index is None else iter(index.some(writes=True))
-    asked = (("JSON.GET", key, "$.type", "$.blob") for key in islice(some, _SAMPLE))
-    told = [json.loads(answer) for answer in connection.read(asked) if isinstance(answer, bytes)]
-    judged = [is_old(*one["$.type"], *one["$.blob"]) for one in told if one["$.type"] == ["json"] and one["$.blob"]]
-    return 2 * sum(judged) > len(judged)  # one may be damaged
+    sample = connection.keys(keys.pattern(None, writes=True)) if index is None else iter(index.some(writes=True))
+    commands = (("JSON.GET", key, "$.type", "$.blob") for key in islice(sample, _SAMPLE))
+    writes = [json.loads(answer) for answer in connection.read(commands) if isinstance(answer, bytes)]
+    judged = [is_old(*one["$.type"], *one["$.blob"]) for one in writes if one["$.type"] == ["json"] and one["$.blob"]]
+    return 2 * sum(judged) > len(judged)  # by majority: one may be damaged
 
 
-def _is_misnamed(told: Mapping[str, list[Any]]) -> bool:
-    (own,) = told["$.checkpoint.id"] or (None,)
-    return isinstance(own, str) and told["$.checkpoint_id"] not in ([], [own])
+def _is_misnamed(fields: Mapping[str, list[Any]]) -> bool:
+    (own,) = fields["$.checkpoint.id"] or (None,)
+    return isinstance(own, str) and fields["$.checkpoint_id"] not in ([], [own])
 
 
 def _has_index(connection: Connection, keys: Keys) -> bool:

@@ -1,4 +1,4 @@
-"""What savers share whose rows are keys of a server that speaks Redis' protocol."""
+"""The base of savers on a server that speaks Redis' protocol, where each key is a row."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,20 +10,20 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.faults import read_only, unless_sent
 from ckpt_cli.savers.redis import own_fields
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.faults import explained
+from ckpt_cli.savers.redis.faults import translate_errors
 from ckpt_cli.savers.redis.images import Images
 
 T = TypeVar("T")
 
 NOBODY = Ref("ckpt: may this user write?", "", "no")
-"""A checkpoint that isn't there."""
+"""A checkpoint that never exists."""
 
 
 class KeySaver(Saver):
-    """One connection, and its keys as rows.
+    """A saver of one connection; its rows are keys.
 
     Args:
-        absent: the key that `NOBODY` would have, to try whether this user may write.
+        absent: the key of `NOBODY`, on which commands are tried to see whether this user may write.
     """
 
     out_of_reach: ClassVar[str] = (
@@ -31,7 +31,7 @@ class KeySaver(Saver):
     )
     page = 25
     _trials: ClassVar[Sequence[str]] = ("DEL",)
-    """Commands that a plan may need, harmless on a key that isn't there."""
+    """Commands that a plan may need, harmless on a key that doesn't exist."""
 
     def __init__(self, connection: Connection, absent: str) -> None:
         self._connection = connection
@@ -40,10 +40,10 @@ class KeySaver(Saver):
         self._lasting = False
 
     def _forget(self) -> None:
-        """Forget what a scan of the keys found."""
+        """Forget the keys that a scan found."""
 
     def moment(self, look: Callable[[], T]) -> T:
-        """These servers hold no moment: an application may write between two reads."""
+        """Run `look`; these servers have no snapshots, so an application may write between two reads."""
 
         def fresh() -> T:
             if not self._lasting:
@@ -54,7 +54,7 @@ class KeySaver(Saver):
 
     @contextmanager
     def one_scan(self) -> Iterator[None]:
-        """The names of keys are kept, and no more: what they hold is read anew."""
+        """Keep the names of keys, but read their contents anew in each moment."""
         self._forget()
         self._lasting = True
         try:
@@ -65,35 +65,35 @@ class KeySaver(Saver):
 
     @property
     def identity(self) -> str:
-        """The server, the database's number, and key prefixes where they aren't the usual ones."""
+        """The server, the database's number, and key prefixes other than the default."""
         return self._connection.address.identity
 
     def place(self) -> Place:
-        """The running server, and what in it is named; nothing that outlives the server is there to know it by."""
+        """The running server and the database in it; nothing in the data identifies the database after a restart."""
         address = self._connection.address
         return Place(self.identity, "", f"{self._connection.instance()}/{address.space}")
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Ask for the server's role; for the user's rights only by trying, as a user may rarely look at its own."""
+        """Check the server's role, and try commands for the user's rights: few users may read their own."""
         location = self._connection.address.location
         if self._connection.is_replica:
             raise read_only(location, "it is a replica")
-        with unless_sent(location), explained(location, writing=True):
+        with unless_sent(location), translate_errors(location, writing=True):
             for command in self._trials if trying else ():
                 self._connection.execute(command, self._absent)
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """What `work` changes is one transaction of the server's; on a cluster each key by itself.
+        """Run `work`; its changes are one transaction of the server, on a cluster one for each key.
 
         Raises:
-            Refused: this user or this server may not write.
+            Refused: this user may not write, or this server takes no writes.
         """
         self._forget()
         self.must_be_writable(trying=True)
         return self._images.transaction(work)
 
-    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key says it all
-        """A key with its type and when it expires."""
+    def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002 - the key alone names it
+        """A key's type, value and expiry."""
         return next(self._images.of([str(key["key"])]))[1]
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
@@ -101,7 +101,7 @@ class KeySaver(Saver):
         return [row for _, row in self._images.of(str(key["key"]) for _, key in names)]
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002 - all are alike
-        """LangGraph's fields, and values that are whole."""
+        """LangGraph's fields of documents, and whole values of other keys."""
         return own_fields.WRITTEN
 
     def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
@@ -109,11 +109,11 @@ class KeySaver(Saver):
         return own_fields.fields(row)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
-        """With the fields of others."""
+        """The image with other programs' fields as they are now."""
         return own_fields.restored(image, now)
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Set and delete keys that are as they were."""
+        """Set and delete keys that equal their before-images."""
         self._forget()
         self._images.change(changes)
         self._forget()
@@ -123,9 +123,10 @@ class KeySaver(Saver):
         self._connection.close()
 
 
-def headed(refs: Iterable[Ref]) -> Collection[Thread]:
-    """Threads with the highest checkpoint of their root graphs; of their namespaces, where they have no root."""
-    best: dict[str, Ref] = {}
+def threads_with_heads(refs: Iterable[Ref]) -> Collection[Thread]:
+    """Each thread with its head: the highest checkpoint of its root graph or, without a root, of any namespace."""
+    heads: dict[str, Ref] = {}
     for ref in refs:
-        best[ref.thread_id] = max(best.get(ref.thread_id, ref), ref, key=lambda one: (one.ns == "", one.checkpoint_id))
-    return [Thread(thread_id, head) for thread_id, head in best.items()]
+        head = heads.get(ref.thread_id, ref)
+        heads[ref.thread_id] = max(head, ref, key=lambda one: (one.ns == "", one.checkpoint_id))
+    return [Thread(thread_id, head) for thread_id, head in heads.items()]

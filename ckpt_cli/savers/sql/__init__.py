@@ -1,5 +1,5 @@
 """What Postgres and MySQL share: LangGraph's ``checkpoints``, ``checkpoint_blobs`` and ``checkpoint_writes``.
 
-A checkpoint is a header (JSON) and one blob per channel, shared by all checkpoints that name the channel's version.
-What the engines say differently stands behind `sql.engine.Engine`.
+A checkpoint is a JSON header and one blob for each channel. Checkpoints that name the same version of a channel share
+its blob. `sql.engine.Engine` has the SQL that differs between the two.
 """

@@ -1,4 +1,4 @@
-"""Blobs of the checkpoints at hand: fetched once where several share them, and kept within bounds."""
+"""A cache of blobs, bounded in bytes: a blob that several checkpoints share is fetched once."""
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
@@ -8,16 +8,16 @@ from ckpt_cli.model import Payload
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS
-from ckpt_cli.savers.sql.statements import OfBlobs
+from ckpt_cli.savers.sql.statements import BlobStatements
 
 _NAMES = 2000  # of one statement
-_BATCH = 8_000_000  # bytes fetched at once, but for a longer blob
-_KEPT = 32_000_000  # bytes kept for checkpoints that come later
-_OVERHEAD = 400  # bytes that a name takes
+_BATCH = 8_000_000  # bytes fetched at once, unless one blob is longer
+_CACHE_SIZE = 32_000_000  # bytes kept for later checkpoints
+_OVERHEAD = 400  # bytes of memory that a name takes
 
 
 class BlobName(NamedTuple):
-    """The full name of a blob."""
+    """What names a blob: the columns of its key."""
 
     thread_id: str
     ns: str
@@ -28,76 +28,76 @@ class BlobName(NamedTuple):
 class Blobs:
     """The blobs of one moment."""
 
-    def __init__(self, engine: Engine, statements: OfBlobs) -> None:
+    def __init__(self, engine: Engine, statements: BlobStatements) -> None:
         self._engine = engine
         self._sql = statements
-        self._kept: OrderedDict[BlobName, Payload | None] = OrderedDict()
+        self._cache: OrderedDict[BlobName, Payload | None] = OrderedDict()
         self._bytes = 0
 
     def forget(self) -> None:
-        """A new moment begins, or something was written."""
-        self._kept.clear()
+        """Empty the cache, when a new moment begins or something was written."""
+        self._cache.clear()
         self._bytes = 0
 
-    def of(self, states: Sequence[Collection[BlobName]]) -> Iterator[dict[BlobName, Payload]]:
-        """What each state's names hold, state by state; names without a blob are left out."""
-        sizes = self._sizes(states) if len(states) > 1 else {}
-        at = 0
-        while at < len(states):
-            until, missing = self._batch(states, at, sizes)
+    def for_checkpoints(self, checkpoints: Sequence[Collection[BlobName]]) -> Iterator[dict[BlobName, Payload]]:
+        """The blobs that each checkpoint names, checkpoint by checkpoint; names without a blob are left out."""
+        sizes = self._sizes(checkpoints) if len(checkpoints) > 1 else {}
+        start = 0
+        while start < len(checkpoints):
+            end, missing = self._batch(checkpoints, start, sizes)
             self._fetch(missing)
-            for state in states[at:until]:
-                yield {name: held for name in state if (held := self._look(name)) is not None}
+            for names in checkpoints[start:end]:
+                yield {name: payload for name in names if (payload := self._cached(name)) is not None}
             self._shrink()
-            at = until
+            start = end
 
-    def _sizes(self, states: Sequence[Collection[BlobName]]) -> dict[BlobName, int]:
-        """How long the blobs are that aren't here yet."""
-        wanted = dict.fromkeys(name for state in states for name in state if name not in self._kept)
-        found: dict[BlobName, int] = {}
-        for page in pages(wanted, _NAMES):
+    def _sizes(self, checkpoints: Sequence[Collection[BlobName]]) -> dict[BlobName, int]:
+        """The sizes in bytes of the blobs that aren't in the cache."""
+        missing = dict.fromkeys(name for names in checkpoints for name in names if name not in self._cache)
+        sizes: dict[BlobName, int] = {}
+        for page in pages(missing, _NAMES):
             for *name, size in self._rows(self._sql.sizes, page):
-                found[BlobName(*name)] = size or 0
-        return found
+                sizes[BlobName(*name)] = size or 0
+        return sizes
 
     def _batch(
-        self, states: Sequence[Collection[BlobName]], at: int, sizes: dict[BlobName, int]
+        self, checkpoints: Sequence[Collection[BlobName]], start: int, sizes: dict[BlobName, int]
     ) -> tuple[int, list[BlobName]]:
-        """As many states as stay within the bytes, at least one; and which of their blobs are to be fetched."""
+        """Where a batch ends (at least one checkpoint, at most `_BATCH` bytes), and the blobs to fetch for it."""
         missing: dict[BlobName, None] = {}
-        total, until = 0, at
-        for state in states[at:]:
-            new = [name for name in state if name not in self._kept and name not in missing]
+        total, end = 0, start
+        for names in checkpoints[start:]:
+            new = [name for name in names if name not in self._cache and name not in missing]
             size = sum(sizes.get(name, 0) for name in new)
-            if until > at and total + size > _BATCH:
+            if end > start and total + size > _BATCH:
                 break
             total += size
-            until += 1
+            end += 1
             missing.update(dict.fromkeys(new))
-        return until, list(missing)
+        return end, list(missing)
 
     def _fetch(self, names: Sequence[BlobName]) -> None:
         for page in pages(names, _NAMES):
             rows = self._rows(self._sql.contents, page)
-            found = {BlobName(*name): Payload(tag or "", bytes(data or b"")) for *name, tag, data in rows}
+            payloads = {BlobName(*name): Payload(tag or "", bytes(data or b"")) for *name, tag, data in rows}
             for name in page:
-                payload = found.get(name)
-                self._kept[name] = payload
+                payload = payloads.get(name)
+                self._cache[name] = payload
                 self._bytes += _cost(payload)
 
     def _rows(self, statement: str, names: Sequence[BlobName]) -> Iterator[tuple[Any, ...]]:
-        words = [name[: len(self._sql.key)] for name in names]
-        condition, parameters = self._engine.among(BLOBS, self._sql.key, words)
+        keys = [name[: len(self._sql.key)] for name in names]
+        condition, parameters = self._engine.among(BLOBS, self._sql.key, keys)
         return self._engine.query(statement + condition, parameters)
 
-    def _look(self, name: BlobName) -> Payload | None:
-        self._kept.move_to_end(name)
-        return self._kept[name]
+    def _cached(self, name: BlobName) -> Payload | None:
+        self._cache.move_to_end(name)
+        return self._cache[name]
 
     def _shrink(self) -> None:
-        """Forget the blobs that were looked at longest ago."""
-        while self._bytes > _KEPT:
-            _, payload = self._kept.popitem(last=False)
+        """Drop the least recently used blobs."""
+        while self._bytes > _CACHE_SIZE:
+            _, payload = self._cache.popitem(last=False)
             self._bytes -= _cost(payload)
 
 

@@ -1,6 +1,6 @@
-"""What an engine says in its own way: the connection, and the expressions that `sql.statements` puts together.
+"""The interface to Postgres or MySQL: a connection, and the SQL expressions of which `sql.statements` makes statements.
 
-Statements take their values as ``%s``, in both drivers; user text never stands in them. A ``%`` of a name is doubled.
+Both drivers take values for ``%s``; text of users is never part of a statement. A ``%`` in a name is doubled.
 """
 
 from abc import ABC, abstractmethod
@@ -11,33 +11,35 @@ from ckpt_cli.model import Row, Scalar
 from ckpt_cli.savers.about import SideEffect
 
 T = TypeVar("T")
-Found = tuple[Any, ...]
+ResultRow = tuple[Any, ...]
 
 
 class Engine(ABC):
-    """One open database; every statement runs in the moment or the transaction that is open, or in one of its own.
+    """One open database; each statement runs in the open moment or transaction, or else in a moment of its own.
 
     Attributes:
-        holds_nul: whether its JSON columns hold U+0000.
+        holds_nul: whether its JSON columns can hold U+0000.
     """
 
     holds_nul: bool = False
 
     @abstractmethod
-    def query(self, sql: str, words: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False) -> Iterator[Found]:
-        """The rows of one statement; with `stream` in pages from the server, so that memory stays flat.
+    def query(
+        self, sql: str, parameters: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
+    ) -> Iterator[ResultRow]:
+        """The rows of one statement. With `stream`, they come in pages from the server, so that memory stays bounded.
 
         Raises:
-            DatabaseUnreachable: it can't be read.
+            DatabaseUnreachable: the database can't be read.
         """
 
     @abstractmethod
-    def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one snapshot; once more where the connection was lost."""
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read` on one snapshot; run it again if the connection is lost."""
 
     @abstractmethod
     def must_be_writable(self) -> None:
-        """Ask the server, by reading alone, whether this user may change LangGraph's tables.
+        """Check, without writing, that this user may change LangGraph's tables.
 
         Raises:
             Refused: this user may not, or this server takes no writes.
@@ -45,10 +47,10 @@ class Engine(ABC):
 
     @abstractmethod
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` with the right to write; what it did is kept only if it returns.
+        """Run `work`, which may write; commit if it returns, else roll back.
 
         Raises:
-            Refused: it may not be written, or somebody else is writing the same rows.
+            Refused: this user may not write, or another program is writing the same rows.
         """
 
     def side_effects(self) -> list[SideEffect]:
@@ -60,12 +62,12 @@ class Engine(ABC):
         return []
 
     @abstractmethod
-    def run_many(self, sql: str, words: Sequence[Sequence[Scalar]]) -> int:
-        """Run one writing statement for many rows; how many rows it touched.
+    def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
+        """Run one writing statement for many rows, and give the number of rows that it changed.
 
         Raises:
-            Refused: a row to add stands already, or a value can't stand in its column.
-            Failed: the engine said no.
+            Refused: a row to add exists already, or a column can't hold a value.
+            Failed: the server refused a statement.
         """
 
     @abstractmethod
@@ -76,81 +78,89 @@ class Engine(ABC):
 
     @abstractmethod
     def table(self, relation: str) -> str:
-        """A table, quoted and with its schema."""
+        """The quoted name of a table, with its schema."""
 
     @abstractmethod
     def quoted(self, name: str) -> str:
-        """A column's name."""
+        """The quoted name of a column."""
 
     @abstractmethod
     def json_text(self, path: str) -> str:
-        """A text inside the header: ``id``."""
+        """A text in the header, by its key: ``id``."""
 
     @abstractmethod
-    def shown(self, relation: str, column: str, expression: str = "") -> str:
-        """A column, or an expression of its type, as it is read: bytes as bytes, JSON and all else as text."""
+    def select_expression(self, relation: str, column: str, expression: str = "") -> str:
+        """How a column, or an expression of its type, is read: bytes as bytes, JSON and everything else as text."""
+
+    def namespace(self, relation: str) -> str:
+        """The name of a row's namespace, with which `equals` and `among` find the row."""
+        return self.select_expression(relation, "checkpoint_ns")
+
+    def namespace_columns(self) -> str:
+        """The columns of which `namespace` is made."""
+        return "checkpoint_ns"
 
     @abstractmethod
-    def versions(self) -> str:
+    def channel_versions(self) -> str:
         """The header's ``channel_versions`` as JSON text."""
 
     @abstractmethod
-    def member_is(self) -> str:
-        """The condition, with a ``%s`` for each of `member_words`, that metadata has a text at a key."""
+    def metadata_equals(self) -> str:
+        """The condition that metadata has a text at a key, with a ``%s`` for each of `metadata_parameters`."""
 
     @abstractmethod
-    def member_words(self, key: str, text: str) -> list[Scalar]:
-        """The parameters of `member_is`."""
+    def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
+        """The parameters of `metadata_equals`."""
 
     @abstractmethod
-    def octets(self, column: str) -> str:
-        """The length of a blob in bytes, not fetching it."""
+    def byte_length(self, column: str) -> str:
+        """The length of a blob in bytes, without fetching it."""
 
     @abstractmethod
     def digest(self, column: str) -> str:
-        """The SHA-256 of a blob in lower-case hex."""
+        """The SHA-256 of a blob, in lower-case hex."""
 
     @abstractmethod
-    def ordered(self, expression: str) -> str:
-        """Text so that it sorts by its bytes."""
+    def byte_order(self, expression: str) -> str:
+        """A text expression that sorts by its bytes."""
 
-    def locking(self) -> str:
-        """What ends a SELECT of rows that are about to change, where a transaction doesn't find out by itself."""
+    def lock_clause(self) -> str:
+        """The end of a SELECT that locks the rows it reads, for an engine whose transactions need that."""
         return ""
 
-    def once(self) -> str:
-        """What ends a subquery whose expressions must not be worked out again wherever they are named."""
+    def subquery_end(self) -> str:
+        """The end of a subquery whose expressions the engine must compute only once."""
         return ""
 
-    def place(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
-        """Where a value goes that is written to a column."""
+    def placeholder(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
+        """The placeholder for a value to write to a column."""
         return "%s"
 
-    def overriding(self, relation: str, columns: Sequence[str]) -> str:  # noqa: ARG002 - for engines that must
-        """What an INSERT says before VALUES to put a number of its own into a column that the engine numbers."""
+    def insert_override(self, relation: str, columns: Sequence[str]) -> str:  # noqa: ARG002 - for engines that must
+        """What an INSERT needs before VALUES to give its own number to a column that the engine numbers."""
         return ""
 
     @abstractmethod
-    def same(self, relation: str, column: str) -> str:
-        """The condition, with one ``%s``, that a column is exactly a value, using its index."""
+    def equals(self, relation: str, column: str) -> str:
+        """The condition that a column is exactly one value, with one ``%s``; it can use the column's index."""
 
     @abstractmethod
     def among(
         self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
     ) -> tuple[str, list[Scalar | list[Scalar]]]:
-        """The condition that some columns together are one of `rows` (never none), and its parameters."""
+        """The condition that some columns together equal one of `rows` (at least one), and its parameters."""
 
     @abstractmethod
-    def sought(self, relation: str, column: str, value: Scalar) -> Scalar:
-        """A value to look for in a column; None, which nothing equals, where the column can't hold it."""
+    def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
+        """The parameter to find a value in a column; None, which equals nothing, if the column can't hold the value."""
 
-    def completed(self, relation: str, row: Row) -> Row:  # noqa: ARG002 - for engines that must
-        """A row to write with the columns that follow from its others."""
+    def with_derived_columns(self, relation: str, row: Row) -> Row:  # noqa: ARG002 - for engines that must
+        """A row to write, with the columns that are computed from its others."""
         return row
 
     @abstractmethod
-    def canonical(self, texts: Sequence[str]) -> list[str]:
-        """JSON texts as this engine's JSON columns give them back.
+    def canonical_json(self, texts: Sequence[str]) -> list[str]:
+        """JSON texts as a JSON column of this engine would give them back.
 
         Raises:
             Refused: such a column can't hold one.

@@ -1,7 +1,7 @@
-"""A plan as rows: checkpoints and writes as the plan has them, blobs as the checkpoints need them.
+"""A plan as rows: its checkpoints and writes, and the blobs that they need.
 
-A blob is added where it isn't yet, and goes when no checkpoint that stays names it; with the last checkpoint of a
-namespace all of its blobs go.
+A blob is added if it doesn't exist yet, and removed when no remaining checkpoint names it. When the last checkpoint of
+a namespace is removed, so are all its blobs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,137 +10,168 @@ from itertools import groupby
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, Payload, Plan, Record, Ref, Row, RowChange, WriteKey, name_of
-from ckpt_cli.savers.faults import gone, stands
+from ckpt_cli.savers.faults import already_exists, no_longer_exists
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
-from ckpt_cli.savers.sql.headers import named_versions, versions_in
+from ckpt_cli.savers.sql.headers import header_versions, parse_versions
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, Layout
 from ckpt_cli.savers.sql.records import Rows, blobs_of, key_of, relation_of
-from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints
+from ckpt_cli.savers.sql.statements import BlobStatements, CheckpointStatements
 
 _PAGE = 100  # records that are looked up together
 _DIGESTS = 1000  # blobs that are compared together
-_SPACES = 200  # namespaces whose blobs are looked after together
+_SPACES = 200  # namespaces whose blobs are looked up together
 
 Space = tuple[str, str]
 """A thread and a namespace."""
-Named = tuple[str, str]
-"""A channel and a version."""
+ChannelVersion = tuple[str, str]
+"""A channel and a version of it."""
 
 
 class Expansion:
-    """One plan on its way to rows."""
+    """The row changes of one plan."""
 
     def __init__(self, engine: Engine, layout: Layout, plan: Plan) -> None:
         self._engine = engine
         self._images = Images(engine, layout)
         self._rows = Rows(engine, layout)
-        self._sql, self._sql_blobs = OfCheckpoints(engine, layout), OfBlobs(engine, layout)
+        self._sql, self._sql_blobs = CheckpointStatements(engine, layout), BlobStatements(engine, layout)
         self._plan = plan
-        self._freed: dict[Space, set[Named]] = {}
-        self._touched: dict[Space, set[str]] = {}
-        self._named: dict[Space, set[Named]] = {}
-        self._needed: dict[BlobName, Payload] = {}
+        self._old_versions: dict[Space, set[ChannelVersion]] = {}
+        self._changed_ids: dict[Space, set[str]] = {}
+        self._new_versions: dict[Space, set[ChannelVersion]] = {}
+        self._new_payloads: dict[BlobName, Payload] = {}
+        self._emptied: set[str] = set()  # threads whose blobs were all removed
 
     def changes(self) -> Iterator[RowChange]:
-        """Removals first, then what is replaced, then what is added, then the blobs.
+        """Give removals first, then replacements, then additions, then the changes to blobs.
 
         Raises:
-            Refused: a record to add stands already, or one to replace or remove doesn't; or a blob to add stands
+            Refused: a record to add exists already, or one to replace or remove doesn't exist; or a blob to add exists
                 already with another value.
         """
-        for name, relation, key, before in self._looked_up(self._plan.remove):
-            self._standing(name, before)
+        for name, relation, key, before in self._current_rows(self._plan.remove):
+            self._note_old(name, before)
             yield RowChange(relation, key, before, None)
-        for record, row, (_, relation, key, before) in self._recorded(self._plan.replace):
-            self._standing(name_of(record), before)
+        for record, row, (_, relation, key, before) in self._new_and_current_rows(self._plan.replace):
+            self._note_old(name_of(record), before)
             yield RowChange(relation, key, before, {**(before or {}), **row})
-        for _, row, (name, relation, key, before) in self._recorded(self._plan.add):
+        for _, row, (name, relation, key, before) in self._new_and_current_rows(self._plan.add):
             if before is not None:
-                raise stands(name)
+                raise already_exists(name)
             yield RowChange(relation, key, None, row)
         yield from self._new_blobs()
-        for spaces in pages(self._freed, _SPACES):
-            yield from self._removed(self._unnamed(spaces))
+        for spaces in pages(self._old_versions, _SPACES):
+            yield from self._blob_removals(self._unused_blobs(spaces))
 
-    def _looked_up(self, names: Sequence[Ref | WriteKey]) -> Iterator[tuple[Ref | WriteKey, str, Row, Row | None]]:
+    def _current_rows(self, names: Sequence[Ref | WriteKey]) -> Iterator[tuple[Ref | WriteKey, str, Row, Row | None]]:
         for relation, group in groupby(names, key=relation_of):
             for page in pages(group, _PAGE):
-                found = self._images.all(relation, [key_of(name) for name in page])
-                for name, (key, row) in zip(page, found, strict=True):
+                rows = self._images.lookup(relation, [key_of(name) for name in page])
+                for name, (key, row) in zip(page, rows, strict=True):
                     yield name, relation, key, row
 
-    def _recorded(
+    def _new_and_current_rows(
         self, records: Sequence[Record]
     ) -> Iterator[tuple[Record, Row, tuple[Ref | WriteKey, str, Row, Row | None]]]:
         for page in pages(records, _PAGE):
             for record in page:
                 if isinstance(record, Checkpoint):
-                    self._must_be_kept(record)
-            yield from zip(page, self._rows.all(page), self._looked_up([*map(name_of, page)]), strict=True)
+                    self._note_new(record)
+            yield from zip(page, self._rows.from_records(page), self._current_rows([*map(name_of, page)]), strict=True)
 
-    def _must_be_kept(self, record: Checkpoint) -> None:
-        """Note the blobs that a checkpoint names, and what they must hold.
+    def _note_new(self, record: Checkpoint) -> None:
+        """Note the blobs that a new checkpoint names, and the values they must have.
 
         Raises:
-            Refused: two records of the plan want different values under one name.
+            Refused: two records of the plan give different values to one blob.
         """
         space = (record.row.thread_id, record.row.ns)
-        self._named.setdefault(space, set()).update(versions_in(record.body.data.decode()).items())
+        self._new_versions.setdefault(space, set()).update(header_versions(record.body.data.decode()).items())
         for name, payload in blobs_of(record):
-            if self._needed.setdefault(name, payload) != payload:
-                raise _other(name)
+            if self._new_payloads.setdefault(name, payload) != payload:
+                raise _conflict(name)
 
-    def _standing(self, name: Ref | WriteKey, before: Row | None) -> None:
+    def _note_old(self, name: Ref | WriteKey, before: Row | None) -> None:
+        """Note the blobs that a removed or replaced checkpoint names.
+
+        Raises:
+            Refused: the record doesn't exist.
+        """
         if before is None:
-            raise gone(name)
+            raise no_longer_exists(name)
         if isinstance(name, Ref):
             space = (name.thread_id, name.ns)
-            self._freed.setdefault(space, set()).update(versions_in(str(before["checkpoint"])).items())
-            self._touched.setdefault(space, set()).add(name.checkpoint_id)
+            self._old_versions.setdefault(space, set()).update(header_versions(str(before["checkpoint"])).items())
+            self._changed_ids.setdefault(space, set()).add(name.checkpoint_id)
 
     def _new_blobs(self) -> Iterator[RowChange]:
-        for page in pages(self._needed.items(), _DIGESTS):
+        for page in pages(self._new_payloads.items(), _DIGESTS):
             key = self._sql_blobs.key
-            condition, words = self._engine.among(BLOBS, key, [name[: len(key)] for name, _ in page])
-            found = self._engine.query(self._sql_blobs.digests + condition, words)
-            there = {BlobName(*name): (tag, digest or _EMPTY) for *name, tag, digest in found}
+            condition, parameters = self._engine.among(BLOBS, key, [name[: len(key)] for name, _ in page])
+            rows = self._engine.query(self._sql_blobs.digests + condition, parameters)
+            existing = {BlobName(*name): (tag, digest or _EMPTY) for *name, tag, digest in rows}
             for name, payload in page:
-                if name not in there:
+                if name not in existing:
                     yield RowChange(BLOBS, key_of(name), None, self._rows.blob(name, payload))
-                elif there[name] != (payload.tag, sha256(payload.data).hexdigest()):
-                    raise _other(name)
+                elif existing[name] != (payload.tag, sha256(payload.data).hexdigest()):
+                    raise _conflict(name)
 
-    def _unnamed(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
-        """Which blobs go: of those freed what nobody names now, or all of a namespace where no checkpoint stays."""
-        left = {space: self._freed[space] - self._named.get(space, set()) for space in spaces}
-        emptied = self._still_named(left)
+    def _unused_blobs(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
+        """The blobs that only removed or replaced checkpoints named.
+
+        If no checkpoint remains in a namespace or a thread, all its blobs, also those that no checkpoint ever named.
+        """
+        unused = {space: self._old_versions[space] - self._new_versions.get(space, set()) for space in spaces}
+        emptied = self._drop_used(unused)
         for space in spaces:
             if space not in emptied:
-                yield from (BlobName(*space, *named) for named in sorted(left[space]))
-        if emptied:
-            condition, words = self._engine.among(BLOBS, _SPACE, sorted(emptied))
-            yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, words))
+                yield from (BlobName(*space, *version) for version in sorted(unused[space]))
+        threads_with_new = {thread_id for thread_id, _ in self._new_versions}
+        unsure = {thread_id for thread_id, _ in emptied} - threads_with_new - self._emptied
+        threads = self._threads_without_checkpoints(unsure)
+        self._emptied |= threads
+        yield from self._all_blobs(("thread_id",), [(thread_id,) for thread_id in threads])
+        yield from self._all_blobs(_SPACE, [space for space in emptied if space[0] not in self._emptied])
 
-    def _still_named(self, left: dict[Space, set[Named]]) -> set[Space]:
-        """Take away what checkpoints name that stay; gives the namespaces where none does."""
-        emptied = {space for space in left if space not in self._named}
-        condition, words = self._engine.among(CHECKPOINTS, _SPACE, list(left))
+    def _all_blobs(self, key: Sequence[str], values: Sequence[tuple[str, ...]]) -> Iterator[BlobName]:
+        if values:
+            condition, parameters = self._engine.among(BLOBS, key, sorted(values))
+            yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, parameters))
+
+    def _threads_without_checkpoints(self, thread_ids: set[str]) -> set[str]:
+        """Those of these threads of which no checkpoint remains in any namespace."""
+        emptied = set(thread_ids)
+        if emptied:
+            names = [(thread_id,) for thread_id in sorted(emptied)]
+            condition, parameters = self._engine.among(CHECKPOINTS, ("thread_id",), names)
+            rows = self._engine.query(self._sql.parents + condition, parameters, stream=True)
+            for thread_id, ns, checkpoint_id, _ in rows:
+                if checkpoint_id not in self._changed_ids.get((thread_id, ns), ()):
+                    emptied.discard(thread_id)
+        return emptied
+
+    def _drop_used(self, unused: dict[Space, set[ChannelVersion]]) -> set[Space]:
+        """Take from `unused` what the remaining checkpoints name, and give the namespaces without checkpoints."""
+        emptied = {space for space in unused if space not in self._new_versions}
+        condition, parameters = self._engine.among(CHECKPOINTS, _SPACE, list(unused))
         for thread_id, ns, checkpoint_id, versions in self._engine.query(
-            self._sql.versions + condition, words, stream=True
+            self._sql.versions + condition, parameters, stream=True
         ):
             space = (thread_id, ns)
-            if checkpoint_id not in self._touched[space]:
-                emptied.discard(space)
-                left[space].difference_update(named_versions(versions).items())
-                if not emptied and not any(left.values()):
+            if checkpoint_id not in self._changed_ids.get(space, ()):
+                # a damaged namespace may be found under another name than its own
+                for same in [space] if space in unused else [one for one in unused if one[0] == thread_id]:
+                    emptied.discard(same)
+                    unused[same].difference_update(parse_versions(versions).items())
+                if not emptied and not any(unused.values()):
                     break
         return emptied
 
-    def _removed(self, names: Iterable[BlobName]) -> Iterator[RowChange]:
-        for key, row in self._images.all(BLOBS, map(key_of, names)):
+    def _blob_removals(self, names: Iterable[BlobName]) -> Iterator[RowChange]:
+        for key, row in self._images.lookup(BLOBS, map(key_of, names)):
             if row is not None:
                 yield RowChange(BLOBS, key, row, None)
 
@@ -149,6 +180,6 @@ _EMPTY = sha256(b"").hexdigest()
 _SPACE = ("thread_id", "checkpoint_ns")
 
 
-def _other(name: BlobName) -> Refused:
+def _conflict(name: BlobName) -> Refused:
     what = f"channel {name.channel!r} of thread {name.thread_id!r} has another value at version {name.version}"
     return Refused(f"{what} already; nothing was written")

@@ -1,4 +1,4 @@
-"""The JSON header of a checkpoint, as far as a saver must know it: which version of which channel it names.
+"""The part of a checkpoint's JSON header that a saver needs: the version of each channel.
 
 checkpoint-postgres 3.2 ``base.py: SELECT_SQL`` joins blobs by ``channel_versions`` as text.
 """
@@ -7,41 +7,43 @@ import json
 from typing import Any, NoReturn
 
 
-def named_versions(versions: str | None) -> dict[str, str]:
-    """Channel to version as text, numbers spelled as they stand there; {} where it is no object."""
-    return _texts_of(_parsed(versions or ""))
+def parse_versions(versions: str | None) -> dict[str, str]:
+    """The version of each channel as text, with numbers spelled as in the JSON; {} if it isn't a JSON object."""
+    return _text_items(_parse(versions or ""))
 
 
-def versions_in(header: str) -> dict[str, str]:
-    """The same out of a whole header; {} where it isn't one."""
-    found = _parsed(header)
-    return _texts_of(found.get("channel_versions") if isinstance(found, dict) else None)
+def header_versions(header: str) -> dict[str, str]:
+    """The same for a whole header; {} if it isn't a JSON object."""
+    value = _parse(header)
+    return _text_items(value.get("channel_versions") if isinstance(value, dict) else None)
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return None
 
 
-def _texts_of(versions: Any) -> dict[str, str]:
-    found = versions if isinstance(versions, dict) else {}
-    return {channel: version for channel, version in found.items() if isinstance(version, str)}
+def _text_items(versions: Any) -> dict[str, str]:
+    items = versions.items() if isinstance(versions, dict) else ()
+    return {channel: version for channel, version in items if isinstance(version, str)}
 
 
-def unfit(text: str, *, nul: bool = False) -> str:
-    """What a JSON column can't hold of a text, in words; "" where it is fine.
+def storage_problem(text: str, *, nul: bool = False) -> str:
+    """What in a text a JSON column can't hold, as a phrase for people; "" if it can hold everything.
 
     Args:
-        text: what is to be stored.
-        nul: whether the column holds U+0000 (Postgres' JSONB doesn't).
+        text: the text to store.
+        nul: whether the column can hold U+0000 (Postgres' JSONB can't).
     """
     try:
         value = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         return str(error) if isinstance(error, _NoNumber) else "no JSON"
-    return next((found for found in map(_bad, _texts(value)) if found and (found != _NUL or not nul)), "")
+    return next(
+        (problem for problem in map(_text_problem, _texts(value)) if problem and (problem != _NUL or not nul)), ""
+    )
 
 
 _NUL = "the character U+0000"
@@ -56,21 +58,21 @@ def _no_number(word: str) -> NoReturn:
 
 
 def _texts(value: Any) -> list[str]:
-    """All text in a JSON value, without recursion: it may be nested deeply."""
-    found: list[str] = []
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, str):
-            found.append(one)
-        elif isinstance(one, dict):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            left += one
-    return found
+    """All texts in a JSON value, found without recursion, since it may be nested deeply."""
+    texts: list[str] = []
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            stack += [*part.keys(), *part.values()]
+        elif isinstance(part, list):
+            stack += part
+    return texts
 
 
-def _bad(text: str) -> str:
+def _text_problem(text: str) -> str:
     if "\x00" in text:
         return _NUL
     try:

@@ -1,13 +1,13 @@
-"""Whole physical rows, every column as the engine shows it: what plans, the operation log and undo compare and swap."""
+"""Whole rows, every column as the engine gives it. Plans, the operation log and undo compare and swap these images."""
 
-# ruff: noqa: S608 - names of tables and columns stand in the text, values never
+# ruff: noqa: S608 - statements contain names of tables and columns, never values
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Row, RowChange, Scalar
-from ckpt_cli.savers.own_columns import assigned
+from ckpt_cli.savers.own_columns import assignments
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
@@ -24,69 +24,76 @@ class Images:
         self._layout = layout
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of the row of this key."""
-        return next(self.found(relation, [key]), None)
+        """All columns of the row of this key; None if there is no such row."""
+        return next(self.existing(relation, [key]), None)
 
-    def all(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
-        """Each key with its row or None, in the order asked, some at a time."""
+    def lookup(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
+        """Each key with its row or None, in the order of the keys; one statement reads some at a time."""
         for page in pages(keys, _ROWS):
-            found = {tuple(row[name] for name in page[0]): row for row in self.found(relation, page)}
+            rows = dict(self._rows(relation, page))
             for key in page:
-                yield key, found.get(tuple(key.values()))
+                yield key, rows.get(tuple(key.values()))
 
-    def found(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
-        """The rows that are there, in any order."""
+    def existing(self, relation: str, keys: Sequence[Row]) -> Iterator[Row]:
+        """The rows of those keys that exist, in any order."""
+        yield from (row for _, row in self._rows(relation, keys))
+
+    def _rows(self, relation: str, keys: Sequence[Row]) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
+        """The rows of those keys that exist, each with the values of its key, the namespace as the engine names it."""
         columns = self.columns(relation, keys[0])
-        shown = ", ".join(self._engine.shown(relation, name) for name in columns)
-        condition, words = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
-        source, lock = self._engine.table(relation), self._engine.locking()
-        statement = f"SELECT {shown} FROM {source} WHERE {condition}{lock}"
-        for row in self._engine.query(statement, words, stream=len(keys) > 1):
-            yield dict(zip(columns, row, strict=True))
+        expressions = [self._engine.select_expression(relation, name) for name in columns]
+        selected = ", ".join([*expressions, self._engine.namespace(relation)])
+        condition, parameters = self._engine.among(relation, list(keys[0]), [list(key.values()) for key in keys])
+        source, lock = self._engine.table(relation), self._engine.lock_clause()
+        statement = f"SELECT {selected} FROM {source} WHERE {condition}{lock}"
+        for row in self._engine.query(statement, parameters, stream=len(keys) > 1):
+            image = dict(zip(columns, row[:-1], strict=True))
+            key_source = {**image, "checkpoint_ns": row[-1]}
+            yield tuple(key_source[name] for name in keys[0]), image
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
-        """The columns of a table without generated ones; it has all of those named.
+        """The columns of a table except generated ones, after checking that those named are among them.
 
         Raises:
             Failed: an image names a table or a column that this database doesn't have (any more).
         """
-        known = self._layout.writable(relation)
-        if unknown := sorted(set(named) - {*known}):
+        columns = self._layout.writable(relation)
+        if unknown := sorted(set(named) - {*columns}):
             raise Failed(f"table {relation!r} has no column {unknown[0]!r}; nothing was written")
-        return known
+        return columns
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Insert, update and delete by key; changes of one kind that follow each other go together.
+        """Insert, update and delete rows by key; consecutive changes with the same statement are sent together.
 
         Raises:
-            Refused: a row to add stands already, or one to change or remove is gone.
+            Refused: a row to add exists already, or one to change or remove is gone.
         """
         for (relation, statement), group in groupby(map(self._statement, changes), key=lambda one: one[:2]):
-            for batch in _batches(words for _, _, words in group):
-                touched = self._engine.run_many(statement, batch)
-                if touched != len(batch):
+            for batch in _batches(parameters for _, _, parameters in group):
+                count = self._engine.run_many(statement, batch)
+                if count != len(batch):
                     raise Refused(f"a row of {relation} is gone; nothing was written", hint="run the command again")
 
     def _statement(self, change: RowChange) -> tuple[str, str, list[Scalar]]:
         engine, relation = self._engine, change.relation
         self.columns(relation, [*change.key, *(change.after or ())])
         table = engine.table(relation)
-        where = " AND ".join(engine.same(relation, name) for name in change.key)
-        key = [engine.sought(relation, name, value) for name, value in change.key.items()]
+        where = " AND ".join(engine.equals(relation, name) for name in change.key)
+        key = [engine.search_value(relation, name, value) for name, value in change.key.items()]
         if change.after is None:
             return relation, f"DELETE FROM {table} WHERE {where}", key
-        row = change.after if change.before is None else assigned(change.before, change.after)
-        names, places = [*map(engine.quoted, row)], [engine.place(relation, name) for name in row]
+        row = change.after if change.before is None else assignments(change.before, change.after)
+        names, placeholders = [*map(engine.quoted, row)], [engine.placeholder(relation, name) for name in row]
         if change.before is None:
-            how = engine.overriding(relation, [*row])
-            statement = f"INSERT INTO {table} ({', '.join(names)}) {how}VALUES ({', '.join(places)})"
+            override = engine.insert_override(relation, [*row])
+            statement = f"INSERT INTO {table} ({', '.join(names)}) {override}VALUES ({', '.join(placeholders)})"
             return relation, statement, [*row.values()]
-        sets = ", ".join(f"{name} = {place}" for name, place in zip(names, places, strict=True))
+        sets = ", ".join(f"{name} = {place}" for name, place in zip(names, placeholders, strict=True))
         return relation, f"UPDATE {table} SET {sets} WHERE {where}", [*row.values(), *key]
 
 
 def _batches(rows: Iterable[list[Scalar]]) -> Iterator[list[list[Scalar]]]:
-    """Lists of rows that are bounded in number and bytes."""
+    """Lists of rows, each bounded in number and bytes."""
     batch: list[list[Scalar]] = []
     size = 0
     for row in rows:
@@ -105,4 +112,4 @@ KEYS = {
     BLOBS: ("thread_id", "checkpoint_ns", "channel", "version"),
     WRITES: ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx"),
 }
-"""The columns that name a row."""
+"""The columns of each table's key."""

@@ -1,7 +1,8 @@
-"""Which generation of LangGraph made the tables, detected by their columns alone.
+"""Which generation of LangGraph made the tables. Their columns alone show it.
 
-checkpoint-postgres 3.2 ``base.py: MIGRATIONS``, ``shallow.py: MIGRATIONS``; LangGraph.js stops after the fourth step
-and has no ``task_path``. The shallow savers keep one checkpoint a namespace, without an id column and without versions.
+Sources: checkpoint-postgres 3.2, ``base.py: MIGRATIONS`` and ``shallow.py: MIGRATIONS``. LangGraph.js stops after the
+fourth migration and has no ``task_path``. The shallow savers keep one checkpoint in a namespace, and have no column for
+its id or for versions of blobs.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ CHECKPOINTS, BLOBS, WRITES = "checkpoints", "checkpoint_blobs", "checkpoint_writ
 TABLES = (CHECKPOINTS, BLOBS, WRITES)
 MIGRATIONS = "checkpoint_migrations"
 
-_NEEDED = {
+_REQUIRED = {
     CHECKPOINTS: {"thread_id", "checkpoint_ns", "checkpoint", "metadata"},
     BLOBS: {"thread_id", "checkpoint_ns", "channel", "type", "blob"},
     WRITES: {"thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel", "type", "blob"},
@@ -25,18 +26,18 @@ WRITTEN = {
     BLOBS: frozenset({*_NAMES, "channel", "version", "type", "blob"}),
     WRITES: frozenset({*_NAMES, "checkpoint_id", "task_id", "task_path", "idx", "channel", "type", "blob"}),
 }
-"""LangGraph's own columns, of all generations; any other is an application's."""
+"""LangGraph's own columns in all generations; an application added any others."""
 
 
 class Column(NamedTuple):
-    """A column as the engine's catalogue tells it.
+    """A column, as the engine's catalogue describes it.
 
     Attributes:
-        kind: the type's name, lower case, without its length.
-        defaulted: whether a row that doesn't name it gets a value: a default, a sequence, an identity.
+        kind: the type's name in lower case, without its length.
+        defaulted: whether the engine gives it a value if an INSERT doesn't: a default, a sequence, an identity.
         generated: whether the engine computes it, so that nobody may write it.
-        always: whether it is an identity column that the engine numbers (``GENERATED ALWAYS``), and that takes another
-            number only from an ``INSERT`` with ``OVERRIDING SYSTEM VALUE``.
+        always: whether it is an identity column that is ``GENERATED ALWAYS``: an ``INSERT`` can give it a number only
+            with ``OVERRIDING SYSTEM VALUE``.
     """
 
     kind: str
@@ -50,9 +51,9 @@ class Layout(NamedTuple):
     """The tables of one generation.
 
     Attributes:
-        columns: table to columns, in their order.
-        shallow: one checkpoint a namespace: no ids, no parents, no versions of blobs.
-        version: the last migration that was made, None where the table of migrations is empty or unreadable.
+        columns: the columns of each table, in their order.
+        shallow: whether a shallow saver made them: one checkpoint in a namespace, no ids, parents or blob versions.
+        version: the number of the last migration; None if the table of migrations is empty or can't be read.
     """
 
     columns: Mapping[str, Mapping[str, Column]]
@@ -69,15 +70,15 @@ class Layout(NamedTuple):
         return [name for name, column in self.columns.get(relation, {}).items() if not column.generated]
 
 
-def missing(columns: Mapping[str, Mapping[str, Column]]) -> list[str]:
-    """What a database lacks to be one of checkpoints: tables, or columns as ``table.column``."""
+def missing_parts(columns: Mapping[str, Mapping[str, Column]]) -> list[str]:
+    """The tables and columns of LangGraph's that a database doesn't have; columns as ``table.column``."""
     lost = [table for table in TABLES if not columns.get(table)]
     rest = (table for table in TABLES if table not in lost)
-    return lost + [f"{table}.{name}" for table in rest for name in sorted(_NEEDED[table] - columns[table].keys())]
+    return lost + [f"{table}.{name}" for table in rest for name in sorted(_REQUIRED[table] - columns[table].keys())]
 
 
 def layout_of(columns: Mapping[str, Mapping[str, Column]], version: int | None) -> Layout:
-    """The layout of tables of which none is `missing`."""
+    """The layout of tables that have no `missing_parts`."""
     return Layout(
         columns=columns,
         shallow="checkpoint_id" not in columns[CHECKPOINTS] or "version" not in columns[BLOBS],

@@ -1,4 +1,4 @@
-"""The reading half of a saver on LangGraph's SQL tables: rows by key, blobs once, pages that are bounded."""
+"""The methods that read, of a saver on LangGraph's SQL tables: rows by key, blobs once, in bounded pages."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
@@ -10,38 +10,38 @@ from ckpt_cli.savers.about import Totals
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
-from ckpt_cli.savers.sql.engine import Engine, Found
-from ckpt_cli.savers.sql.headers import versions_in
+from ckpt_cli.savers.sql.engine import Engine, ResultRow
+from ckpt_cli.savers.sql.headers import header_versions
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES, Layout
-from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
+from ckpt_cli.savers.sql.statements import BlobStatements, CheckpointStatements, WriteStatements
 
 _NAMES = 1000  # of one statement
-_FIRST, _MOST = 25, 400  # checkpoints of a page
+_FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints of a page
 _PAGE_BYTES = 4_000_000  # of headers and metadata
 _ROOTLESS = 200  # threads of one statement
 _EVERYTHING = 1 << 62
-_FEW = 20  # checkpoints whose writes are fetched at once
+_FEW = 20  # checkpoints; what few of them have is fetched at once
 
 
-class SqlReading(Saver):
-    """Rows in, records out; what changes rows is `sql.saver.SqlSaver`."""
+class ReadMethods(Saver):
+    """Methods that make records of rows; `sql.saver.SqlSaver` adds those that change rows."""
 
     page = 100
 
     def __init__(self, engine: Engine, layout: Layout) -> None:
         self._engine = engine
         self._layout = layout
-        self._sql = OfCheckpoints(engine, layout)
-        self._sql_writes = OfWrites(engine, layout)
-        self._sql_blobs = OfBlobs(engine, layout)
+        self._sql = CheckpointStatements(engine, layout)
+        self._sql_writes = WriteStatements(engine, layout)
+        self._sql_blobs = BlobStatements(engine, layout)
         self._blobs = Blobs(engine, self._sql_blobs)
-        self._inside = self._writing = False
-        self._top: tuple[tuple[str, str, int], list[CheckpointRow]] | None = None
+        self._in_moment = self._writing = False
+        self._last_newest: tuple[tuple[str, str, int], list[CheckpointRow]] | None = None
 
     def _forget(self) -> None:
-        """A moment begins, or something was written."""
+        """Empty the caches, when a moment begins or something was written."""
         self._blobs.forget()
-        self._top = None
+        self._last_newest = None
 
     def totals(self) -> Totals:
         """Three counts over the key indexes."""
@@ -53,8 +53,8 @@ class SqlReading(Saver):
     def threads(self) -> Iterator[Thread]:
         """Skip from thread to thread in the key index; only the ids are sorted, by the server."""
         rootless: list[Thread] = []
-        found = self._engine.query(self._sql.threads, stream=True)
-        for without_root, pairs in groupby(found, key=lambda pair: pair[1] is None):
+        heads = self._engine.query(self._sql.threads, stream=True)
+        for without_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
             if without_root:
                 rootless = self._headed([thread_id for thread_id, _ in pairs])
             else:
@@ -67,15 +67,17 @@ class SqlReading(Saver):
         """Threads with the highest id of any of their namespaces, newest first."""
         heads: dict[str, Ref] = {}
         for page in pages(thread_ids, _ROOTLESS):
-            condition, words = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
-            for thread_id, ns, top in self._engine.query(self._sql.tops + condition + self._sql.tops_end, words):
-                best = heads.get(thread_id)
+            condition, parameters = self._engine.among(
+                CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page]
+            )
+            for thread_id, ns, top in self._engine.query(self._sql.tops + condition + self._sql.tops_end, parameters):
+                best = heads.get(thread_id)  # of equal ids, that of the first namespace
                 if best is None or (top, best.ns) > (best.checkpoint_id, ns):
                     heads[thread_id] = Ref(thread_id, ns, top)
         return sorted((Thread(*pair) for pair in heads.items()), key=_head_id, reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread by its exact id: its root's head, else that of its other namespaces."""
+        """One thread by its exact id, with the head of its root namespace, or else of its others."""
         newest = self.newest(thread_id, "", 1)
         if newest:
             return Thread(thread_id, newest[0].ref)
@@ -83,8 +85,8 @@ class SqlReading(Saver):
 
     def namespaces(self, thread_id: str) -> list[str]:
         """Skip from namespace to namespace in the key index."""
-        words = [self._thread(thread_id)] * 2
-        return sorted(ns for (ns,) in self._engine.query(self._sql.namespaces, words))
+        parameters = [self._thread(thread_id)] * 2
+        return sorted(ns for (ns,) in self._engine.query(self._sql.namespaces, parameters))
 
     def count(self, thread_id: str) -> int:
         """Count the thread's part of the key index."""
@@ -92,79 +94,81 @@ class SqlReading(Saver):
         return int(number)
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ids and parents; what a checkpoint takes is known only of its blobs, so there are no sizes."""
-        words, only = [self._thread(thread_id)], ""
+        """Ids and parents. There are no sizes: the size of a checkpoint is that of its blobs."""
+        parameters, only = [self._thread(thread_id)], ""
         if ns is not None:
-            words, only = [*words, self._ns(ns)], self._sql.in_ns
-        for found in self._engine.query(self._sql.rows + only + self._sql.rows_end, words, stream=True):
-            yield CheckpointRow(thread_id, *found)
+            parameters, only = [*parameters, self._ns(ns)], self._sql.in_ns
+        for row in self._engine.query(self._sql.rows + only + self._sql.rows_end, parameters, stream=True):
+            yield CheckpointRow(thread_id, *row)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """Those of many threads by one statement."""
+        """The rows of many threads, by one statement."""
         for page in pages(thread_ids, _NAMES):
-            condition, words = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
+            condition, parameters = self._engine.among(
+                CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page]
+            )
             statement = self._sql.parents + condition + self._sql.rows_of_end
-            yield from (CheckpointRow(*row) for row in self._engine.query(statement, words, stream=True))
+            yield from (CheckpointRow(*row) for row in self._engine.query(statement, parameters, stream=True))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """Walk the key index backwards; whoever asks the same again in one moment is a round trip nearer."""
-        asked = (thread_id, ns, limit)
-        if self._inside and not self._writing and self._top is not None and self._top[0] == asked:
-            return list(self._top[1])
-        found = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
-        self._top = (asked, [CheckpointRow(thread_id, ns, *row) for row in found])
-        return list(self._top[1])
+        """Walk the key index backwards. The last answer of a moment is cached, which saves a round trip."""
+        question = (thread_id, ns, limit)
+        if self._in_moment and not self._writing and self._last_newest is not None and self._last_newest[0] == question:
+            return list(self._last_newest[1])
+        rows = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
+        self._last_newest = (question, [CheckpointRow(thread_id, ns, *row) for row in rows])
+        return list(self._last_newest[1])
 
     def row(self, ref: Ref) -> CheckpointRow | None:
-        """One skeleton row."""
-        found = (CheckpointRow(*row) for row in self._named(self._sql.parents, [ref]))
-        return next((row for row in found if row.ref == ref), None)
+        """One checkpoint's row without its payloads."""
+        rows = (CheckpointRow(*row) for row in self._by_ref(self._sql.parents, [ref]))
+        return next((row for row in rows if row.ref == ref), None)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """The metadata column alone, many at a time."""
         for page in pages(refs, _NAMES):
-            wanted = set(page)
-            for *name, metadata in self._named(self._sql.metadata, page, stream=len(page) > _FEW):
+            refs_of_page = set(page)
+            for *name, metadata in self._by_ref(self._sql.metadata, page, stream=len(page) > _FEW):
                 ref = Ref(*name)
-                if ref in wanted:
+                if ref in refs_of_page:
                     yield ref, _metadata(metadata)
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str]:
-        """The server looks into the metadata, and sends ids alone."""
-        words: list[Scalar | list[Scalar]] = [*self._engine.member_words(key, text)]
+        """The server searches the metadata and sends only ids."""
+        parameters: list[Scalar | list[Scalar]] = [*self._engine.metadata_parameters(key, text)]
         if thread_ids is None:
-            return (thread_id for (thread_id,) in self._engine.query(self._sql.having, words, stream=True))
-        return self._having_of(words, thread_ids)
+            return (thread_id for (thread_id,) in self._engine.query(self._sql.having, parameters, stream=True))
+        return self._having_of(parameters, thread_ids)
 
-    def _having_of(self, words: list[Scalar | list[Scalar]], thread_ids: Collection[str]) -> Iterator[str]:
+    def _having_of(self, parameters: list[Scalar | list[Scalar]], thread_ids: Collection[str]) -> Iterator[str]:
         for page in pages(thread_ids, _NAMES):
             condition, more = self._engine.among(CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page])
             statement = f"{self._sql.having} AND {condition}"
-            yield from (thread_id for (thread_id,) in self._engine.query(statement, [*words, *more]))
+            yield from (thread_id for (thread_id,) in self._engine.query(statement, [*parameters, *more]))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """In pages that grow while headers are short; each blob is fetched once for the checkpoints that share it."""
+        """Read in pages that grow while headers are short; a blob that checkpoints share is fetched once."""
         rest = iter(refs)
-        size = _FIRST
+        size = _FIRST_PAGE
         while page := next(pages(rest, size), None):
-            found = {Ref(*row[:3]): row for row in self._named(self._sql.headers, page)}
-            here = [found[ref] for ref in page if ref in found]
-            names = [self._blob_names(row) for row in here]
-            for row, apart in zip(here, self._blobs.of(names), strict=True):
-                yield _checkpoint(row, {name.channel: payload for name, payload in apart.items()})
-            total = sum(len(row[4] or "") + len(row[5] or "") for row in here) or 1
-            size = max(1, min(_MOST, 4 * size, _PAGE_BYTES * len(here) // total))
+            by_ref = {Ref(*row[:3]): row for row in self._by_ref(self._sql.headers, page)}
+            rows = [by_ref[ref] for ref in page if ref in by_ref]
+            names = [self._blob_names(row) for row in rows]
+            for row, blobs in zip(rows, self._blobs.for_checkpoints(names), strict=True):
+                yield _checkpoint(row, {name.channel: payload for name, payload in blobs.items()})
+            total = sum(len(row[4] or "") + len(row[5] or "") for row in rows) or 1
+            size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // total))
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Those without their blobs."""
-        for page in pages(refs, _FIRST):
-            found = {Ref(*row[:3]): row for row in self._named(self._sql.headers, page)}
-            yield from (_checkpoint(found[ref], {}) for ref in page if ref in found)
+        """Checkpoints without their blobs."""
+        for page in pages(refs, _FIRST_PAGE):
+            by_ref = {Ref(*row[:3]): row for row in self._by_ref(self._sql.headers, page)}
+            yield from (_checkpoint(by_ref[ref], {}) for ref in page if ref in by_ref)
 
     def sample(self, limit: int) -> list[Ref]:
-        """Those of the first and of the last threads in the key index."""
-        found = self._engine.query(self._sql.sample, [limit // 2, limit // 2])
-        return list(dict.fromkeys(Ref(*row) for row in found))
+        """Checkpoints of the first and of the last threads in the key index."""
+        rows = self._engine.query(self._sql.sample, [limit // 2, limit // 2])
+        return list(dict.fromkeys(Ref(*row) for row in rows))
 
     def writes(
         self,
@@ -174,66 +178,66 @@ class SqlReading(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """In the order of the key index but for the task path; the server compares sizes, and sends what is short."""
-        words: list[Scalar | list[Scalar]] = [
+        """Read in the order of the key index except for the task path; the server sends only values that are short."""
+        parameters: list[Scalar | list[Scalar]] = [
             _EVERYTHING if values is None else values,
             self._thread_of_writes(thread_id),
         ]
         only = ""
         if ns is not None:
-            words.append(self._engine.sought(WRITES, "checkpoint_ns", ns))
+            parameters.append(self._engine.search_value(WRITES, "checkpoint_ns", ns))
             only = self._sql_writes.in_ns
         if checkpoint_ids is None:
-            yield from self._writes(thread_id, only, words, stream=True)
+            yield from self._writes(thread_id, only, parameters, stream=True)
             return
         for page in pages(sorted(set(checkpoint_ids)), _NAMES):
             condition, more = self._engine.among(WRITES, ("checkpoint_id",), [(name,) for name in page])
-            yield from self._writes(thread_id, f"{only} AND {condition}", [*words, *more], stream=len(page) > _FEW)
+            yield from self._writes(thread_id, f"{only} AND {condition}", [*parameters, *more], stream=len(page) > _FEW)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """Those of checkpoints of many threads by one statement."""
+        """The writes of checkpoints of many threads, by one statement."""
         for page in pages(sorted(set(refs)), _NAMES):
             condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
-            words = [_EVERYTHING if values is None else values, *more]
+            parameters = [_EVERYTHING if values is None else values, *more]
             statement = self._sql_writes.named + condition + self._sql_writes.end
-            yield from (_write(*row) for row in self._engine.query(statement, words, stream=len(page) > _FEW))
+            yield from (_write(*row) for row in self._engine.query(statement, parameters, stream=len(page) > _FEW))
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """Those of many threads by one statement."""
+        """The writes of many threads, by one statement."""
         for page in pages(thread_ids, _NAMES):
             condition, more = self._engine.among(WRITES, ("thread_id",), [(thread_id,) for thread_id in page])
-            words = [_EVERYTHING if values is None else values, *more]
+            parameters = [_EVERYTHING if values is None else values, *more]
             statement = self._sql_writes.named + condition + self._sql_writes.end_of
-            yield from (_write(*row) for row in self._engine.query(statement, words, stream=True))
+            yield from (_write(*row) for row in self._engine.query(statement, parameters, stream=True))
 
     def _writes(
-        self, thread_id: str, only: str, words: Sequence[Scalar | list[Scalar]], *, stream: bool
+        self, thread_id: str, only: str, parameters: Sequence[Scalar | list[Scalar]], *, stream: bool
     ) -> Iterator[Write]:
         statement = self._sql_writes.some + only + self._sql_writes.end
-        yield from (_write(thread_id, *row) for row in self._engine.query(statement, words, stream=stream))
+        yield from (_write(thread_id, *row) for row in self._engine.query(statement, parameters, stream=stream))
 
-    def _named(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[Found]:
-        """The rows of some checkpoints; in a shallow layout of their namespaces, whichever checkpoint is there."""
+    def _by_ref(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[ResultRow]:
+        """The rows of some checkpoints; in a shallow layout, the rows of their namespaces, of whatever checkpoint."""
         key = self._sql.key
-        condition, words = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
-        return self._engine.query(statement + condition, words, stream=stream)
+        condition, parameters = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
+        return self._engine.query(statement + condition, parameters, stream=stream)
 
-    def _blob_names(self, row: Found) -> list[BlobName]:
+    def _blob_names(self, row: ResultRow) -> list[BlobName]:
         thread_id, ns, _, _, header, _ = row
-        named = versions_in(header or "")
-        return [BlobName(thread_id, ns, c, "" if self._layout.shallow else version) for c, version in named.items()]
+        versions = header_versions(header or "")
+        return [BlobName(thread_id, ns, c, "" if self._layout.shallow else version) for c, version in versions.items()]
 
     def _thread(self, thread_id: str) -> Scalar:
-        return self._engine.sought(CHECKPOINTS, "thread_id", thread_id)
+        return self._engine.search_value(CHECKPOINTS, "thread_id", thread_id)
 
     def _thread_of_writes(self, thread_id: str) -> Scalar:
-        return self._engine.sought(WRITES, "thread_id", thread_id)
+        return self._engine.search_value(WRITES, "thread_id", thread_id)
 
     def _ns(self, ns: str) -> Scalar:
-        return self._engine.sought(CHECKPOINTS, "checkpoint_ns", ns)
+        return self._engine.search_value(CHECKPOINTS, "checkpoint_ns", ns)
 
 
-def _checkpoint(row: Found, channels: dict[str, Payload]) -> Checkpoint:
+def _checkpoint(row: ResultRow, channels: dict[str, Payload]) -> Checkpoint:
     thread_id, ns, checkpoint_id, parent_id, header, metadata = row
     skeleton = CheckpointRow(thread_id, ns, checkpoint_id, parent_id)
     body = Payload(LOST, b"its column is NULL") if header is None else Payload("json", header.encode())
@@ -246,8 +250,8 @@ def _metadata(text: str | None) -> Payload:
 
 def _write(thread_id: str, *row: Any) -> Write:
     ns, own, path, task, idx, channel, tag, size, value = row
-    unread = size is not None and value is None
-    payload = None if unread else Payload(tag or "", bytes(value or b""))
+    is_unread = size is not None and value is None
+    payload = None if is_unread else Payload(tag or "", bytes(value or b""))
     return Write(thread_id, ns, own, task, idx, channel or "", path or "", payload, size or 0)
 
 

@@ -1,4 +1,4 @@
-"""Logical records as rows of the three tables, column by column, and back."""
+"""Records as rows of the three tables, column by column, and back."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.model import Checkpoint, Payload, Record, Ref, Row, Scalar, Write, WriteKey, in_words, name_of
 from ckpt_cli.savers.sql.blobs import BlobName
 from ckpt_cli.savers.sql.engine import Engine
-from ckpt_cli.savers.sql.headers import unfit, versions_in
+from ckpt_cli.savers.sql.headers import header_versions, storage_problem
 from ckpt_cli.savers.sql.images import KEYS
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, WRITTEN, Layout
 
@@ -17,14 +17,14 @@ def relation_of(name: Ref | WriteKey) -> str:
 
 
 def key_of(name: Ref | WriteKey | BlobName) -> Row:
-    """The columns that name its row."""
+    """The key of a record's or a blob's row."""
     if isinstance(name, WriteKey):
         return dict(zip(KEYS[WRITES], [*name.ref, name.task_id, name.idx], strict=True))
     return dict(zip(KEYS[CHECKPOINTS if isinstance(name, Ref) else BLOBS], name, strict=True))
 
 
 def record_of(relation: str, key: Row) -> Ref | WriteKey | None:
-    """The record that a row is; a blob is none by itself."""
+    """The record of a row, by its key; None for a blob, which is part of several records."""
     if relation not in (CHECKPOINTS, WRITES):
         return None
     ref = Ref(*(str(key[name]) for name in KEYS[CHECKPOINTS]))
@@ -32,21 +32,21 @@ def record_of(relation: str, key: Row) -> Ref | WriteKey | None:
 
 
 class Rows:
-    """Records as rows of one layout."""
+    """Makes rows of one layout from records."""
 
     def __init__(self, engine: Engine, layout: Layout) -> None:
         self._engine = engine
         self._layout = layout
 
-    def all(self, records: Sequence[Record]) -> Iterator[Row]:
-        """The rows of some records, in their order; the server is asked once how it spells their JSON.
+    def from_records(self, records: Sequence[Record]) -> Iterator[Row]:
+        """The rows of some records, in their order; one question to the server gives the spelling of all their JSON.
 
         Raises:
-            NotSupported: there is no place for a record's parts.
-            Refused: a JSON column can't hold what is in one.
+            NotSupported: the tables have no columns for a part of a record.
+            Refused: a JSON column can't hold a value.
         """
         texts = [text for record in records if isinstance(record, Checkpoint) for text in self._texts(record)]
-        spelled = iter(self._engine.canonical(texts) if texts else [])
+        spelled = iter(self._engine.canonical_json(texts) if texts else [])
         for record in records:
             if isinstance(record, Checkpoint):
                 yield self._checkpoint(record, next(spelled), next(spelled))
@@ -54,7 +54,7 @@ class Rows:
                 yield self._write(record)
 
     def blob(self, name: BlobName, payload: Payload) -> Row:
-        """A channel's value; a version without one is NULL where the generation allows that."""
+        """The row of a channel's value; a version without a value is NULL if the column allows that."""
         empty = payload.tag == "empty" and self._layout.columns[BLOBS]["blob"].nullable
         value = None if empty else payload.data
         return self._full(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})
@@ -66,7 +66,7 @@ class Rows:
             raise NotSupported(f"this database keeps metadata as JSON, not as {record.metadata.tag}")
         for what, payload in (("state", record.body), ("metadata", record.metadata)):
             text = payload.data.decode("utf-8", "surrogateescape") or "{}"
-            if problem := unfit(text, nul=self._engine.holds_nul):
+            if problem := storage_problem(text, nul=self._engine.holds_nul):
                 place = f"the {what} of {in_words(record.row.ref)}"
                 raise Refused(f"{place} holds {problem}, which this database's JSON can't; nothing was written")
             yield text
@@ -83,31 +83,31 @@ class Rows:
         return self._full(WRITES, {**row, "blob": record.payload.data, **path})
 
     def _full(self, relation: str, row: Row) -> Row:
-        """LangGraph's own columns of a row to add; an application's get what the engine gives them.
+        """A row to add, with all of LangGraph's own columns; an application's columns get the engine's defaults.
 
         Raises:
             NotSupported: an application's own column needs a value.
-            Refused: a text can't stand in its column.
+            Refused: a column can't hold a text.
         """
-        own: dict[str, Scalar] = dict(self._engine.completed(relation, row))
+        own: dict[str, Scalar] = dict(self._engine.with_derived_columns(relation, row))
         for name, column in self._layout.columns[relation].items():
             if name not in own:
                 if not (column.nullable or column.defaulted or column.generated):
                     raise NotSupported(f"column {name!r} of {relation} is none of LangGraph's and needs a value")
                 if name in WRITTEN[relation] and column.nullable:
                     own[name] = None
-            elif isinstance(own[name], str) and self._engine.sought(relation, name, own[name]) is None:
-                raise Refused(f"{own[name]!r} can't stand in column {name!r} of {relation}; nothing was written")
+            elif isinstance(own[name], str) and self._engine.search_value(relation, name, own[name]) is None:
+                raise Refused(f"column {name!r} of {relation} can't hold {own[name]!r}; nothing was written")
         return own
 
 
 def blobs_of(record: Checkpoint) -> Iterator[tuple[BlobName, Payload]]:
-    """Where a checkpoint's channels stand.
+    """The name and value of each blob of a checkpoint.
 
     Raises:
-        Refused: its header names no version of a channel, so that nobody would find the value.
+        Refused: the header names no version of a channel, so that its value could not be found.
     """
-    versions = versions_in(record.body.data.decode("utf-8", "surrogateescape"))
+    versions = header_versions(record.body.data.decode("utf-8", "surrogateescape"))
     for channel, payload in (record.channels or {}).items():
         if channel not in versions:
             what = f"{in_words(record.row.ref)} names no version of its channel {channel!r}"

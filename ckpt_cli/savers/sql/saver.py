@@ -1,4 +1,4 @@
-"""`SqlSaver`: the writing half of a saver on LangGraph's SQL tables."""
+"""`SqlSaver`: a saver on LangGraph's SQL tables; the methods that write."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -6,30 +6,30 @@ from typing import TypeVar
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Plan, Ref, Row, RowChange, WriteKey
-from ckpt_cli.savers.about import Ability, SideEffect, able
+from ckpt_cli.savers.about import Ability, SideEffect, ability_set
 from ckpt_cli.savers.own_columns import restored
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.images import Images
 from ckpt_cli.savers.sql.layout import WRITTEN, Layout
-from ckpt_cli.savers.sql.reading import SqlReading
+from ckpt_cli.savers.sql.reading import ReadMethods
 
 T = TypeVar("T")
 
 
-class SqlSaver(SqlReading):
-    """A database of LangGraph's three tables; subclasses open it and say what it is.
+class SqlSaver(ReadMethods):
+    """The saver of a database with LangGraph's three tables; a subclass for each engine opens and describes it.
 
     Args:
         engine: the open database.
         layout: its tables.
-        unwritable: why it can't be written, in words; "" where it can.
+        unwritable: the reason, as a phrase for people, why it can't be written; "" if it can.
     """
 
     def __init__(self, engine: Engine, layout: Layout, unwritable: str = "") -> None:
         super().__init__(engine, layout)
         self._images = Images(engine, layout)
         self._unwritable = unwritable or ("a shallow saver's database keeps no history" if layout.shallow else "")
-        self.abilities = able(
+        self.abilities = ability_set(
             {
                 Ability.WRITE: not self._unwritable,
                 Ability.ATOMIC: True,
@@ -41,77 +41,77 @@ class SqlSaver(SqlReading):
         )
 
     def moment(self, look: Callable[[], T]) -> T:
-        """One snapshot; what was fetched in an earlier one is forgotten."""
-        if self._inside:
+        """Run `look` on one snapshot, without what was fetched in an earlier one."""
+        if self._in_moment:
             return look()
 
         def fresh() -> T:
             self._forget()
             return look()
 
-        self._inside = True
+        self._in_moment = True
         try:
             return self._engine.moment(fresh)
         finally:
-            self._inside = False
+            self._in_moment = False
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server tells it without
-        """Look at the layout, then ask the server for this user's rights."""
-        self._must_have_places()
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server answers without
+        """Check the layout, then ask the server for this user's rights."""
+        self._must_be_writable_layout()
         self._engine.must_be_writable()
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """One transaction of the engine, alone with those that write through ckpt."""
+        """Run `work` in one transaction of the engine; other ckpts wait until it ends."""
         if self._writing:
             return work()
-        self._must_have_places()
+        self._must_be_writable_layout()
         self._forget()
-        self._inside = self._writing = True
+        self._in_moment = self._writing = True
         try:
             return self._engine.transaction(work)
         finally:
-            self._inside = self._writing = False
+            self._in_moment = self._writing = False
             self._forget()
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """Rows of the three tables."""
-        self._must_have_places()
+        """Give the changes of a plan to rows of the three tables."""
+        self._must_be_writable_layout()
         from ckpt_cli.savers.sql.expand import Expansion
 
         yield from Expansion(self._engine, self._layout, plan).changes()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """A blob belongs to all checkpoints that name it, and is no record."""
+        """The record of a row; None for a blob, which belongs to all checkpoints that name it."""
         from ckpt_cli.savers.sql.records import record_of
 
         return record_of(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of a row."""
+        """All columns of the row of a key."""
         return self._images.current(relation, key)
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """All columns of rows, those of one table that follow each other in one statement."""
-        found: list[Row | None] = []
+        """All columns of the rows of some keys; one statement reads consecutive keys of one table."""
+        rows: list[Row | None] = []
         for relation, group in groupby(names, key=lambda name: name[0]):
-            found += [row for _, row in self._images.all(relation, [key for _, key in group])]
-        return found
+            rows += [row for _, row in self._images.lookup(relation, [key for _, key in group])]
+        return rows
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
-        """LangGraph's own."""
+        """LangGraph's own columns of a table; None for any other table."""
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """With an application's own columns, and those that follow from others."""
+        """The row that brings an image back, with the columns that are computed from others."""
         row = restored(image, now, WRITTEN[relation], self._layout.writable(relation))
-        return self._engine.completed(relation, row)
+        return self._engine.with_derived_columns(relation, row)
 
     def side_effects(self) -> Sequence[SideEffect]:
-        """As the engine's catalog says."""
+        """Triggers and the like, as the engine's catalogue lists them."""
         return self._engine.side_effects()
 
     def caveats(self) -> Sequence[str]:
-        """As the engine's catalog says."""
+        """What the engine's catalogue can't show, or what it says is hidden."""
         return self._engine.caveats()
 
     def change(self, changes: Iterable[RowChange]) -> None:
@@ -125,6 +125,6 @@ class SqlSaver(SqlReading):
         """Close the connection."""
         self._engine.close()
 
-    def _must_have_places(self) -> None:
+    def _must_be_writable_layout(self) -> None:
         if self._unwritable:
             raise NotSupported(f"{self._unwritable}, so it can't be changed")

@@ -1,21 +1,21 @@
-"""SQLite databases of every LangGraph generation: read, changed by plans, or made new in the current one."""
+"""SQLite databases: of every LangGraph generation to read and change by plans, new ones of the current generation."""
 
 from pathlib import Path
 
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.sqlite.connection import NotCheckpoints
+from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 from ckpt_cli.savers.sqlite.saver import SqliteSaver, open_file
 
 __all__ = ["NotCheckpoints", "SqliteSaver", "create", "open_file"]
 
 
 def create(path: Path) -> Saver:
-    """Make a new, empty database that can be written; what makes it is loaded only for that.
+    """Make a new, empty database and open it. The module that does so is imported only here.
 
     Raises:
-        Refused: there is a file of that name.
+        Refused: a file of that name exists.
         DatabaseUnreachable: no file can be made there.
     """
-    from ckpt_cli.savers.sqlite import new
+    from ckpt_cli.savers.sqlite import new_database
 
-    return new.create(path)
+    return new_database.create(path)

@@ -1,13 +1,60 @@
-"""Columns as records: names of any storage class become text, and payloads are the bytes as they are stored."""
+"""Values on their way into statements and out of columns."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ckpt_cli.model import CheckpointRow, Payload, Scalar, Write
-from ckpt_cli.savers.spelling import index_of, text_of
-from ckpt_cli.savers.sqlite.connection import Row
-from ckpt_cli.savers.sqlite.parameters import data
+from ckpt_cli.savers.spelling import index_of, raw_of, text_of
+from ckpt_cli.savers.sqlite.driver import ResultRow
+
+_INTEGERS = 1 << 63
+_CHUNK = 500  # values of one IN (…); SQLite takes 999 in its older builds
+
+
+def bound(text: str) -> str | bytes:
+    """Text as a parameter; text that isn't UTF-8 becomes its bytes, which the statement casts to text."""
+    for errors in ("strict", "surrogateescape"):
+        try:
+            raw = text.encode("utf-8", errors)
+        except UnicodeEncodeError:
+            continue
+        return text if errors == "strict" else raw
+    return text.encode("utf-8", "surrogatepass")
+
+
+def data(value: object) -> bytes:
+    """A column's bytes, whatever its storage class: Python stores blobs, JavaScript text; NULL is no bytes."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
+
+
+def stored(name: str) -> Scalar:
+    """A name as its column holds it: text, unless its spelling means another storage class (`savers.spelling`)."""
+    raw = raw_of(name)
+    if raw is None or type(raw) in (str, bytes, float) or (type(raw) is int and -_INTEGERS <= raw < _INTEGERS):
+        return raw  # type: ignore[no-any-return]
+    return name
+
+
+def equals(name: str) -> tuple[str, Scalar]:
+    """The end of the condition that finds a name, and the parameter."""
+    raw = stored(name)
+    return ("= CAST(? AS TEXT)", bound(raw)) if isinstance(raw, str) else ("IS ?", raw)
+
+
+def among(column: str, names: Sequence[str]) -> Iterator[tuple[str, list[Scalar]]]:
+    """The conditions that find many names, each with its parameters, for as many names as one statement takes."""
+    rest = iter(names)
+    while chunk := [stored(name) for name in islice(rest, _CHUNK)]:
+        values = [raw for raw in chunk if raw is not None]
+        places = ", ".join("CAST(? AS TEXT)" if isinstance(raw, str) else "?" for raw in values)
+        null = f" OR {column} IS NULL" if len(values) < len(chunk) else ""
+        yield f"({column} IN ({places}){null})", [bound(raw) if isinstance(raw, str) else raw for raw in values]
 
 
 def skeleton(thread_id: str, ns: str, own_id: Scalar, parent_id: Scalar, size: int | None) -> CheckpointRow:
-    """A row without values."""
+    """A checkpoint's row without its payloads."""
     return CheckpointRow(thread_id, ns, text_of(own_id), parent(parent_id), size)
 
 
@@ -21,8 +68,8 @@ def tag(raw: Scalar) -> str:
     return "" if raw is None else text_of(raw)
 
 
-def write(thread_id: str, row: Row) -> Write:
-    """A pending write of the columns of `statements.WRITES`; without its payload where that was left unread."""
+def write(thread_id: str, row: ResultRow) -> Write:
+    """The pending write in a row of `statements.WRITES`; without a payload where the statement left it unread."""
     ns, checkpoint_id, path, task_id, idx, channel, kind, size, value = row
     payload = None if size is not None and value is None else Payload(tag(kind), data(value))
     place = (thread_id, text_of(ns), text_of(checkpoint_id), text_of(task_id), index_of(idx))

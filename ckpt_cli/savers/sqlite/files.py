@@ -1,4 +1,4 @@
-"""What is on disk: the database file, its log and journal, and who has them open. Nothing here opens a database."""
+"""The state of the files on disk: the database, its log and its journal. Nothing here opens a database."""
 
 from enum import Enum
 from pathlib import Path
@@ -6,8 +6,8 @@ from stat import S_ISDIR, S_ISREG
 from typing import NamedTuple
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.sqlite.locks import held
-from ckpt_cli.savers.sqlite.wal import committed
+from ckpt_cli.savers.sqlite.locks import is_open
+from ckpt_cli.savers.sqlite.wal import has_commit
 
 _MAGIC = b"SQLite format 3\x00"
 _PACKED = {
@@ -19,22 +19,23 @@ _PACKED = {
 }
 
 
-class Way(Enum):
-    """How a file is read without leaving a trace."""
+class ReadMode(Enum):
+    """How a file is opened so that reading leaves no trace; the values are what `ckpt info` shows."""
 
     LIVE = "a process has it open"
-    LEFT = "with the log that its last writer left"
-    STILL = "nobody writes"
+    LEFTOVER_WAL = "with the log that its last writer left"
+    IMMUTABLE = "nobody writes"
 
 
-class Survey(NamedTuple):
-    """A database file at one moment; two equal surveys mean that nobody wrote in between.
+class FileState(NamedTuple):
+    """A database file at one moment; if two states are equal, nobody wrote the file in between.
 
     Attributes:
-        marks: identity, size and time of the file, its log and its journal, and the file's change counters.
+        size: bytes of the file; `log_size` those of its WAL.
+        marks: inode, size and time of the file, its log and its journal, and the file's change counters.
     """
 
-    way: Way
+    read_mode: ReadMode
     wal_mode: bool
     page_size: int
     size: int
@@ -42,40 +43,41 @@ class Survey(NamedTuple):
     marks: tuple[object, ...]
 
 
-def survey(path: Path) -> Survey:
-    """Look at a file; `path` has no links in it.
+def read_file_state(path: Path) -> FileState:
+    """Read the state of a file; `path` has no links in it.
 
-    The way is found here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` where there
-    are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Not to be called while this
+    The read mode is decided here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` if
+    there are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Don't call this while this
     process has a locked connection to the file: closing any file descriptor of it drops the process's POSIX locks.
 
     Raises:
-        DatabaseUnreachable: it isn't there, can't be read, or is no SQLite database.
+        DatabaseUnreachable: the file doesn't exist, can't be read, or isn't an SQLite database.
     """
     try:
-        return _survey(path, _header(path))
+        return _file_state(path, _header(path))
     except OSError as error:
         raise DatabaseUnreachable(f"can't read {error.filename or path}: {error.strerror}") from error
 
 
-def _survey(path: Path, header: bytes) -> Survey:
+def _file_state(path: Path, header: bytes) -> FileState:
     wal_mode = header[18] == 2
     log, shared = _beside(path, "-wal"), _beside(path, "-shm")
     file, log_mark = _mark(path), _mark(log)
-    way = Way.STILL
-    if wal_mode and _exists(shared) and _exists(log) and held(shared):
-        way = Way.LIVE
-    elif wal_mode and committed(log, log_mark):
-        way = Way.LEFT
+    read_mode = ReadMode.IMMUTABLE
+    if wal_mode and _exists(shared) and _exists(log) and is_open(shared):
+        read_mode = ReadMode.LIVE
+    elif wal_mode and has_commit(log, log_mark):
+        read_mode = ReadMode.LEFTOVER_WAL
     marks = (file, log_mark, _mark(_beside(path, "-journal")), header[24:28], header[92:96])
     page_size = int.from_bytes(header[16:18], "big")
-    return Survey(way, wal_mode, 65536 if page_size == 1 else page_size, file[1], log_mark[1] if wal_mode else 0, marks)
+    page_size = 65536 if page_size == 1 else page_size
+    return FileState(read_mode, wal_mode, page_size, file[1], log_mark[1] if wal_mode else 0, marks)
 
 
 def is_sqlite(path: Path) -> bool:
     """Whether a file begins as SQLite databases do."""
     try:
-        if not path.is_file():  # a FIFO would keep who opens it waiting
+        if not path.is_file():  # opening a FIFO would wait
             return False
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -94,7 +96,7 @@ def _header(path: Path) -> bytes:
     if not header:
         raise DatabaseUnreachable(f"{path} is empty (0 bytes): nothing was ever saved in it")
     if packed := next((name for magic, name in _PACKED.items() if header.startswith(magic)), None):
-        raise DatabaseUnreachable(f"{path} is packed with {packed}", hint="unpack it, and name what was in it")
+        raise DatabaseUnreachable(f"{path} is packed with {packed}", hint="unpack it, and name the database file in it")
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise DatabaseUnreachable(f"{path} is not an SQLite database", hint="an encrypted file looks like this too")
     return header

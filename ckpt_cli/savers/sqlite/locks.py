@@ -1,7 +1,7 @@
-"""Who has a database open, as far as the system tells without a lock being taken.
+"""Whether a process has a database open, asked without taking a lock.
 
-Linux and macOS tell. Windows and file systems without locks don't: there a database in use is read as one that was
-left, without any lock, and read again where it changed meanwhile.
+Linux and macOS answer. Windows and file systems without locks don't: there a database in use is read without any lock,
+like one that nobody has open, and read again if it changed meanwhile.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from struct import pack, unpack
 
 WITHOUT_LOCKS = "win32-none" if sys.platform == "win32" else "unix-none"
-"""SQLite's way to files that takes no locks, by the name it has on this system (``os_win.c``, ``os_unix.c``)."""
+"""The name on this system of SQLite's VFS that takes no locks (``os_win.c``, ``os_unix.c``)."""
 
 _ALIVE = 128  # the byte of a -shm that every connection keeps locked (sqlite 3.40, ``os_unix.c: UNIX_SHM_DMS``)
 _LINUX = sys.platform.startswith("linux")
@@ -18,10 +18,10 @@ _FLOCK = "hhqqi4x" if _LINUX else "qqihh"
 _KIND = 0 if _LINUX else 3
 
 
-def held(shared: Path) -> bool:
-    """Whether some process has the database open whose ``-shm`` this is; False where nobody is seen.
+def is_open(shared: Path) -> bool:
+    """Whether some process has the database of this ``-shm`` open; False where the system can't say.
 
-    Locks of this very process are seen only where the system has F_OFD_GETLK.
+    This process's own locks are seen only where the system has F_OFD_GETLK.
     """
     try:
         import fcntl

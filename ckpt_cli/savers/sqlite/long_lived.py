@@ -1,7 +1,7 @@
-"""One connection that is kept: for a program that reads and writes all the time from any of its threads, an agent.
+"""A connection that stays open, for an agent: a program that reads and writes all the time, from any of its threads.
 
-It never looks at the file itself as `files.survey` does: closing any descriptor of a file drops the locks that this
-process holds on it (POSIX), those of an open connection too.
+It never reads the file itself as `files.read_file_state` does: when a process closes any descriptor of a file, it loses
+all its locks on that file (POSIX), those of an open connection too.
 """
 
 import sqlite3
@@ -10,76 +10,77 @@ from pathlib import Path
 from typing import TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.sqlite.connection import connect, explained
-from ckpt_cli.savers.sqlite.files import Survey, Way
+from ckpt_cli.savers.sqlite.driver import connect
+from ckpt_cli.savers.sqlite.faults import reading_fault
+from ckpt_cli.savers.sqlite.files import FileState, ReadMode
 from ckpt_cli.savers.sqlite.saver import SqliteSaver
-from ckpt_cli.savers.sqlite.schema import Layout, detect
-from ckpt_cli.savers.sqlite.writing import WritableFile
+from ckpt_cli.savers.sqlite.schema import Schema, detect
+from ckpt_cli.savers.sqlite.writable_connection import WritableConnection
 
 T = TypeVar("T")
 
 
-class KeptFile(WritableFile):
-    """An existing database file that stays open to be read and written; one thread at a time may use it."""
+class LongLivedConnection(WritableConnection):
+    """A connection that stays open to read and write an existing file; one thread at a time may use it."""
 
     def __init__(self, path: Path) -> None:
         self._open(path, connect(path, "mode=rw", threads=True))
         (journal,), (page_size,), (pages,) = (next(self.query(f"PRAGMA {name}")) for name in _FACTS)
-        self.seen = Survey(Way.LIVE, journal == "wal", page_size, pages * page_size, 0, ())
+        self.file_state = FileState(ReadMode.LIVE, journal == "wal", page_size, pages * page_size, 0, ())
 
-    def moment(self, look: Callable[[], T]) -> T:
-        """One read transaction, or a part of the one that is open."""
-        if self._connection.in_transaction:
-            return look()
+    def moment(self, read: Callable[[], T]) -> T:
+        """Run `read` in one read transaction, or in the transaction that is open."""
+        if self._driver.in_transaction:
+            return read()
         self._execute("BEGIN")
         try:
-            return look()
+            return read()
         finally:
-            if self._connection.in_transaction:
+            if self._driver.in_transaction:
                 self._execute("COMMIT")
 
     def _execute(self, statement: str) -> None:
         try:
-            self._connection.execute(statement)
+            self._driver.execute(statement)
         except sqlite3.DatabaseError as error:
-            raise explained(self.path, error) from error
+            raise reading_fault(self.path, error) from error
 
 
 _FACTS = ("journal_mode", "page_size", "page_count")
 
 
-class KeptSaver(SqliteSaver):
-    """A database file on its one connection."""
+class LongLivedSaver(SqliteSaver):
+    """The saver of a file whose one connection reads and writes."""
 
-    def __init__(self, file: KeptFile, layout: Layout, location: str) -> None:
-        super().__init__(file, layout, location)
-        self._kept = file
+    def __init__(self, connection: LongLivedConnection, schema: Schema, location: str) -> None:
+        super().__init__(connection, schema, location)
+        self._long_lived = connection
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """One write transaction on the connection that also reads."""
-        if self._writing is not None:
+        """Run `work` in one write transaction, on the connection that also reads."""
+        if self._writer is not None:
             return work()
         self._must_have_ids()
-        self._writing, self._odd_ids = self._kept, None
+        self._writer, self._odd_ids = self._long_lived, None
         try:
-            return self._kept.transaction(work)
+            return self._long_lived.transaction(work)
         finally:
-            self._writing = None
+            self._writer = None
 
 
-def open_kept(path: Path) -> KeptSaver:
-    """Open an existing database to be read and written for a long time.
+def open_long_lived(path: Path) -> LongLivedSaver:
+    """Open an existing database to read and write it for a long time.
 
     Raises:
-        DatabaseUnreachable: it isn't there, can't be read, or holds no checkpoints.
+        DatabaseUnreachable: it doesn't exist, can't be read, or holds no checkpoints.
     """
     try:
-        file = KeptFile(path.resolve())
+        connection = LongLivedConnection(path.resolve())
     except sqlite3.DatabaseError as error:
         what = f"no such file: {path}" if not path.exists() else f"can't open {path}: {error}"
         raise DatabaseUnreachable(what) from error
     try:
-        return KeptSaver(file, file.moment(lambda: detect(path, file.query)), str(path))
+        return LongLivedSaver(connection, connection.moment(lambda: detect(path, connection.query)), str(path))
     except BaseException:
-        file.close()
+        connection.close()
         raise

@@ -1,6 +1,6 @@
-"""Logical records as rows of a generation's tables: what a plan adds, replaces and removes, column by column."""
+"""Records as rows of a generation's tables, column by column, and the record of a row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import (
@@ -8,54 +8,26 @@ from ckpt_cli.model import (
     CheckpointRow,
     Name,
     Payload,
-    Plan,
     Record,
     Ref,
     Row,
-    RowChange,
     Scalar,
     Write,
     WriteKey,
     in_words,
     name_of,
 )
-from ckpt_cli.savers.faults import gone, stands
 from ckpt_cli.savers.spelling import index_of, text_of
-from ckpt_cli.savers.sqlite.parameters import stored
-from ckpt_cli.savers.sqlite.schema import Layout
-
-Current = Callable[[str, Row], Row | None]
+from ckpt_cli.savers.sqlite.columns import stored
+from ckpt_cli.savers.sqlite.schema import Schema
 
 
-def expand(plan: Plan, layout: Layout, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
-    """The rows of a plan with their before-images: removals first, so that a key can be freed and used again.
+def record_of(relation: str, key: Row, schema: Schema, thread_name: Callable[[Scalar], str]) -> Name | None:
+    """The record of a row, by the row's key; `thread_name` gives the name of a thread whose stored id is known.
 
-    `stored` gives a thread id as this database stores it (some hold numbers), `current` the row of a key as it is now.
-
-    Raises:
-        Refused: a record to add stands already, or one to replace or remove doesn't.
-        NotSupported: this generation has no place for a record.
+    None for a table without records, and for a key from tables of another generation, which an operation log may hold.
     """
-    rows = _Rows(layout, stored)
-    for name in plan.remove:
-        relation, key = rows.key(name)
-        yield RowChange(relation, key, _standing(current(relation, key), name), None)
-    for record in plan.replace:
-        relation, key = rows.key(name_of(record))
-        yield RowChange(relation, key, _standing(current(relation, key), name_of(record)), rows.row(record))
-    for record in plan.add:
-        relation, key = rows.key(name_of(record))
-        if current(relation, key) is not None:
-            raise stands(name_of(record))
-        yield RowChange(relation, key, None, rows.row(record))
-
-
-def record_of(relation: str, key: Row, layout: Layout, thread_name: Callable[[Scalar], str]) -> Name | None:
-    """The record that a row is, by its key; `thread_name` gives the name of a thread as its id is stored.
-
-    None for a table without records, and for a key of tables of another generation, which a log may have.
-    """
-    columns = layout.columns
+    columns = schema.columns
     ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")
     if columns[checkpoint_id] not in key or key.keys() - {"thread_id", "task_id", "idx", *columns.values()}:
         return None
@@ -66,36 +38,43 @@ def record_of(relation: str, key: Row, layout: Layout, thread_name: Callable[[Sc
     return WriteKey(ref, text_of(key["task_id"]), index_of(key["idx"])) if relation == "writes" else None
 
 
-class _Rows:
-    def __init__(self, layout: Layout, stored: Callable[[str], Scalar]) -> None:
-        self._layout = layout
+class Rows:
+    """Makes rows of one generation from records.
+
+    Args:
+        schema: the tables.
+        stored: gives a thread id as this database stores it; some hold numbers.
+    """
+
+    def __init__(self, schema: Schema, stored: Callable[[str], Scalar]) -> None:
+        self._schema = schema
         self._stored = stored
 
     def key(self, name: Ref | WriteKey) -> tuple[str, Row]:
-        """The table and the columns that name a row."""
+        """The table of a record and the key of its row."""
         if isinstance(name, Ref):
             return "checkpoints", self._place(name, "ns", "id")
         return "writes", {**self._place(name.ref, "write_ns", "write_id"), **_task(name)}
 
     def row(self, record: Record) -> Row:
-        """All columns of a record."""
+        """All columns of a record's row."""
         return self._checkpoint(record) if isinstance(record, Checkpoint) else self._write(record)
 
     def _place(self, ref: Ref, ns: str, checkpoint_id: str) -> Row:
-        columns = self._layout.columns
+        columns = self._schema.columns
         if columns[checkpoint_id] == "''":
-            raise NotSupported(f"{self._layout.generation}: its rows have no ids, so nothing can be added beside them")
+            raise NotSupported(f"{self._schema.generation}: its rows have no ids, so nothing can be added beside them")
         place = {"thread_id": self._stored(ref.thread_id), columns[checkpoint_id]: stored(ref.checkpoint_id)}
         if columns[ns] != "''":
             return {**place, columns[ns]: stored(ref.ns)}
         if ref.ns:
-            raise NotSupported(f"{self._layout.generation}: it has no namespaces")
+            raise NotSupported(f"{self._schema.generation}: it has no namespaces")
         return place
 
     def _checkpoint(self, record: Checkpoint) -> Row:
         if record.channels is not None:
             raise NotSupported("SQLite keeps a checkpoint whole, not channel by channel")
-        columns = self._layout.columns
+        columns = self._schema.columns
         row = {**self._place(record.row.ref, "ns", "id"), columns["parent"]: _parent(record.row)}
         row["checkpoint"] = self._body(record.body)
         if columns["tag"] != "NULL":
@@ -107,9 +86,9 @@ class _Rows:
     def _write(self, record: Write) -> Row:
         if record.payload is None:
             raise ValueError(f"{in_words(name_of(record))} has no payload")
-        if not self._layout.writes:
-            raise NotSupported(f"{self._layout.generation}: it keeps no writes")
-        columns = self._layout.columns
+        if not self._schema.writes:
+            raise NotSupported(f"{self._schema.generation}: it keeps no writes")
+        columns = self._schema.columns
         row = {**self.key(name_of(record))[1], "channel": stored(record.channel), "value": self._body(record.payload)}
         if columns["write_tag"] != "NULL":
             row[columns["write_tag"]] = stored(record.payload.tag) or None
@@ -123,8 +102,8 @@ class _Rows:
         return self._body(payload)
 
     def _body(self, payload: Payload) -> Scalar:
-        """Bytes, but text where the generation stores text (LangGraph.js 0.0)."""
-        return payload.data.decode() if self._layout.letter == "H" else payload.data
+        """A payload as it is stored: bytes, or text in the generation that stores text (LangGraph.js 0.0)."""
+        return payload.data.decode() if self._schema.letter == "H" else payload.data
 
 
 def _task(name: WriteKey) -> Row:
@@ -133,9 +112,3 @@ def _task(name: WriteKey) -> Row:
 
 def _parent(row: CheckpointRow) -> Scalar:
     return None if row.parent_id is None else stored(row.parent_id)
-
-
-def _standing(row: Row | None, name: Name) -> Row:
-    if row is None:
-        raise gone(name)
-    return row

@@ -1,14 +1,15 @@
-"""Which generation of LangGraph made the tables, detected by their columns and never by a file's name.
+"""Which generation of LangGraph made the tables. Their columns show it; a file's name never does.
 
-Columns are addressed by name everywhere: ``writes.task_path`` stands in the middle of new databases and at the end of
-those that checkpoint-sqlite 3.1.2 upgraded. Letters run from A (langgraph 0.0.26) to E (today); H is LangGraph.js 0.0.
+Columns are always addressed by name: ``writes.task_path`` is in the middle of new tables, but at the end of those that
+checkpoint-sqlite 3.1.2 upgraded. Generations have letters: A (langgraph 0.0.26) to E (today); H is LangGraph.js 0.0.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ckpt_cli.savers.sqlite.connection import NotCheckpoints, Row
+from ckpt_cli.savers.sqlite.driver import ResultRow
+from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 
 _OURS = {"checkpoints", "writes"}
 _FIRST = {"thread_id", "checkpoint"}
@@ -27,7 +28,7 @@ WRITTEN = {
         }
     ),
 }
-"""LangGraph's own columns, of all generations; any other is an application's."""
+"""LangGraph's own columns in all generations; an application added any others."""
 
 _GENERATIONS = {
     "A": "langgraph 0.0.26 or older: one state a thread, no history",
@@ -39,15 +40,15 @@ _GENERATIONS = {
 }
 
 
-class Layout(NamedTuple):
-    """The tables of one generation, as SQL expressions for what the current one has columns for.
+class Schema(NamedTuple):
+    """The tables of one generation.
 
     Attributes:
-        columns: name to expression, for `sql`.
+        columns: for each column of the current generation, by a short name, the SQL expression that gives it here.
         typed: whether a payload's type tag is stored beside it.
-        parents: whether a checkpoint knows its parent.
+        parents: whether a checkpoint names its parent.
         writes: whether there is a table of writes.
-        other_tables: what else lives in the file.
+        other_tables: the tables that aren't LangGraph's.
     """
 
     letter: str
@@ -64,15 +65,15 @@ class Layout(NamedTuple):
         return _GENERATIONS[self.letter]
 
     def sql(self, template: str, **more: str) -> str:
-        """A statement with this generation's columns in it; values never stand in it, they are parameters."""
+        """A statement with this generation's columns filled in; values are always parameters."""
         return template.format_map({**self.columns, **more})
 
 
-def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> Layout:
-    """The layout of an open database.
+def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> Schema:
+    """Detect the schema of an open database.
 
     Raises:
-        NotCheckpoints: the tables are not LangGraph's, or no tables; the hint names what is there.
+        NotCheckpoints: there are no tables of LangGraph's; the hint names those that there are.
     """
     must_be_tables(path, query)
     tables = [name for (name,) in query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", ())]
@@ -80,9 +81,9 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) 
     checkpoints, writes = (_columns(query, table) for table in ("checkpoints", "writes"))
     letter = _letter(checkpoints, writes)
     if not letter:
-        seen = f"its tables: {', '.join(own)}" if own else "it has no tables"
-        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=seen)
-    return Layout(
+        hint = f"its tables: {', '.join(own)}" if own else "it has no tables"
+        raise NotCheckpoints(f"{path} holds no LangGraph checkpoints", hint=hint)
+    return Schema(
         letter=letter,
         columns=_expressions(checkpoints, writes),
         typed="type" in checkpoints,
@@ -93,13 +94,13 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) 
     )
 
 
-def must_be_tables(path: Path, query: Callable[[str, Sequence[object]], Iterator[Row]]) -> None:
-    """See that LangGraph's tables are tables: reading a view runs its expressions, a virtual table its module's code.
+def must_be_tables(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> None:
+    """Check that LangGraph's tables are real tables: reading a view or a virtual table would run somebody's code.
 
     Neither has a page of its own in the file, whatever its SQL says.
 
     Raises:
-        NotCheckpoints: one is a view or a virtual table; it was not looked into.
+        NotCheckpoints: one is a view or a virtual table; it was not read.
     """
     for name, kind in query(_NO_TABLES, ()):
         what = "a view" if kind == "view" else "a virtual table"
@@ -114,12 +115,12 @@ _NO_TABLES = """
 """
 
 
-def _columns(query: Callable[[str, Sequence[object]], Iterator[Row]], table: str) -> set[str]:
+def _columns(query: Callable[[str, Sequence[object]], Iterator[ResultRow]], table: str) -> set[str]:
     return {name for (name,) in query("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def _letter(checkpoints: set[str], writes: set[str]) -> str:
-    """ "" where it is none of the generations."""
+    """The letter of the generation with these columns; "" if there is none."""
     if not checkpoints >= _FIRST:
         return ""
     if checkpoints >= {"checkpoint_ns", "checkpoint_id", "parent_checkpoint_id"}:
@@ -132,8 +133,8 @@ def _letter(checkpoints: set[str], writes: set[str]) -> str:
 
 
 def _expressions(checkpoints: set[str], writes: set[str]) -> dict[str, str]:
-    def first(columns: set[str], names: tuple[str, ...], otherwise: str) -> str:
-        return next((name for name in names if name in columns), otherwise)
+    def first(columns: set[str], names: tuple[str, ...], default: str) -> str:
+        return next((name for name in names if name in columns), default)
 
     return {
         "ns": first(checkpoints, ("checkpoint_ns",), "''"),
@@ -151,5 +152,5 @@ def _expressions(checkpoints: set[str], writes: set[str]) -> dict[str, str]:
 
 
 def _bytes(column: str) -> str:
-    """The length of a blob is in the row's header and free; that of text (LangGraph.js 0.0) would count characters."""
+    """The length of a column in bytes. A blob's length is in the row's header; the length of text counts characters."""
     return f"CASE typeof({column}) WHEN 'text' THEN length(CAST({column} AS BLOB)) ELSE length({column}) END"

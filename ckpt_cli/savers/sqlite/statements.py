@@ -1,6 +1,6 @@
-"""Every statement that reads. ``{…}`` is a column expression of the generation (`schema.Layout`), ``?`` a value.
+"""Every statement that reads. ``{…}`` is a column expression of the generation (`schema.Schema`), ``?`` a value.
 
-Text parameters are cast, so that bytes that are no UTF-8 can be looked up as the text they are stored as.
+Text parameters are cast, because text that isn't UTF-8 is bound as bytes but must be found as the text that is stored.
 """
 
 ONE_NS = "AND {ns} {is_ns}"
@@ -31,10 +31,10 @@ NUMBER_IDS = """
     SELECT thread_id, EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = CAST(odd.thread_id AS TEXT))
     FROM checkpoints AS odd WHERE thread_id < '' GROUP BY thread_id
 """
-"""Each with whether a thread of text has the same name."""
+"""Ids that are numbers, each with whether a thread whose id is text has the same name."""
 BLOB_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id >= x''"
 NULL_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id IS NULL"
-"""SQLite sorts numbers before all text and blobs behind it, so where there are none this is one look at the index."""
+"""SQLite sorts numbers before text and blobs after it, so where there are none, each of these reads one index entry."""
 
 HAS_TEXT_ID = "SELECT 1 FROM checkpoints WHERE thread_id = CAST(? AS TEXT) LIMIT 1"
 

@@ -1,7 +1,7 @@
 """What SQLite does by itself when rows change: triggers, and foreign keys where a connection enforces them.
 
-Which triggers a statement fires, those fired by other triggers among them, is what SQLite itself says while it compiles
-the statement: the authorizer hears the name of the trigger that each part belongs to (sqlite3_set_authorizer).
+SQLite itself says which triggers a statement fires, also those that other triggers fire: while it compiles the
+statement, it gives the authorizer the name of the trigger to which each part belongs (sqlite3_set_authorizer).
 """
 
 import sqlite3
@@ -10,11 +10,11 @@ from hashlib import sha256
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.savers.about import SideEffect
-from ckpt_cli.savers.sqlite.connection import Row
+from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.images import quoted
 from ckpt_cli.savers.sqlite.schema import WRITTEN
 
-Query = Callable[..., Iterator[Row]]
+Query = Callable[..., Iterator[ResultRow]]
 
 _TRIGGERS = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY name"
 _KEYS = """
@@ -27,16 +27,16 @@ _ACTIONS = ("CASCADE", "SET NULL", "SET DEFAULT")
 
 
 def side_effects(query: Query, fired_by: Callable[[str], set[str]]) -> list[SideEffect]:
-    """Triggers and foreign keys that act when ckpt changes a row.
+    """The triggers and foreign keys that act when ckpt changes a row.
 
     Args:
         query: runs one statement that reads.
-        fired_by: the names of the triggers that a statement would fire.
+        fired_by: gives the names of the triggers that a statement would fire.
     """
-    found = list(_foreign_keys(query)) if next(query("PRAGMA foreign_keys"))[0] else []
+    effects = list(_foreign_keys(query)) if next(query("PRAGMA foreign_keys"))[0] else []
     triggers = list(query(_TRIGGERS))
     if not triggers:
-        return found
+        return effects
     for relation in WRITTEN:
         columns = [name for (name,) in query("SELECT name FROM pragma_table_info(?)", (relation,))]
         own = [name for name in columns if name in WRITTEN[relation]]
@@ -44,12 +44,12 @@ def side_effects(query: Query, fired_by: Callable[[str], set[str]]) -> list[Side
         for name, table, sql in triggers:
             kinds = {kind for kind, names in by_kind.items() if _fires(name, table, relation, names)}
             if kinds:
-                found.append(SideEffect("trigger", name, table, relation, frozenset(kinds), _hash(sql)))
-    return found
+                effects.append(SideEffect("trigger", name, table, relation, frozenset(kinds), _hash(sql)))
+    return effects
 
 
 def caveats(query: Query) -> list[str]:
-    """Foreign keys that aren't enforced where ckpt writes: what refers to a deleted row then refers to nothing."""
+    """A sentence for each table with a foreign key that isn't enforced: its rows may then refer to deleted rows."""
     if next(query("PRAGMA foreign_keys"))[0]:
         return []
     tables = {(table, relation) for table, relation, *_ in query(_KEYS)}
@@ -60,7 +60,7 @@ def caveats(query: Query) -> list[str]:
 
 
 class Guard:
-    """An authorizer that denies what a trigger writes, unless the trigger is permitted."""
+    """An authorizer that denies the writes of triggers that aren't permitted."""
 
     def __init__(self, permitted: Collection[str]) -> None:
         self._permitted = frozenset(permitted)
@@ -69,19 +69,19 @@ class Guard:
     def __call__(
         self, action: int, _one: str | None, _two: str | None, _database: str | None, trigger: str | None
     ) -> int:
-        """The answer to SQLite for one part of a statement."""
+        """Answer SQLite for one part of a statement."""
         if trigger is None or action not in _WRITING or trigger in self._permitted:
             return sqlite3.SQLITE_OK
         self.denied = trigger
         return sqlite3.SQLITE_DENY
 
     def refusal(self) -> Refused:
-        """An error that names the trigger."""
+        """The error that names the denied trigger."""
         return Refused(f"trigger {self.denied} would write more than was planned; nothing was written")
 
 
 def fired_by(connection: sqlite3.Connection, statement: str) -> set[str]:
-    """The triggers that a statement would fire, by compiling it and not running it."""
+    """The triggers that a statement would fire; it is compiled and not run."""
     names: set[str] = set()
 
     def note(_action: int, _one: str | None, _two: str | None, _database: str | None, trigger: str | None) -> int:
@@ -98,7 +98,7 @@ def fired_by(connection: sqlite3.Connection, statement: str) -> set[str]:
 
 
 def _fired(fired_by: Callable[[str], set[str]], statement: str) -> set[str] | None:
-    """None where the statement can't be compiled: a trigger calls what only the application has."""
+    """The triggers that a statement would fire; None if a trigger calls a function that only the application has."""
     try:
         return fired_by(statement)
     except sqlite3.DatabaseError:
@@ -106,11 +106,12 @@ def _fired(fired_by: Callable[[str], set[str]], statement: str) -> set[str] | No
 
 
 def _fires(name: str, table: str, relation: str, names: set[str] | None) -> bool:
+    """Whether a trigger fires; if SQLite couldn't say (None), every trigger of the table counts."""
     return table.lower() == relation if names is None else name in names
 
 
 def _statements(relation: str, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """One statement for each thing that is done to a row; values are NULL, as nothing is run."""
+    """A statement for each kind of change to a row; the values are NULL, since the statements aren't run."""
     table, names = quoted(relation), [quoted(name) for name in columns]
     if not names:
         return
@@ -120,11 +121,12 @@ def _statements(relation: str, columns: Sequence[str]) -> Iterator[tuple[str, st
 
 
 def _foreign_keys(query: Query) -> Iterator[SideEffect]:
-    """Keys of other tables with an action on deleting; ckpt changes no column that a key could refer to."""
+    """Foreign keys of other tables with an ON DELETE action; ckpt never updates a column that a key could refer to."""
     for table, relation, own, other, action in query(_KEYS):
         if action in _ACTIONS:
-            says = _hash(f"{table} {own} {relation} {other} {action}")
-            yield SideEffect("foreign key", f"{own}: ON DELETE {action}", table, relation, frozenset({"remove"}), says)
+            digest = _hash(f"{table} {own} {relation} {other} {action}")
+            name = f"{own}: ON DELETE {action}"
+            yield SideEffect("foreign key", name, table, relation, frozenset({"remove"}), digest)
 
 
 def _hash(text: str | None) -> str:

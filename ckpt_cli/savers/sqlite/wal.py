@@ -1,7 +1,7 @@
-"""Whether a write-ahead log holds anything (the SQLite file format, "The Write-Ahead Log").
+"""Whether a write-ahead log holds a committed transaction (the SQLite file format, "The Write-Ahead Log").
 
-SQLite deletes a log without a committed frame when the last connection closes, also one that reads through the
-``unix-none`` VFS (seen with 3.40); so such a log is never opened, and reading without it gives the same.
+SQLite deletes a log without a committed frame when the last connection closes, even if that connection only reads
+through the ``unix-none`` VFS (seen with 3.40). So such a log is never opened; reading without it gives the same.
 """
 
 from functools import lru_cache
@@ -19,10 +19,10 @@ _CHECKED = 1000  # frames
 
 
 @lru_cache(maxsize=8)
-def committed(path: Path, mark: object) -> bool:  # noqa: ARG001 - a log of another mark is looked into again
-    """Whether there is a log whose first transaction is whole; a reader uses it if and only if it is.
+def has_commit(path: Path, mark: object) -> bool:  # noqa: ARG001 - part of the cache's key
+    """Whether there is a log whose first transaction is complete; only then does a reader use the log.
 
-    `mark` is the log's identity, size and time.
+    `mark` is the log's inode, size and time: a log whose mark has changed is read again.
     """
     if not path.exists():
         return False
@@ -31,17 +31,17 @@ def committed(path: Path, mark: object) -> bool:  # noqa: ARG001 - a log of anot
         if len(header) < _HEADER:
             return False
         magic, _, page_size, _, *salt, sum0, sum1 = unpack(">8I", header)
-        words = _MAGIC.get(magic)
-        if words is None or page_size not in _PAGE_SIZES:
+        word_pair = _MAGIC.get(magic)
+        if word_pair is None or page_size not in _PAGE_SIZES:
             return False
-        chain = _checksum(words, header[:24], (0, 0))
-        return chain == (sum0, sum1) and _first_commit(log, words, page_size, salt, chain)
+        chain = _checksum(word_pair, header[:24], (0, 0))
+        return chain == (sum0, sum1) and _first_commit(log, word_pair, page_size, salt, chain)
 
 
-def _first_commit(log: BinaryIO, words: str, page_size: int, salt: list[int], chain: tuple[int, int]) -> bool:
-    """Follow the frames, each sealed by a checksum over all before it, up to one that ends a transaction.
+def _first_commit(log: BinaryIO, word_pair: str, page_size: int, salt: list[int], chain: tuple[int, int]) -> bool:
+    """Whether a frame ends a transaction, and every frame up to it has the right checksum, which covers all before it.
 
-    Of a transaction of many megabytes (a VACUUM) the later frames are only held to bear the log's salt.
+    In a transaction of many megabytes (a VACUUM), only the salt of the later frames is checked.
     """
     for number in count():
         frame = log.read(_FRAME + page_size)
@@ -49,7 +49,7 @@ def _first_commit(log: BinaryIO, words: str, page_size: int, salt: list[int], ch
             return False
         _, pages_after_commit, *seal = unpack(">6I", frame[:_FRAME])
         if number < _CHECKED:
-            chain = _checksum(words, frame[_FRAME:], _checksum(words, frame[:8], chain))
+            chain = _checksum(word_pair, frame[_FRAME:], _checksum(word_pair, frame[:8], chain))
             if seal[2:] != [*chain]:
                 return False
         if seal[:2] != salt:
@@ -59,9 +59,9 @@ def _first_commit(log: BinaryIO, words: str, page_size: int, salt: list[int], ch
     return False
 
 
-def _checksum(words: str, data: bytes, chain: tuple[int, int]) -> tuple[int, int]:
+def _checksum(word_pair: str, data: bytes, chain: tuple[int, int]) -> tuple[int, int]:
     a, b = chain
-    for even, odd in iter_unpack(words, data):
+    for even, odd in iter_unpack(word_pair, data):
         a = (a + even + b) & _WORD
         b = (b + odd + a) & _WORD
     return a, b

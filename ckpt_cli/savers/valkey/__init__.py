@@ -1,4 +1,4 @@
-"""Valkey databases of LangGraph's own savers (langgraph-checkpoint-aws); those of AgentCore's are only read."""
+"""Valkey databases of LangGraph's own savers (langgraph-checkpoint-aws); those of the AgentCore saver are only read."""
 
 from ckpt_cli.savers.contract import Saver
 
@@ -7,9 +7,9 @@ def open_url(url: str) -> Saver:
     """Open an existing database: ``valkey://user:password@host:6379/0``.
 
     Raises:
-        UsageError: the URL has an option that nobody knows.
-        DatabaseUnreachable: no server answers, it doesn't let us in, or what it holds isn't LangGraph's.
+        UsageError: the URL has an unknown option.
+        DatabaseUnreachable: no server answers, it refuses the login, or what it holds isn't LangGraph's.
     """
-    from ckpt_cli.savers.valkey.saver import open_saver
+    from ckpt_cli.savers.valkey import saver
 
-    return open_saver(url)
+    return saver.open_url(url)

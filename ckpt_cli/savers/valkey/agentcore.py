@@ -1,36 +1,36 @@
-"""`AgentCoreSaver`: what langgraph-checkpoint-aws' AgentCoreValkeySaver wrote behind the contract, never changed."""
+"""`AgentCoreSaver`: databases of AgentCoreValkeySaver (langgraph-checkpoint-aws) behind the contract, never written."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import ClassVar
 
 from ckpt_cli.model import CheckpointRow, Ref, Thread
-from ckpt_cli.savers.about import Ability, About, Form, Totals
+from ckpt_cli.savers.about import Ability, About, RecordFormat, Totals
 from ckpt_cli.savers.in_memory_rows import ReadOnlySaver
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection
-from ckpt_cli.savers.redis.server import headed
-from ckpt_cli.savers.valkey.agentcore_keys import Keys
-from ckpt_cli.savers.valkey.scanned import ScannedSaver
+from ckpt_cli.savers.redis.server import threads_with_heads
+from ckpt_cli.savers.valkey.agentcore_reading import AgentCoreReader
+from ckpt_cli.savers.valkey.base import ScannedSaver
 
 
 class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
-    """A database of sessions, each of one actor."""
+    """A database of sessions, each of which belongs to one actor."""
 
     name: ClassVar[str] = "valkey"
-    form = Form(metadata="msgpack")
+    form = RecordFormat(metadata="msgpack")
     abilities = frozenset({Ability.BRANCHES, Ability.TASK_PATHS})
     why_not = "its writes have no places of their own, so that none could be replaced or taken back"
 
     def __init__(self, connection: Connection) -> None:
-        self._keys = Keys(connection)
-        super().__init__(connection, "", self._keys)
+        self._sessions = AgentCoreReader(connection)
+        super().__init__(connection, "", self._sessions)
 
     def _refs(self, thread_ids: Collection[str], ns: str | None = None) -> Iterator[Ref]:
-        return self._keys.refs(thread_ids, ns)
+        return self._sessions.refs(thread_ids, ns)
 
     def about(self) -> About:
-        """The server, that it is scanned, and how threads are called."""
+        """The server, that its keys are scanned, and how threads are named."""
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         facts = {
             "server": server,
@@ -42,15 +42,15 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
         return About("AgentCore on Valkey", location, "checkpoint-aws (AgentCoreValkeySaver)", "agentcore", facts)
 
     def totals(self) -> Totals:
-        """Count keys, and the writes by the lengths of their lists."""
-        refs = [*self._keys.refs()]
+        """Count the keys, and add up the lengths of the lists of writes."""
+        refs = [*self._sessions.refs()]
         ids = [ref.checkpoint_id for ref in refs]
-        writes, threads = self._keys.count_writes(refs), len(self._keys.threads)
+        writes, threads = self._sessions.count_writes(refs), len(self._sessions.threads)
         return Totals(threads, len(ids), writes, min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """Every thread by its highest id."""
-        heads = self._heads(self._keys.threads)
+        """Every thread, by the id of its head, highest first."""
+        heads = self._heads(self._sessions.threads)
         yield from sorted(heads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
@@ -59,18 +59,18 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
 
     def namespaces(self, thread_id: str) -> list[str]:
         """The namespaces of a thread, in text order."""
-        return sorted(self._keys.threads.get(thread_id, ()))
+        return sorted(self._sessions.threads.get(thread_id, ()))
 
     def count(self, thread_id: str) -> int:
-        """How many keys hold its checkpoints."""
+        """How many keys hold the thread's checkpoints."""
         return sum(1 for _ in self._refs([thread_id]))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The beginnings of those with the highest ids."""
+        """The rows with the highest ids, highest first."""
         refs = [*self._refs([thread_id], ns)][::-1]
-        return [*islice(chain.from_iterable(map(self._keys.rows, pages(refs, limit))), limit)]
+        return [*islice(chain.from_iterable(map(self._sessions.rows, pages(refs, limit))), limit)]
 
     def _heads(self, thread_ids: Iterable[str]) -> Collection[Thread]:
-        known = self._keys.threads
-        spaces = ((thread_id, *item) for thread_id in thread_ids for item in known.get(thread_id, {}).items())
-        return headed(Ref(thread_id, ns, space.ids[-1]) for thread_id, ns, space in spaces)
+        threads = self._sessions.threads
+        spaces = ((thread_id, *item) for thread_id in thread_ids for item in threads.get(thread_id, {}).items())
+        return threads_with_heads(Ref(thread_id, ns, space.ids[-1]) for thread_id, ns, space in spaces)

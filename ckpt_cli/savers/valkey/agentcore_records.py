@@ -1,7 +1,7 @@
-"""JSON of AgentCoreValkeySaver as records; a value is carried as it is stored.
+"""JSON of AgentCoreValkeySaver as records; values keep their stored bytes.
 
-langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/agentcore``: `StoredCheckpoint` and `StoredWrite` of ``models.py``
-are written with their fields in one order, so that a checkpoint is named by its start and its metadata is at its end.
+langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/agentcore``: the fields of `StoredCheckpoint` and `StoredWrite`
+(``models.py``) have a fixed order, so a checkpoint's name is read from the start and its metadata from the end.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 
 LOST = Payload("elsewhere", b"it is not stored as AgentCoreValkeySaver stores it")
-"""In the place of a value that can't be found."""
+"""The payload in place of a value that can't be read."""
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _FIELDS = ("checkpoint_id", "session_id", "actor_id", "thread_id", "checkpoint_ns")
@@ -23,11 +23,11 @@ _START = re.compile(rf'\{{{_NAMED},"parent_checkpoint_id":(null|{_STRING}),')
 _END = re.compile(rb'"metadata":(\{"type":"[^"\\]*","data":"[A-Za-z0-9+/=]*"\}),"created_at":[0-9.eE+-]+\}\Z')
 
 _SPECIAL = {"__error__": -1, "__scheduled__": -2, "__interrupt__": -3, "__resume__": -4}
-"""Their places in the savers that keep places (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``)."""
+"""Fixed indexes, as other savers store them (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``)."""
 
 
 class Start(NamedTuple):
-    """What a checkpoint says of itself."""
+    """The names at the start of a checkpoint."""
 
     session_id: str
     actor_id: str
@@ -37,45 +37,46 @@ class Start(NamedTuple):
 
     @property
     def place(self) -> str:
-        """What its keys have before its id (``models.py: checkpoint_key_prefix``)."""
+        """The part of its keys before its id (``models.py: checkpoint_key_prefix``)."""
         return f"{self.session_id}:{self.actor_id}:{self.ns}"
 
 
 def start(data: str) -> Start | None:
-    """What the start of a checkpoint says; None where more of it is needed, or it is none."""
+    """The names from the start of a checkpoint; None if more of it is needed, or it isn't one."""
     match = _START.match(data)
-    told = _json(f"[{','.join(match.groups())}]") if match is not None else None
-    return None if told is None else Start(told[1], told[2], told[3], told[4], told[5] or None)
+    fields = _json(f"[{','.join(match.groups())}]") if match is not None else None
+    return None if fields is None else Start(fields[1], fields[2], fields[3], fields[4], fields[5] or None)
 
 
 def end(data: bytes) -> Payload | None:
-    """The metadata at the end of a checkpoint; None where more of it is needed, or it is none."""
+    """The metadata from the end of a checkpoint; None if more of it is needed, or it isn't one."""
     match = _END.search(data)
     return None if match is None else _payload(_json(match[1]))
 
 
 def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
-    """A checkpoint whole: the values that are also kept channel by channel are never read by the saver."""
-    told = _document(data)
-    body, parent = _payload(told.get("checkpoint_data")), told.get("parent_checkpoint_id")
+    """A whole checkpoint; LangGraph's saver never reads the copies of its values by channel, so neither does ckpt."""
+    document = _document(data)
+    body, parent = _payload(document.get("checkpoint_data")), document.get("parent_checkpoint_id")
     row = CheckpointRow(*ref, str(parent) if parent else None, len(body.data))
-    return Checkpoint(row, body, _payload(told.get("metadata")))
+    return Checkpoint(row, body, _payload(document.get("metadata")))
 
 
 def writes(ref: Ref, stored: Sequence[bytes], *, short: bool) -> Iterator[Write]:
-    """The writes of a checkpoint, given in the order they were put; `short` are those with sizes for long values.
+    """The writes of a checkpoint, stored in the order they were put; if `short`, long values are replaced by sizes.
 
-    The saver only appends, and keeps no places. Ordinary writes of a task are counted. Of one whose place is fixed, the
-    last has that place, as in other savers the last replaces those before; these come before it, four places apart.
+    AgentCoreValkeySaver only appends and stores no indexes. So ordinary writes of a task are counted. A special write
+    has a fixed index; in other savers the last one replaces earlier ones, so here the last one gets that index, and
+    earlier ones lower indexes, four apart.
     """
-    told = [_document(one) for one in stored]
-    names = [(str(one.get("task_id") or ""), str(one.get("channel") or "")) for one in told]
-    left, places = Counter(names), Counter[str]()
-    for one, (task_id, channel) in zip(told, names, strict=True):
+    documents = [_document(one) for one in stored]
+    names = [(str(one.get("task_id") or ""), str(one.get("channel") or "")) for one in documents]
+    left, counts = Counter(names), Counter[str]()
+    for one, (task_id, channel) in zip(documents, names, strict=True):
         left[task_id, channel] -= 1
         fixed = _SPECIAL.get(channel)
-        idx = places[task_id] if fixed is None else fixed - len(_SPECIAL) * left[task_id, channel]
-        places[task_id] += fixed is None
+        idx = counts[task_id] if fixed is None else fixed - len(_SPECIAL) * left[task_id, channel]
+        counts[task_id] += fixed is None
         path, value = str(one.get("task_path") or ""), one.get("value")
         size = value if short and isinstance(value, int) else None
         payload = _payload(value) if size is None else None
@@ -83,7 +84,7 @@ def writes(ref: Ref, stored: Sequence[bytes], *, short: bool) -> Iterator[Write]
 
 
 def _json(data: str | bytes) -> Any:
-    """What JSON says; None where it is none."""
+    """The value of a JSON text; None if it isn't JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -91,12 +92,12 @@ def _json(data: str | bytes) -> Any:
 
 
 def _document(data: bytes) -> dict[str, Any]:
-    told = _json(data)
-    return told if isinstance(told, dict) else {}
+    value = _json(data)
+    return value if isinstance(value, dict) else {}
 
 
-def _payload(told: Any) -> Payload:
+def _payload(stored: Any) -> Payload:
     try:
-        return Payload(str(told["type"]), b64decode(told["data"], validate=True))
+        return Payload(str(stored["type"]), b64decode(stored["data"], validate=True))
     except (TypeError, KeyError, ValueError):
         return LOST

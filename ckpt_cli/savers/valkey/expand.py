@@ -1,4 +1,4 @@
-"""A plan as keys: checkpoints, the writes of each in one, and a list for each namespace, whose first is the head.
+"""A plan as changes of keys: a checkpoint each, the writes of each, and a list for each namespace with the head first.
 
 langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/saver.py: put, put_writes, get_tuple``.
 """
@@ -17,24 +17,24 @@ from ckpt_cli.savers.valkey import records
 from ckpt_cli.savers.valkey.reading import Space, checkpoint_key, thread_key, writes_key
 
 CHECKPOINTS, WRITES, THREADS = "checkpoint", "writes", "thread"
-"""Relations, called as the keys are."""
+"""The relations, named like the prefixes of their keys."""
 
-_PAGE = 100  # checkpoints that are looked up at once
+_PAGE = 100  # checkpoints that are read at once
 
 
 class Expansion:
-    """One plan."""
+    """The changes of keys for one plan."""
 
     def __init__(self, plan: Plan, images: Images) -> None:
         self._plan, self._images = plan, images
         self._expires: dict[Ref, Any] = {}
 
     def rows(self) -> Iterator[RowChange]:
-        """The rows of it: writes, then checkpoints, then lists.
+        """The changes of the plan: checkpoints, then writes, then lists.
 
         Raises:
             NotSupported: Valkey has no place for a record.
-            Refused: a record to add stands already, or one to replace or remove doesn't.
+            Refused: a record to add exists already, or one to replace or remove doesn't.
         """
         plan = self._plan
         _once([*plan.remove, *map(name_of, (*plan.replace, *plan.add))])
@@ -44,7 +44,7 @@ class Expansion:
         yield from self._lists()
 
     def _learn_expiries(self) -> None:
-        """When the checkpoints expire that new ones are children of, and that new writes stand on."""
+        """Read when the parents of new checkpoints and the checkpoints of new writes expire."""
         origins = {origin(record) for record in self._plan.add} - {None}
         refs = {checkpoint_key(ref): ref for ref in origins if ref is not None}
         self._expires = {refs[key]: row["expires"] for key, row in self._images.of(sorted(refs)) if row is not None}
@@ -56,10 +56,10 @@ class Expansion:
         parts += [(r.row.ref, r, False) for r in plan.add if isinstance(r, Checkpoint)]
         for page in pages(parts, _PAGE):
             now = self._images.of(checkpoint_key(ref) for ref, *_ in page)
-            for (ref, record, stands), (_, before) in zip(page, now, strict=True):
-                if (before is None) is stands:
-                    raise (faults.gone if stands else faults.stands)(ref)
-                yield RowChange(*address(CHECKPOINTS, ref), before, self._stored(record, before))
+            for (ref, record, exists), (_, before) in zip(page, now, strict=True):
+                if (before is None) is exists:
+                    raise (faults.no_longer_exists if exists else faults.already_exists)(ref)
+                yield RowChange(*row_key(CHECKPOINTS, ref), before, self._stored(record, before))
 
     def _stored(self, record: Checkpoint | None, before: Row | None) -> Row | None:
         if record is None:
@@ -72,79 +72,79 @@ class Expansion:
 
     def _writes(self) -> Iterator[RowChange]:
         plan = self._plan
-        gone: dict[Ref, list[WriteKey]] = {}
+        removed: dict[Ref, list[WriteKey]] = {}
         new: dict[Ref, list[tuple[Write, bool]]] = {}
         for name in plan.remove:
             if isinstance(name, WriteKey):
-                gone.setdefault(name.ref, []).append(name)
-        for records_, stands in ((plan.replace, True), (plan.add, False)):
+                removed.setdefault(name.ref, []).append(name)
+        for records_, exists in ((plan.replace, True), (plan.add, False)):
             for record in records_:
                 if isinstance(record, Write):
-                    new.setdefault(record.ref, []).append((record, stands))
-        for page in pages(sorted({*gone, *new}), _PAGE):
+                    new.setdefault(record.ref, []).append((record, exists))
+        for page in pages(sorted({*removed, *new}), _PAGE):
             for ref, (_, before) in zip(page, self._images.of(map(writes_key, page)), strict=True):
-                kept = _merged(_entries(before, ref), gone.get(ref, ()), new.get(ref, ()))
+                merged = _merged(_entries(before, ref), removed.get(ref, ()), new.get(ref, ()))
                 expires = before["expires"] if before is not None else self._expires.get(ref)
-                after = image("string", records.text(kept), expires) if kept else None
-                yield RowChange(*address(WRITES, ref), before, after)
+                after = image("string", records.text(merged), expires) if merged else None
+                yield RowChange(*row_key(WRITES, ref), before, after)
 
     def _lists(self) -> Iterator[RowChange]:
-        gone = {name for name in self._plan.remove if isinstance(name, Ref)}
+        removed = {name for name in self._plan.remove if isinstance(name, Ref)}
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
-        spaces: list[Space] = sorted({ref[:2] for ref in gone} | new.keys())
+        spaces: list[Space] = sorted({ref[:2] for ref in removed} | new.keys())
         for space, (key, before) in zip(spaces, self._images.of(map(thread_key, spaces)), strict=True):
             listed = json.loads(str(before["value"])) if before is not None and before["type"] == "list" else []
-            ids = [one for one in listed if Ref(*space, one) not in gone]
+            ids = [one for one in listed if Ref(*space, one) not in removed]
             added = sorted(new.get(space, ()))
             for ref in added:
-                place = next((at for at, one in enumerate(ids) if one < ref.checkpoint_id), len(ids))
-                ids.insert(place, ref.checkpoint_id)
+                position = next((at for at, one in enumerate(ids) if one < ref.checkpoint_id), len(ids))
+                ids.insert(position, ref.checkpoint_id)
             expires = before["expires"] if before is not None else self._expires.get(added[0]) if added else None
             after = image("list", records.text(ids), expires) if ids else None
             if after != before:
                 yield RowChange(THREADS, {"key": key}, before, after)
 
 
-def address(relation: str, ref: Ref) -> tuple[str, Row]:
+def row_key(relation: str, ref: Ref) -> tuple[str, Row]:
     """The relation and the key of a checkpoint or of its writes."""
     key = checkpoint_key(ref) if relation == CHECKPOINTS else writes_key(ref)
     return relation, {"key": key, "thread_id": ref.thread_id, "ns": ref.ns, "checkpoint_id": ref.checkpoint_id}
 
 
-def held(relation: str, key: Row, row: Row | None) -> set[Name]:
-    """The records of one key."""
+def records_in(relation: str, key: Row, row: Row | None) -> set[Name]:
+    """The names of the records that a key holds."""
     if relation == THREADS or row is None:
         return set()
-    words: Any = key
-    ref = Ref(words["thread_id"], words["ns"], words["checkpoint_id"])
+    columns: Any = key
+    ref = Ref(columns["thread_id"], columns["ns"], columns["checkpoint_id"])
     return {ref} if relation == CHECKPOINTS else {name for name, _ in _entries(row, ref)}
 
 
 def _merged(
-    known: list[tuple[WriteKey, Any]], gone: Collection[WriteKey], new: Iterable[tuple[Write, bool]]
+    known: list[tuple[WriteKey, Any]], removed: Collection[WriteKey], new: Iterable[tuple[Write, bool]]
 ) -> list[Any]:
-    """The writes of one checkpoint afterwards, in the order they were put.
+    """The writes of one checkpoint after the change, in the order they were put.
 
     Raises:
-        PayloadCorrupt: one that stays or changes is damaged, so that the others can't be put beside it.
+        PayloadCorrupt: a write that stays or changes is damaged, so the others can't be stored beside it.
     """
-    if lost := {*gone} - {name for name, _ in known}:
-        raise faults.gone(min(lost, key=str))
-    kept = [(name, entry) for name, entry in known if name not in gone]
-    for record, stands in new:
+    if lost := {*removed} - {name for name, _ in known}:
+        raise faults.no_longer_exists(min(lost, key=str))
+    merged = [(name, entry) for name, entry in known if name not in removed]
+    for record, exists in new:
         name = WriteKey(record.ref, record.task_id, record.idx)
-        at = next((at for at, (other, _) in enumerate(kept) if other == name), None)
-        if (at is not None) is not stands:
-            raise (faults.gone if stands else faults.stands)(name)
+        at = next((at for at, (other, _) in enumerate(merged) if other == name), None)
+        if (at is not None) is not exists:
+            raise (faults.no_longer_exists if exists else faults.already_exists)(name)
         document = records.write_document(record)
         if at is None:
-            kept.append((name, document))
+            merged.append((name, document))
         else:
-            kept[at] = (name, {**kept[at][1], **document} if isinstance(kept[at][1], dict) else document)
-    if kept and not all(isinstance(entry, dict) for _, entry in kept):
+            merged[at] = (name, {**merged[at][1], **document} if isinstance(merged[at][1], dict) else document)
+    if merged and not all(isinstance(entry, dict) for _, entry in merged):
         what = f"the writes on {in_words(known[0][0].ref)} are damaged: not all of them are JSON objects"
         raise PayloadCorrupt(f"{what}; nothing was written")
-    return [entry for _, entry in kept]
+    return [entry for _, entry in merged]
 
 
 def _entries(row: Row | None, ref: Ref) -> list[tuple[WriteKey, Any]]:

@@ -1,4 +1,4 @@
-"""Keys of checkpoints: found by a scan of the lists of threads, read in pages, and only as much as is asked for."""
+"""Finds checkpoints by a scan for the lists of threads, and reads them in pages and only in part where that will do."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -8,13 +8,13 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.redis.connection import Connection, text
 from ckpt_cli.savers.redis.faults import is_unknown
-from ckpt_cli.savers.redis.keys import begun, globbed
+from ckpt_cli.savers.redis.keys import escape_pattern, names_with_prefix
 from ckpt_cli.savers.valkey import records
 
 Space = tuple[str, str]
 
-_STARTS = (400, 1 << 16, 1 << 29)  # bytes of a checkpoint's beginning: usually, with a long id, all of it
-_ENDS = (2048, 1 << 16, 1 << 29)  # of its end
+_STARTS = (400, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually, with a long id, all of it
+_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of its end
 _ALL = "thread:{*"
 _PAGE = 500  # checkpoints whose writes are read at once
 _SHORT = """
@@ -32,7 +32,7 @@ for _, one in ipairs(all) do
 end
 return cjson.encode(all)
 """
-"""The writes of a checkpoint without the long values, or all of it where it is damaged; it changes nothing."""
+"""A script that gives a checkpoint's writes without long values, or the whole key if damaged; it changes nothing."""
 
 
 def checkpoint_key(ref: Ref) -> str:
@@ -46,12 +46,12 @@ def writes_key(ref: Ref) -> str:
 
 
 def thread_key(space: Space) -> str:
-    """The list of a namespace's checkpoints, the last put first."""
+    """The key of the list of a namespace's checkpoints, the latest first."""
     return f"thread:{{{space[0]}}}:{space[1]}"
 
 
-class Keys:
-    """One connection's keys; which lists a scan found holds until `forget`."""
+class CheckpointReader:
+    """Finds and reads one connection's checkpoints; the lists that a scan found are kept until `forget`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -59,45 +59,48 @@ class Keys:
         self._scripts = connection.major >= 7
 
     def forget(self) -> None:
-        """Another moment begins."""
+        """Forget the lists that a scan found: another moment begins."""
         self._known = {}
 
     def spaces(self, thread_ids: Collection[str] | None) -> dict[Space, list[str]]:
-        """The namespaces of some threads or of all, each with its ids as they were put, the last first."""
+        """The namespaces of some threads or of all, each with its list of ids, the latest first."""
         if thread_ids is None:
-            return self._listed(self._scanned(_ALL))
+            return self._read_lists(self._scan(_ALL))
         starts = [thread_key((thread_id, "")) for thread_id in thread_ids]
-        keys = (key for start in starts for key in begun(self._scanned(self._pattern(starts)), start))
-        return {space: ids for space, ids in self._listed([*dict.fromkeys(keys)]).items() if space[0] in thread_ids}
+        keys = (key for start in starts for key in names_with_prefix(self._scan(self._pattern(starts)), start))
+        return {space: ids for space, ids in self._read_lists([*dict.fromkeys(keys)]).items() if space[0] in thread_ids}
 
     def some(self, limit: int) -> dict[Space, list[str]]:
         """A few namespaces of any threads."""
-        return self._listed([*islice(self._connection.keys(_ALL), limit)])
+        return self._read_lists([*islice(self._connection.keys(_ALL), limit)])
 
     def _pattern(self, starts: Sequence[str]) -> str:
-        """The first thread is scanned for by itself, for others one scan finds all lists."""
-        own = globbed(starts[0]) + "*" if len(starts) == 1 else _ALL
+        """The pattern for a scan: the first thread's own; from the second thread on, one for all lists."""
+        own = escape_pattern(starts[0]) + "*" if len(starts) == 1 else _ALL
         return own if not self._known.keys() - {own} else _ALL
 
-    def _scanned(self, pattern: str) -> list[str]:
+    def _scan(self, pattern: str) -> list[str]:
         if pattern not in self._known:
             self._known[pattern] = sorted(self._connection.keys(pattern))
         return self._known[pattern]
 
-    def _listed(self, keys: list[str]) -> dict[Space, list[str]]:
-        """A checkpoint's key is its list's with other words at both ends, and its own fields say where to part it."""
+    def _read_lists(self, keys: list[str]) -> dict[Space, list[str]]:
+        """The namespaces of some lists, each with its ids.
+
+        A list's key doesn't say where the thread id ends. The fields of its checkpoints do, whose keys follow from it.
+        """
         answers = self._connection.read(("LRANGE", key, 0, -1) for key in keys)
         lists = {key: [text(i) for i in ids or ()] for key, ids in zip(keys, answers, strict=True)}
-        found: dict[Space, list[str]] = {}
+        spaces: dict[Space, list[str]] = {}
         damaged: set[str] = set()
         left, depth = {key: 0 for key, ids in lists.items() if ids}, 0
         while left:
             wanted = {f"checkpoint{key.removeprefix('thread')}:{lists[key][depth]}": key for key in left}
-            for name, told in self._starts([*wanted]).items():
+            for name, start in self._starts([*wanted]).items():
                 key = wanted[name]
-                rest = key.removeprefix(f"thread:{{{told[0]}}}:") if told is not None else key
-                if rest != key and told is not None:
-                    found[told[0], rest] = list(dict.fromkeys(lists[key]))
+                rest = key.removeprefix(f"thread:{{{start[0]}}}:") if start is not None else key
+                if rest != key and start is not None:
+                    spaces[start[0], rest] = list(dict.fromkeys(lists[key]))
                     del left[key]
                 else:
                     damaged.add(key)
@@ -107,68 +110,68 @@ class Keys:
         for key in damaged:
             thread_id, brace, ns = key.removeprefix("thread:{").partition("}:")
             if brace:
-                found.setdefault((thread_id, ns), list(dict.fromkeys(lists[key])))
-        return found
+                spaces.setdefault((thread_id, ns), list(dict.fromkeys(lists[key])))
+        return spaces
 
     def _starts(self, keys: Sequence[str]) -> dict[str, tuple[str, str, str | None] | None]:
-        """Thread, id and parent of those that are there; None of one that says something else."""
-        known: dict[str, tuple[str, str, str | None] | None] = {}
+        """Thread, id and parent of the checkpoints that exist, by key; None for one whose start can't be read."""
+        starts: dict[str, tuple[str, str, str | None] | None] = {}
         left = [*keys]
         for length in _STARTS:
             answers = self._connection.read(("GETRANGE", key, 0, length) for key in left)
             data = {key: answer for key, answer in zip(left, answers, strict=True) if answer}
-            known |= {key: records.start(text(answer)) for key, answer in data.items()}
-            left = [key for key, answer in data.items() if known[key] is None and len(answer) > length]
+            starts |= {key: records.start(text(answer)) for key, answer in data.items()}
+            left = [key for key, answer in data.items() if starts[key] is None and len(answer) > length]
             if not left:
                 break
-        return known
+        return starts
 
     def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
-        """Skeletons of those that are there, in that order."""
+        """The skeletons of those that exist, in the order of `refs`."""
         for page in pages(refs, _PAGE):
-            told = self._starts([checkpoint_key(ref) for ref in page])
-            odd = [ref for ref in page if (key := checkpoint_key(ref)) in told and told[key] is None]
+            starts = self._starts([checkpoint_key(ref) for ref in page])
+            odd = [ref for ref in page if (key := checkpoint_key(ref)) in starts and starts[key] is None]
             whole = self.checkpoints(odd)
             for ref in page:
-                said = told.get(checkpoint_key(ref))
+                start = starts.get(checkpoint_key(ref))
                 if ref in whole:
                     yield whole[ref].row._replace(size=None)
-                elif said is not None and not records.is_others(ref, *said[:2]):
-                    yield CheckpointRow(*ref, said[2])
+                elif start is not None and not records.is_others(ref, *start[:2]):
+                    yield CheckpointRow(*ref, start[2])
 
     def metadata(self, refs: Iterable[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The ends of those that are there."""
+        """The metadata of those that exist, from the ends of their keys."""
         for page in pages(refs, _PAGE):
             left = {checkpoint_key(ref): ref for ref in page}
             for length in _ENDS:
                 answers = self._connection.read(("GETRANGE", key, -length, -1) for key in left)
-                told = {key: records.end(data) for key, data in zip(left, answers, strict=True) if data}
-                yield from ((left[key], found) for key, found in told.items() if found is not None)
-                left = {key: left[key] for key, found in told.items() if found is None}
+                ends = {key: records.end(data) for key, data in zip(left, answers, strict=True) if data}
+                yield from ((left[key], metadata) for key, metadata in ends.items() if metadata is not None)
+                left = {key: left[key] for key, metadata in ends.items() if metadata is None}
                 if not left:
                     break
             yield from ((ref, whole.metadata) for ref, whole in self.checkpoints([*left.values()]).items())
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
-        """Those that are there, whole."""
+        """Those checkpoints that exist, whole."""
         answers = self._connection.read(("GET", checkpoint_key(ref)) for ref in refs)
         return {ref: records.checkpoint(ref, data) for ref, data in zip(refs, answers, strict=True) if data}
 
     def writes(self, refs: Iterable[Ref], values: int | None) -> Iterator[Write]:
-        """The writes of checkpoints, each one's in canonical order."""
+        """The writes of checkpoints, those of each in canonical order."""
         for page in pages(refs, _PAGE):
             answers = self._whole(page) if values is None or not self._scripts else self._short(page, values)
             for ref, data in zip(page, answers, strict=True):
-                found = (records.write(*entry) for entry in (records.entries(ref, data) if data else ()))
-                for one in sorted(found, key=lambda write: write.order):
+                writes = (records.write(*entry) for entry in (records.entries(ref, data) if data else ()))
+                for one in sorted(writes, key=lambda write: write.order):
                     yield one if values is None or one.size <= values else one._replace(payload=None)
 
     def _whole(self, refs: Sequence[Ref]) -> list[Any]:
         return [*self._connection.read(("GET", writes_key(ref)) for ref in refs)]
 
     def _short(self, refs: Sequence[Ref], values: int) -> list[Any]:
-        asked = (("EVAL_RO", _SHORT, 1, writes_key(ref), values) for ref in refs)
-        answers = [*self._connection.all(asked, failing=True)]
+        commands = (("EVAL_RO", _SHORT, 1, writes_key(ref), values) for ref in refs)
+        answers = [*self._connection.all(commands, failing=True)]
         if any(isinstance(answer, Exception) and is_unknown(answer) for answer in answers):
             self._scripts = False
         return answers if not any(isinstance(one, Exception) for one in answers) else self._whole(refs)

@@ -1,7 +1,7 @@
-"""Strings of JSON as records and back; a value is carried as it is stored.
+"""JSON texts as records and back; values keep their stored bytes.
 
 langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/base.py: _serialize_checkpoint_data, _serialize_writes_data``: the
-fields of a checkpoint stand in one order, so that its parent is read from the start and its metadata from the end.
+fields of a checkpoint have a fixed order, so its parent is read from the start and its metadata from the end.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Any
 
 from ckpt_cli.errors import NotSupported
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write, WriteKey, in_words, name_of
-from ckpt_cli.savers.faults import must_be_there
+from ckpt_cli.savers.faults import must_not_be_lost
 from ckpt_cli.savers.redis.keys import from_text
-from ckpt_cli.savers.redis.records import lost, named_kind
+from ckpt_cli.savers.redis.records import json_type_name, lost
 from ckpt_cli.savers.spelling import index_of
 
 Document = dict[str, Any]
@@ -24,7 +24,7 @@ _END = re.compile(rb'"metadata":"([A-Za-z0-9+/=]*)"\}\Z')
 
 
 def start(data: str) -> tuple[str, str, str | None] | None:
-    """Thread, id and parent of the start of a checkpoint; None where more of it is needed."""
+    """Thread, id and parent from the start of a checkpoint; None if more of it is needed."""
     match = _START.match(data)
     if match is None:
         return None
@@ -33,13 +33,13 @@ def start(data: str) -> tuple[str, str, str | None] | None:
 
 
 def end(data: bytes) -> Payload | None:
-    """The metadata at the end of a checkpoint; None where more of it is needed."""
+    """The metadata from the end of a checkpoint; None if more of it is needed."""
     match = _END.search(data)
     return None if match is None else _payload("json", match[1].decode())
 
 
 def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
-    """A checkpoint with its payloads; where they can't be read, they say why."""
+    """A whole checkpoint; a payload that can't be read holds the reason."""
     document = document_of(data)
     if document is None:
         body = metadata = lost("it is no JSON object")
@@ -50,9 +50,9 @@ def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
 
 
 def document_of(data: bytes | str) -> Document | None:
-    """A JSON object; None where it is something else."""
-    found = _json(data)
-    return found if isinstance(found, dict) else None
+    """The JSON object in a text; None if it is something else."""
+    value = _json(data)
+    return value if isinstance(value, dict) else None
 
 
 def parent(document: Document | None) -> str | None:
@@ -61,25 +61,25 @@ def parent(document: Document | None) -> str | None:
 
 
 def is_others(ref: Ref, thread_id: str, checkpoint_id: str) -> bool:
-    """Whether a checkpoint under the key of a name is another's, whose parts make the same key."""
+    """Whether the checkpoint under the key of `ref` has another name, with parts that make the same key."""
     rest = f"{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"
     fits = rest.startswith(f"{{{thread_id}}}:") and rest.endswith(f":{checkpoint_id}")
     return fits and (thread_id, checkpoint_id) != (ref.thread_id, ref.checkpoint_id)
 
 
 def entries(ref: Ref, data: bytes | str) -> list[tuple[WriteKey, Any]]:
-    """The writes of a checkpoint with their names; what is no array of them counts as one without a task."""
-    found = _json(data)
-    return [(_name(ref, one), one) for one in found] if isinstance(found, list) else [(_name(ref, None), found)]
+    """The names and entries of a checkpoint's writes; what isn't an array counts as one write without a task."""
+    value = _json(data)
+    return [(_name(ref, one), one) for one in value] if isinstance(value, list) else [(_name(ref, None), value)]
 
 
 def _name(ref: Ref, entry: Any) -> WriteKey:
-    told = entry if isinstance(entry, dict) else {}
-    return WriteKey(ref, from_text(told.get("task_id")), index_of(told.get("idx", 0)))
+    fields = entry if isinstance(entry, dict) else {}
+    return WriteKey(ref, from_text(fields.get("task_id")), index_of(fields.get("idx", 0)))
 
 
 def write(name: WriteKey, entry: Any) -> Write:
-    """A pending write; ``size`` takes the place of a value that wasn't fetched."""
+    """A pending write from its entry, which has ``size`` in place of a value that wasn't fetched."""
     place = (*name.ref, name.task_id, name.idx)
     if not isinstance(entry, dict):
         payload = lost("it is no JSON object")
@@ -92,17 +92,17 @@ def write(name: WriteKey, entry: Any) -> Write:
 
 
 def checkpoint_document(record: Checkpoint, old: Document | None) -> Document:
-    """A checkpoint as the saver stores it.
+    """A checkpoint as LangGraph's saver stores it; other fields of the `old` document are kept.
 
     Raises:
-        NotSupported: a checkpoint whose channels are kept apart, or metadata that isn't JSON.
+        NotSupported: the checkpoint's channels are stored apart, or its metadata isn't JSON.
     """
     if record.channels is not None:
         raise NotSupported("Valkey keeps a checkpoint whole, not channel by channel")
     if record.metadata.tag != "json":
         raise NotSupported(f"Valkey keeps metadata as JSON, not as {record.metadata.tag or 'pickle'}")
     row = record.row
-    must_be_there(record.body, in_words(row.ref))
+    must_not_be_lost(record.body, in_words(row.ref))
     return {
         **(old or {"thread_id": row.thread_id, "checkpoint_id": row.checkpoint_id}),
         "parent_checkpoint_id": row.parent_id,
@@ -113,10 +113,10 @@ def checkpoint_document(record: Checkpoint, old: Document | None) -> Document:
 
 
 def write_document(record: Write) -> Document:
-    """A write as the saver stores it; it has no place for the task's path."""
+    """A write as LangGraph's saver stores it, without the task's path, for which there is no field."""
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
-    must_be_there(record.payload, in_words(name_of(record)))
+    must_not_be_lost(record.payload, in_words(name_of(record)))
     return {
         "task_id": record.task_id,
         "idx": record.idx,
@@ -127,13 +127,13 @@ def write_document(record: Write) -> Document:
 
 
 def text(value: Any) -> str:
-    """JSON as the saver spells it."""
+    """JSON text in the form that LangGraph's saver writes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _payload(kind: Any, value: Any) -> Payload:
     if not isinstance(value, str):
-        return lost(f"its value is stored as {named_kind(value)} where text should be")
+        return lost(f"its value is stored as {json_type_name(value)} where text should be")
     try:
         return Payload(from_text(kind), b64decode(value))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Every kind of graph on checkpointers named by ``module:attribute``: ckpt says of them what the graph says."""
+"""Every kind of graph on checkpointers named by ``module:attribute``: ckpt shows what the graph says."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -60,10 +60,10 @@ def _always(saver: Any) -> Callable[[], nullcontext[Any]]:
 
 
 class TestLook(Look):
-    """All that can be seen; without task paths an entrypoint that never finished has no name."""
+    """Everything that is shown; without task paths an entrypoint that never finished has no name."""
 
     def test_next_and_tasks(self, run: Run) -> None:
-        """Tasks are the graph's; where an entrypoint's name isn't told, they are all the same in everything else."""
+        """Tasks equal the graph's; where an entrypoint's name is unknown, everything else about them does."""
         if not functional(run):
             super().test_next_and_tasks(run)
             return
@@ -73,7 +73,7 @@ class TestLook(Look):
             assert {task.node for task in tasks} <= {None, *state.next}
 
     def test_heads(self, run: Run) -> None:
-        """What is next and asked is what the graph says; a name that isn't known is unknown, never a wrong one."""
+        """The next nodes and interrupts equal the graph's; an unknown name is shown as unknown, never a wrong one."""
         if not functional(run):
             super().test_heads(run)
             return

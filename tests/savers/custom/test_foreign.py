@@ -1,4 +1,4 @@
-"""A package of somebody else's adds a kind of database: its entry point is found by the URL's scheme."""
+"""Another package adds a kind of database: its entry point is found by the URL's scheme."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.langgraph import CkptSaver
 from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from tests.backends_table import DATABASES
 from tests.graphs.building import line, on
 
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class TestToy(Conformance):
-    """The contract holds for the package's saver, in one process and read anew."""
+    """The contract holds for the package's saver, in one process and after a fresh read."""
 
     @pytest.fixture
     def make(self, site: Path, tmp_path: Path) -> Make:
@@ -57,8 +57,8 @@ class TestToy(Conformance):
             place = tmp_path / f"{next(numbers)} x.toy"
             place.touch()
             url = f"toy://{place}".replace(" ", "%20")
-            open_saver(url, str).apply(Plan("", tuple(records)))
-            return open_saver(url, str)
+            open_database(url, str).apply(Plan("", tuple(records)))
+            return open_database(url, str)
 
         return make
 
@@ -89,9 +89,9 @@ def test_the_documents_show_it() -> None:
 
 
 def test_its_errors_are_its_own(site: Path, tmp_path: Path) -> None:
-    """What the package refuses is told as it says it, and without it the scheme is unknown."""
+    """The package's own errors are shown in its words; without the package its scheme is unknown."""
     with pytest.raises(DatabaseUnreachable, match="no such file"):
-        open_saver(f"toy://{tmp_path}/none", str)
+        open_database(f"toy://{tmp_path}/none", str)
     with pytest.raises(UsageError, match="unknown kind of database") as caught:
-        open_saver("game://x", str)
+        open_database("game://x", str)
     assert "toy" in caught.value.hint

@@ -1,4 +1,4 @@
-"""What a checkpointer holds is not made: no module that a payload names is imported, and every class keeps its name."""
+"""A checkpointer's objects aren't made: no module that a payload names is imported, and every class keeps its name."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def ckpt(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_classes_keep_their_names(tmp_path: Path) -> None:
-    """Objects of classes that aren't here are shown with class and fields, and LangGraph says nothing about them."""
+    """Objects of missing classes are shown with class and fields, and LangGraph prints no warning about them."""
     (tmp_path / "x.sqlite").write_bytes(unpacked("real"))
     (tmp_path / "opened.py").write_text(OPENED.format(path=str(tmp_path / "x.sqlite")))
     done = ckpt(tmp_path, "show", "types-all", "--json")
@@ -39,7 +39,7 @@ def test_classes_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_no_module_is_imported(tmp_path: Path) -> None:
-    """A payload that names a module finds it on the path and still doesn't import it."""
+    """A module that a payload names isn't imported, even if it is on the path."""
     (tmp_path / "named.py").write_text("open('mark', 'w').close()\nclass Bird:\n    def __init__(self, *words): ...\n")
     (tmp_path / "opened.py").write_text(
         "from langgraph.checkpoint.memory import InMemorySaver\n"
@@ -62,7 +62,7 @@ def test_no_module_is_imported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tag", ["msgpack", "json"])
 def test_bytes_stay(tag: str) -> None:
-    """A value read and written again is the same bytes, whatever objects it holds."""
+    """A value that is read and written again has the same bytes, whatever objects it holds."""
     data = {
         "msgpack": JsonPlusSerializer().dumps_typed({"path": Path("/x"), "raw": b"\xff", "deep": [{1, 2}, None]})[1],
         "json": b'{"a": [{"lc": 2, "type": "constructor", "id": ["uuid", "UUID"], "args": ["x"]}]}',
@@ -72,10 +72,10 @@ def test_bytes_stay(tag: str) -> None:
 
 
 def test_the_named_one_stays_as_it_is() -> None:
-    """The copy shares what the checkpointer holds and not its serializer; somebody else's serializer is left alone."""
+    """The copy shares all of the checkpointer except its serializer; a serializer of the user's own isn't replaced."""
 
     class Own(JsonPlusSerializer):
-        """Somebody else's."""
+        """A serializer of the user's own."""
 
     saver, other = InMemorySaver(), InMemorySaver(serde=Own())
     assert inert(saver).storage is saver.storage  # type: ignore[attr-defined]
@@ -84,6 +84,6 @@ def test_the_named_one_stays_as_it_is() -> None:
 
 
 def test_a_payload_that_lies_about_its_length_is_not_handed_on() -> None:
-    """LangGraph's serializer would give it to whichever decoder is installed."""
+    """LangGraph's serializer would pass it to whichever decoder is installed."""
     with pytest.raises(ValueError, match="claims more"):
         InertSerializer().loads_typed(("msgpack", b"\xdd\xff\xff\xff\xff" + b"\xc0" * 100))

@@ -1,4 +1,4 @@
-"""What ``module:attribute`` and langgraph.json may name, and what is said of what they don't."""
+"""What ``module:attribute`` and langgraph.json may name, and the errors for other things."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from ckpt_cli.app import run
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, NotSupported
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import line, on
 
@@ -103,7 +103,7 @@ class Failing(Own):
         raise ConnectionError("gone away\\nfor good")
 
 
-def wants(url, more=1): ...
+def needs_url(url, more=1): ...
 def raises(): return 1 / 0
 def leaves(): sys.exit("no configuration")
 def gives(): return 42
@@ -145,7 +145,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
 
 
 def shown(database: str) -> list[object]:
-    with closing(open_saver(database, str)) as saver:
+    with closing(open_database(database, str)) as saver:
         reader = Reader(saver, Codec())
         return [(thread.thread_id, reader.values(thread.head)) for thread in saver.threads()]
 
@@ -160,7 +160,7 @@ def failure(database: str) -> CkptError:
 @pytest.mark.parametrize("attribute", WAYS)
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_ways(project: Path, attribute: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every way to a checkpointer is taken, by file and by module, and is left again at the end."""
+    """Each kind of attribute leads to a checkpointer, by file and by module, and is closed at the end."""
     paths = list(sys.path)
     expected = [("t", {"log": ["x", "a", "b"]})]
     assert shown(f"{project}/memory.py:{attribute}") == expected
@@ -172,12 +172,12 @@ def test_ways(project: Path, attribute: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 MISTAKES = {
-    "wants": "wants to be called with url",
+    "needs_url": "needs the arguments url",
     "raises": "ZeroDivisionError: division by zero (memory.py, line",
     "leaves": "SystemExit: no configuration (memory.py",
-    "gives": "int, where a BaseCheckpointSaver should be",
-    "endless": "function, where a BaseCheckpointSaver should be",
-    "PATH": "str, where a BaseCheckpointSaver should be",
+    "gives": "is int, not a BaseCheckpointSaver",
+    "endless": "is function, not a BaseCheckpointSaver",
+    "PATH": "is str, not a BaseCheckpointSaver",
     "nothing": "has no nothing",
     "graph.nothing": "has no graph.nothing",
     "Failing": "ConnectionError: gone away for good (memory.py",
@@ -187,14 +187,14 @@ MISTAKES = {
 @pytest.mark.parametrize("attribute", MISTAKES)
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_mistakes(project: Path, attribute: str) -> None:
-    """What goes wrong in somebody's program is one line that ends with its place, and exit code 3."""
+    """An error in the user's program is one line that ends with its place, and exit code 3."""
     error = failure(f"{project}/memory.py:{attribute}")
     assert MISTAKES[attribute] in error.message
     assert error.exit_code == 3
 
 
 def test_no_module(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module or file that isn't there, or doesn't import, is said."""
+    """A missing module or file, or one that can't be imported, is named."""
     monkeypatch.chdir(project)
     assert "no such file" in failure("nowhere.py:saver").message
     missing = failure("no_such_package.memory:saver")
@@ -217,7 +217,7 @@ def test_threads_by_name_only(project: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_commands(project: Path) -> None:
-    """Everything that looks works; what would change it is refused with the reason; stdout has only ckpt's data."""
+    """Every reading command works; every change is refused with the reason; stdout has only ckpt's data."""
     database = f"{project}/memory.py:entered"
 
     def ckpt(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -248,7 +248,7 @@ CONFIGS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_langgraph_json(project: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """langgraph.json's checkpointer is opened, with the folders and the variables that it names, from anywhere."""
+    """langgraph.json's checkpointer opens from any folder, with the file's import folders and variables."""
     monkeypatch.setenv("CKPT_TEST_VARIABLE", "")
     monkeypatch.delenv("CKPT_TEST_VARIABLE")
     (project / ".env").write_text("# a comment\nexport OTHER=1\nCKPT_TEST_VARIABLE='expected' # why\n")
@@ -262,13 +262,13 @@ def test_langgraph_json(project: Path, name: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_langgraph_json_without(project: Path) -> None:
-    """One that names no checkpointer says what would, or where ``langgraph dev`` left its own."""
+    """A langgraph.json without a checkpointer gets a hint how to name one, or where ``langgraph dev`` left its own."""
     config = project / "langgraph.json"
     for text, said in (
         ("{}", "names no checkpointer"),
         ('{"checkpointer": "x"}', "names no checkpointer"),
         ("[", "not valid JSON"),
-        ("[]", "holds no object"),
+        ("[]", "holds no JSON object"),
         ('{"checkpointer": {"path": "memory"}}', "neither module:attribute"),
     ):
         config.write_text(text)
@@ -281,7 +281,7 @@ def test_langgraph_json_without(project: Path) -> None:
 
 
 def test_encrypted_values_are_shown(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a checkpointer has decrypted is shown without a key; its own serializer's odd encodings are too."""
+    """Values that a checkpointer decrypts are shown without a key, also in odd encodings of its own serializer."""
     (project / "locked.py").write_text(
         "from langgraph.checkpoint.memory import InMemorySaver\n"
         "from langgraph.checkpoint.serde.encrypted import EncryptedSerializer\n"

@@ -21,8 +21,8 @@ def parts(records: Iterable[Checkpoint | Write]) -> list[dict[Any, Any]]:
     blobs: dict[Any, Any] = {}
     for record in records:
         if isinstance(record, Write):
-            said = (record.task_id, record.channel, tuple(record.payload or ()), record.task_path)
-            writes[tuple(record.ref)][record.task_id, record.idx] = said
+            entry = (record.task_id, record.channel, tuple(record.payload or ()), record.task_path)
+            writes[tuple(record.ref)][record.task_id, record.idx] = entry
             continue
         thread_id, ns, checkpoint_id = record.row.ref
         stored = (tuple(record.body), tuple(record.metadata), record.row.parent_id)

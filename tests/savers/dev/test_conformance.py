@@ -1,4 +1,4 @@
-"""Folders of ``langgraph dev`` do what every saver must do, but for writing."""
+"""Folders of ``langgraph dev`` satisfy the contract of savers, except writing."""
 
 from collections.abc import Iterable
 from pathlib import Path

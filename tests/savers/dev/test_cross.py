@@ -1,4 +1,4 @@
-"""Every kind of graph on a real `InMemorySaver` that keeps its dicts in files: ckpt says of it what the graph says."""
+"""Every kind of graph on a real `InMemorySaver` that stores its dicts in files: ckpt shows what the graph says."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
@@ -13,7 +13,7 @@ from tests.savers.dev.storage import server, sync
 
 
 class Synced(Backend):
-    """A server's folder, written before it is read."""
+    """A server's folder, which is written before each reading."""
 
     def saver(self) -> Saver:
         """The folder as ckpt opens it."""
@@ -41,4 +41,4 @@ def _always(running: InMemorySaver) -> Callable[[], nullcontext[InMemorySaver]]:
 
 
 class TestLook(Look):
-    """All that can be seen."""
+    """Everything that is shown."""

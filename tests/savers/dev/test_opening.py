@@ -1,4 +1,4 @@
-"""What a path may mean, what is said of what it isn't, and that pickles run nothing."""
+"""What a path may name, the errors for other paths, and that pickles run nothing."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseDamaged, DatabaseUnreachable, UsageError
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.dev import open_path
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.url import open_database
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import line, on
 from tests.graphs.lines import asking, chat_graph
@@ -27,7 +27,7 @@ DATA = Path(__file__).parents[2] / "data" / "langgraph_api"
 
 @pytest.fixture
 def served(tmp_path: Path) -> Path:
-    """What a run of ``langgraph dev`` left."""
+    """The files that a run of ``langgraph dev`` left."""
     folder = tmp_path / "project" / ".langgraph_api"
     folder.mkdir(parents=True)
     for file in DATA.iterdir():
@@ -36,7 +36,7 @@ def served(tmp_path: Path) -> Path:
 
 
 def threads(place: str | Path) -> list[str]:
-    saver = open_saver(str(place), lambda _: None)
+    saver = open_database(str(place), lambda _: None)
     return [thread.thread_id for thread in saver.threads()]
 
 
@@ -46,19 +46,19 @@ def test_names_of_the_same(served: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(expected) == 3
     for place in (served, f"{served}/", served.parent, served / NAME.format(1)):
         assert threads(place) == expected
-    identities = {open_saver(str(place), str).identity for place in (served, served.parent)}
-    said: list[str] = []
+    identities = {open_database(str(place), str).identity for place in (served, served.parent)}
+    messages: list[str] = []
     monkeypatch.chdir(served.parent)
-    assert {open_saver(None, said.append).identity} == identities
-    assert said == ["database: .langgraph_api"]
+    assert {open_database(None, messages.append).identity} == identities
+    assert messages == ["database: .langgraph_api"]
 
 
 def test_one_among_others_is_not_chosen(served: Path, monkeypatch: pytest.MonkeyPatch, database: Any) -> None:
-    """Beside another database neither is taken."""
+    """With another database beside it, neither is chosen."""
     database("legacy/py-0.6.11").rename(served.parent / "agent.sqlite")
     monkeypatch.chdir(served.parent)
     with pytest.raises(UsageError) as caught:
-        open_saver(None, str)
+        open_database(None, str)
     assert caught.value.candidates == ("agent.sqlite", ".langgraph_api")
 
 
@@ -66,7 +66,7 @@ SAID = ("please confirm this", "hello")
 
 
 def test_a_real_server(served: Path) -> None:
-    """What a run of the server left is read to its values, next nodes, questions and metadata."""
+    """A run of the server is read completely: values, next nodes, interrupts and metadata."""
     reader = Reader(open_path(served), Codec())
     heads = [reader.head(thread.thread_id).ref for thread in reader.saver.threads()]
     shots = [reader.snapshot(ref) for ref in heads]
@@ -108,16 +108,16 @@ def test_files_alone(tmp_path: Path) -> None:
 
 
 def test_a_running_server_is_read_anew(tmp_path: Path) -> None:
-    """An open folder shows what its server has written since."""
+    """An open folder shows what its server has written meanwhile."""
     with server(tmp_path / "x") as saver:
         graph = line(saver, "a")
         graph.invoke({"log": []}, on("t"))
         sync(saver)
-        found = open_path(tmp_path / "x")
-        assert found.moment(lambda: found.count("t")) == 3
+        opened = open_path(tmp_path / "x")
+        assert opened.moment(lambda: opened.count("t")) == 3
         graph.invoke({"log": []}, on("t"))
         sync(saver)
-        assert found.moment(lambda: found.count("t")) == 6
+        assert opened.moment(lambda: opened.count("t")) == 6
 
 
 def test_objects(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_objects(tmp_path: Path) -> None:
 
 
 def test_it_is_read_only(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wish to change it is exit code 6 with the reason, and not a byte of the folder is another."""
+    """A change is refused with exit code 6 and the reason, and no byte of the folder changes."""
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in served.iterdir()}
     thread = threads(served)[0]
     for words in (["fork", thread, "@"], ["delete", thread], ["update", thread, "--values", "{}", "--as-node", "bot"]):
@@ -180,7 +180,7 @@ STORED = (("msgpack", b"\x80"), ("msgpack", b"\x80"), None)
 @pytest.mark.parametrize("at", ["whole", "thread", "parent", "body", "key"])
 @pytest.mark.parametrize("protocol", [2, 4])
 def test_pickles_run_nothing(tmp_path: Path, at: str, protocol: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """A call in a pickle is never made, wherever it stands: the storage is refused in one line."""
+    """A call in a pickle is never made, wherever it is: the storage is refused in one line."""
     mark = tmp_path / "mark"
     attack = Attack(os.system, f"touch {mark}")
     storage: Any = {

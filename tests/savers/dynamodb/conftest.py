@@ -1,4 +1,4 @@
-"""A table with a little in it."""
+"""A table with a few records."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ SAMPLES = DynamoSamples()
 
 
 @pytest.fixture
-def given(dynamo: Dynamo, table: Callable[[], str]) -> str:
+def table_url(dynamo: Dynamo, table: Callable[[], str]) -> str:
     """The URL of a table with one thread."""
     url = dynamo.url(table())
     with opened(url) as saver:

@@ -20,7 +20,7 @@ class DynamoSamples(Samples):
     metadata = packed({"step": -1, "n": "ä\0"})
 
     def checkpoint(self, thread_id: str, checkpoint_id: str, **given: Any) -> Checkpoint:
-        """Body and metadata tell where it belongs, unless given."""
+        """Body and metadata contain the checkpoint's names, unless they are given."""
         place = [thread_id, given.get("ns", ""), checkpoint_id]
         payload, metadata = given.pop("payload", None), given.pop("metadata", None)
         body = packed(place if payload is None else [payload.tag, payload.data])

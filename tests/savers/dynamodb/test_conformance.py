@@ -1,4 +1,4 @@
-"""DynamoDB is held to what every saver is held to; the server is moto unless a real one is named."""
+"""DynamoDB satisfies the contract of savers; the server is moto unless a real one is named."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -8,7 +8,7 @@ from ckpt_cli.conformance import Conformance, Make
 from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.dynamodb import open_url
-from ckpt_cli.savers.dynamodb.items import restored
+from ckpt_cli.savers.dynamodb.items import items_of
 from tests.savers.dynamodb.records import DynamoSamples
 from tests.servers.dynamodb import Dynamo
 
@@ -30,7 +30,7 @@ class TestTable(DynamoSamples, Conformance):
             if len(plan.add) < 100:
                 saver.apply(plan)
             else:
-                stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+                stored = [items_of(change.after) for change in saver.expand(plan) if change.after]
                 dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
             return saver
 

@@ -1,4 +1,4 @@
-"""How many requests DynamoDB is sent: they grow with its pages alone, but for writes, which take one a checkpoint."""
+"""The number of requests to DynamoDB grows only with pages, except for writes, which take one for each checkpoint."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from botocore.client import BaseClient
 
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.dynamodb.items import restored
+from ckpt_cli.savers.dynamodb.items import items_of
 from tests.savers import paged
 from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.small import opened
@@ -29,7 +29,7 @@ def sizes(dynamo: Dynamo, table: Callable[[], str]) -> list[str]:
             for record in (SAMPLES.checkpoint(f"t-{thread}", f"{step:03}"), SAMPLES.write(f"t-{thread}", f"{step:03}"))
         ]
         with opened(dynamo.url(name)) as saver:
-            stored = [restored(change.after) for change in saver.expand(Plan("", tuple(records))) if change.after]
+            stored = [items_of(change.after) for change in saver.expand(Plan("", tuple(records))) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         urls.append(dynamo.url(name))
     return urls
@@ -51,19 +51,19 @@ LOOKS: dict[str, tuple[int, Callable[[Saver], Any]]] = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_requests_do_not_grow(name: str, sizes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A listing is as many requests in a large table as in a small one, consistent, and asks for no payloads."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+    """A listing takes as many requests in a large table as in a small one, is consistent and fetches no payloads."""
+    requests: list[tuple[str, dict[str, Any]]] = []
     call: Any = BaseClient._make_api_call
     monkeypatch.setattr(
-        BaseClient, "_make_api_call", lambda c, op, words: asked.append((op, words)) or call(c, op, words)
+        BaseClient, "_make_api_call", lambda c, op, words: requests.append((op, words)) or call(c, op, words)
     )
     for url in sizes:
         with opened(url) as saver:
-            asked.clear()
+            requests.clear()
             assert saver.moment(lambda saver=saver: LOOKS[name][1](saver))
-        assert len(asked) == LOOKS[name][0]
-        assert all("ConsistentRead': True" in str(words) for _, words in asked)
-        for operation, words in asked:
+        assert len(requests) == LOOKS[name][0]
+        assert all("ConsistentRead': True" in str(words) for _, words in requests)
+        for operation, words in requests:
             if operation in ("Query", "Scan", "GetItem") and "WRITES_" not in str(
                 words.get("ExpressionAttributeValues")
             ):
@@ -71,13 +71,15 @@ def test_requests_do_not_grow(name: str, sizes: list[str], monkeypatch: pytest.M
 
 
 def test_writes_of_a_thread(sizes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """One request a checkpoint, and one for some dozens of payloads."""
-    asked: Counter[str] = Counter()
+    """One request for each checkpoint, and one for some dozens of payloads."""
+    requests: Counter[str] = Counter()
     call: Any = BaseClient._make_api_call
     with opened(sizes[1]) as saver:
-        monkeypatch.setattr(BaseClient, "_make_api_call", lambda c, op, words: asked.update([op]) or call(c, op, words))
+        monkeypatch.setattr(
+            BaseClient, "_make_api_call", lambda c, op, words: requests.update([op]) or call(c, op, words)
+        )
         assert len(list(saver.writes("t-1", ""))) == 20
-    assert asked == {"Query": 21, "BatchGetItem": 1}
+    assert requests == {"Query": 21, "BatchGetItem": 1}
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +90,14 @@ def doubled(dynamo: Dynamo, table: Callable[[], str]) -> list[str]:
         name = table()
         with opened(dynamo.url(name)) as saver:
             plan = Plan("", tuple(paged.records(SAMPLES, threads)))
-            stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+            stored = [items_of(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         urls.append(dynamo.url(name))
     return urls
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operations of all requests."""
     names: list[str] = []
     call: Any = BaseClient._make_api_call
@@ -105,34 +107,34 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", paged.COMMANDS)
 def test_commands_ask_by_the_page(
-    name: str, doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]
+    name: str, doubled: list[str], operations: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Payloads come by the page; threads and checkpoints with writes take a request each."""
-    found = []
+    """Payloads are read by the page; each thread and each checkpoint with writes takes a request."""
+    costs = []
     for url in doubled:
-        paged.cost(paged.COMMANDS[name], url, asked, capsys)
-        found.append(Counter(asked))
-    few, many = found
+        paged.cost(paged.COMMANDS[name], url, operations, capsys)
+        costs.append(Counter(operations))
+    few, many = costs
     assert many.total() <= 2 * few.total()
     assert few["Query"] <= 110
     assert few.total() - few["Query"] <= 16
 
 
-def test_undo_asks_by_the_page(doubled: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows that come back are looked for and written by the page."""
-    few, many = (paged.cost_of_undo(url, asked, capsys) for url in doubled)
+def test_undo_asks_by_the_page(doubled: list[str], operations: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows that an undo restores are read and written by the page."""
+    few, many = (paged.cost_of_undo(url, operations, capsys) for url in doubled)
     assert many <= 2 * few <= 40
 
 
-def test_several_threads(doubled: list[str], asked: list[str]) -> None:
-    """Skeletons and writes of many threads are what they are thread by thread: a query for each of these."""
+def test_several_threads(doubled: list[str], operations: list[str]) -> None:
+    """Skeletons and writes of many threads together equal those read thread by thread; each takes a query."""
     with opened(doubled[0]) as saver:
         ids = [thread.thread_id for thread in saver.threads()]
         rows = [row for thread_id in ids for row in saver.rows(thread_id)]
         writes = [write for thread_id in ids for write in saver.writes(thread_id)]
-        asked.clear()
+        operations.clear()
         assert list(saver.rows_of(ids)) == rows
-        assert Counter(asked) == {"Query": len(ids)}
-        asked.clear()
+        assert Counter(operations) == {"Query": len(ids)}
+        operations.clear()
         assert list(saver.writes_on([row.ref for row in rows])) == writes
-        assert Counter(asked) == {"Query": len(rows), "BatchGetItem": 3}
+        assert Counter(operations) == {"Query": len(rows), "BatchGetItem": 3}

@@ -1,4 +1,4 @@
-"""The official DynamoDB saver and ckpt on the same table; the server is moto unless a real one is named."""
+"""LangGraph's DynamoDB saver and ckpt on the same table; the server is moto unless a real one is named."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -59,11 +59,11 @@ class TestLook(Look):
 
 
 class TestTravel(Travel):
-    """Changing."""
+    """Commands that change."""
 
 
 class TestSince(Since):
-    """Meanwhile."""
+    """Changes that an application makes meanwhile."""
 
 
 class TestSteps(Steps):
@@ -71,12 +71,12 @@ class TestSteps(Steps):
 
     @pytest.mark.parametrize("name", ["delete of the last steps"])
     def test_killed_at_every_step(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """What stands half is told by the next look and taken back by the next change; then the plan can be made."""
+        """A half-made change is reported by the next command, taken back by the next change, and then succeeds."""
         super().test_killed_at_every_step(name, backend, capsys)
 
 
 class TestForget(Forget):
-    """Forgetting."""
+    """What `--forget` leaves."""
 
     def stored(self, backend: Backend) -> bytes:
         """Every item of the table."""
@@ -86,4 +86,4 @@ class TestForget(Forget):
 
 
 class TestIdentity(Identity):
-    """In another's place, and at another address."""
+    """Another database at the same address, and the same one at another."""

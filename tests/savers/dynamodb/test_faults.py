@@ -1,4 +1,4 @@
-"""What can go wrong with DynamoDB: each is one line with a hint, nothing is lost, and no secret is told."""
+"""What can go wrong with DynamoDB: each error is one line with a hint, nothing is lost, and no secret is shown."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +13,8 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import DatabaseUnreachable, Refused, UsageError
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.savers.dynamodb import open_url
-from ckpt_cli.savers.dynamodb.address import parsed
-from ckpt_cli.savers.dynamodb.items import restored
+from ckpt_cli.savers.dynamodb.address import parse_url
+from ckpt_cli.savers.dynamodb.items import items_of
 from tests.savers.dynamodb.conftest import SAMPLES
 from tests.savers.small import opened, two_steps
 from tests.savers.unwritable import refused_before_planning
@@ -24,12 +24,12 @@ NOWHERE = "dynamodb://t?region=us-east-1&endpoint_url=http://127.0.0.1:1&connect
 
 
 def test_parts() -> None:
-    """A table has one identity, by its ARN where that may be asked; credentials in an endpoint aren't shown."""
-    address = parsed("dynamodb://t?region=eu-west-1&endpoint_url=http://me:s3cr3t@H:8000&profile=p&s3_bucket=b")
+    """A table has one identity, by its ARN where that may be read; credentials in an endpoint aren't shown."""
+    address = parse_url("dynamodb://t?region=eu-west-1&endpoint_url=http://me:s3cr3t@H:8000&profile=p&s3_bucket=b")
     assert address.location == "dynamodb://t?region=eu-west-1&endpoint=h:8000&profile=p&s3_bucket=b"
     assert address.identity("", "eu-west-1") == "dynamodb://h:8000/eu-west-1/t"
     arn = "arn:aws:dynamodb:eu-west-1:1:table/t"
-    assert parsed("dynamodb://t").identity(arn, "eu-west-1") == f"dynamodb://aws/{arn}"
+    assert parse_url("dynamodb://t").identity(arn, "eu-west-1") == f"dynamodb://aws/{arn}"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_parts() -> None:
         "dynamodb://t?region=x&endpoint_url=nonsense",
     ],
 )
-def test_urls_that_say_nothing(url: str) -> None:
+def test_invalid_urls(url: str) -> None:
     """A URL without a table, with credentials, or with a misspelt option is a usage error that repeats no secret."""
     with pytest.raises(UsageError) as raised:
         open_url(url)
@@ -52,12 +52,12 @@ def test_urls_that_say_nothing(url: str) -> None:
 def test_nobody_listens(aws_surroundings: None, capsys: pytest.CaptureFixture[str]) -> None:
     """A service that can't be reached is exit 3 with a hint."""
     assert run(["threads", "-d", NOWHERE]) == 3
-    said = capsys.readouterr().err
-    assert "no server answers (connection refused)" in said
+    stderr = capsys.readouterr().err
+    assert "no server answers (connection refused)" in stderr
 
 
 def test_no_such_table(dynamo: Dynamo, table: Callable[[], str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A missing table, and a table that isn't LangGraph's, are exit 3; none is made."""
+    """A missing table, and a table that isn't LangGraph's, are exit 3; no table is created."""
     assert run(["threads", "-d", dynamo.url("none")]) == 3
     assert "no such table" in capsys.readouterr().err
     dynamo.create("other-keys", hashed="name", ranged="at")
@@ -71,7 +71,7 @@ def test_no_such_table(dynamo: Dynamo, table: Callable[[], str], capsys: pytest.
 
 
 def test_no_credentials(dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without credentials, a region or the named profile a person is told where they come from."""
+    """Without credentials, a region or the named profile, the hint says where they come from."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     with pytest.raises(DatabaseUnreachable, match="no AWS credentials") as raised:
@@ -84,7 +84,7 @@ def test_no_credentials(dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Answers:
-    """Makes the service say no; moto knows no permissions and lets every key in."""
+    """Makes the service refuse; moto has no permissions and accepts every key."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.noes: dict[str, str] = {}
@@ -112,43 +112,43 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
         ("SomethingNew", "no"),
     ],
 )
-def test_the_service_says_no(
-    said: str, told: str, given: str, answers: Answers, capsys: pytest.CaptureFixture[str]
+def test_the_service_refuses(
+    said: str, told: str, table_url: str, answers: Answers, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the service says becomes one line without control characters."""
+    """The service's error becomes one line without control characters."""
     answers.noes = {"DescribeTable": said}
-    assert run(["threads", "-d", given]) == (8 if said == "SomethingNew" else 3)
+    assert run(["threads", "-d", table_url]) == (8 if said == "SomethingNew" else 3)
     err = capsys.readouterr().err
     assert told in err and "\x1b" not in err
 
 
-def test_no_permission_to_describe(given: str, answers: Answers) -> None:
+def test_no_permission_to_describe(table_url: str, answers: Answers) -> None:
     """The official saver needs no DescribeTable, so neither does reading."""
     answers.noes = {"DescribeTable": "AccessDeniedException"}
-    with opened(given) as saver:
+    with opened(table_url) as saver:
         assert saver.count("t") == 2
         assert saver.about().size is None
     answers.noes = {"DescribeTable": "AccessDeniedException", "GetItem": "AccessDeniedException"}
     with pytest.raises(DatabaseUnreachable, match="may not read"):
-        open_url(given)
+        open_url(table_url)
 
 
-def test_no_permission_to_write(given: str, answers: Answers, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_permission_to_write(table_url: str, answers: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     """Writing is refused with exit 7, nothing is written, and the operation doesn't count as done."""
-    with opened(given) as saver:
+    with opened(table_url) as saver:
         before = everything(saver)
         answers.noes = {"TransactWriteItems": "AccessDeniedException"}
-        refused_before_planning(given, "t", "may not write", capsys, told=False)
+        refused_before_planning(table_url, "t", "may not write", capsys, shown=False)
         assert everything(saver) == before
-    assert run(["undo", "-d", given, "--yes"]) == 4
+    assert run(["undo", "-d", table_url, "--yes"]) == 4
 
 
-def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
-    """A change is made only where both items are as they were; else the whole transaction is refused."""
-    with opened(given) as saver:
+def test_somebody_else_changes_an_item(dynamo: Dynamo, table_url: str) -> None:
+    """A change is made only if both items equal the before-image; else the whole transaction is refused."""
+    with opened(table_url) as saver:
         plan = Plan("", remove=(Ref("t", "", "2"), Ref("t", "", "1")))
         changes = saver.moment(lambda: list(saver.expand(plan)))
-        table = given.partition("://")[2].partition("?")[0]
+        table = table_url.partition("://")[2].partition("?")[0]
         client = dynamo.client()
         key = {"PK": {"S": "CHUNK_t##1"}, "SK": {"S": "CHUNK"}}
         item = client.get_item(TableName=table, Key=key)["Item"]
@@ -160,11 +160,11 @@ def test_somebody_else_changes_an_item(dynamo: Dynamo, given: str) -> None:
         assert everything(saver) == before
 
 
-def test_a_plan_that_adds_an_item_twice_is_refused_before_anything_is_written(given: str) -> None:
-    """However far apart the two are: they would be in different transactions."""
+def test_a_plan_that_adds_an_item_twice_is_refused_before_anything_is_written(table_url: str) -> None:
+    """The two may be so far apart that they would be in different transactions."""
     again = SAMPLES.checkpoint("new", "000")
     records = [SAMPLES.checkpoint("new", f"{number:03}") for number in range(120)]
-    with opened(given) as saver, pytest.raises(Refused, match="checkpoint 000 of thread 'new' exists already"):
+    with opened(table_url) as saver, pytest.raises(Refused, match="checkpoint 000 of thread 'new' exists already"):
         saver.moment(lambda: list(saver.expand(Plan("", (*records, again)))))
 
 
@@ -179,7 +179,7 @@ def test_cut_off_between_two_transactions(
     url = dynamo.url(name)
     with opened(url) as saver:
         plan = Plan("", tuple(SAMPLES.checkpoint("t", f"{n:03}") for n in range(101)))
-        stored = [restored(change.after) for change in saver.expand(plan) if change.after]
+        stored = [items_of(change.after) for change in saver.expand(plan) if change.after]
         dynamo.fill(name, (item for one in stored for item in (one.base, one.chunk) if item))
         saver.apply(Plan("", tuple(two_steps(SAMPLES, "other"))))
 
@@ -188,11 +188,11 @@ def test_cut_off_between_two_transactions(
 
         before = kept()
         call: Any = BaseClient._make_api_call
-        asked: list[str] = []
+        operations: list[str] = []
 
         def ask(client: Any, operation: str, words: Any) -> Any:
-            asked.extend([operation] if operation == "TransactWriteItems" else [])
-            if len(asked) > 3:  # the first asks whether it may write
+            operations.extend([operation] if operation == "TransactWriteItems" else [])
+            if len(operations) > 3:  # the first asks whether it may write
                 raise KeyboardInterrupt  # as a killed process, it doesn't come to take anything back
             return call(client, operation, words)
 
@@ -213,10 +213,10 @@ def test_killed_while_it_is_read(tmp_path: Path, aws_surroundings: None, capsys:
             saver.apply(Plan("", tuple(two_steps(SAMPLES))))
 
             def look() -> Any:
-                found = saver.count("t")
+                count = saver.count("t")
                 assert server.process is not None
                 server.process.kill()
-                return found, saver.count("t")
+                return count, saver.count("t")
 
             with pytest.raises(DatabaseUnreachable, match=r"no server answers|no answer|was lost"):
                 saver.moment(look)

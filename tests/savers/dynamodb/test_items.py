@@ -1,4 +1,4 @@
-"""DynamoDB's items as they are found (compressed, forgotten in time, encrypted, in S3), and what new ones look like."""
+"""DynamoDB's existing items (compressed, with a time to live, encrypted, in S3), and what new ones look like."""
 
 import gzip
 import time
@@ -16,9 +16,9 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.errors import NotSupported, PayloadCorrupt
 from ckpt_cli.model import Payload, Plan
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.about import Form
-from ckpt_cli.savers.dynamodb.halves import halves, joined
-from ckpt_cli.savers.dynamodb.items import unpacked
+from ckpt_cli.savers.about import RecordFormat
+from ckpt_cli.savers.dynamodb.halves import join, split
+from ckpt_cli.savers.dynamodb.items import unpack
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.lines import chat_graph
 from tests.savers.dynamodb.conftest import SAMPLES
@@ -42,9 +42,9 @@ def talk(saver: Any, text: str = "hello", thread_id: str = "t") -> Any:
 def items(dynamo: Dynamo, table: str) -> dict[tuple[str, str], Any]:
     """Everything in a table."""
     client = dynamo.client()
-    found = client.scan(TableName=table)["Items"]
+    items = client.scan(TableName=table)["Items"]
     client.close()
-    return {(item["PK"]["S"], item["SK"]["S"]): item for item in found}
+    return {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
 
 
 @pytest.mark.parametrize("words", [{}, {"ttl_seconds": 3600, "enable_checkpoint_compression": True}])
@@ -74,7 +74,7 @@ def test_new_items_are_like_the_others(words: dict[str, Any], dynamo: Dynamo, ta
 
 
 def test_compressed_values(dynamo: Dynamo, table: Callable[[], str]) -> None:
-    """What the saver compressed is read, and what doesn't decompress is told, not raised."""
+    """Compressed values are read; one that can't be decompressed is reported, not raised."""
     name = table()
     with official(dynamo, name, enable_checkpoint_compression=True) as saver:
         state = talk(saver, "x" * 5000)
@@ -92,7 +92,7 @@ def test_compressed_values(dynamo: Dynamo, table: Callable[[], str]) -> None:
 
 
 def test_values_in_s3(dynamo: Dynamo, table: Callable[[], str]) -> None:
-    """Large values are read out of their bucket; without its name that is told, and nothing of them is changed."""
+    """Large values are read from their bucket; without its name the output says so, and they are never changed."""
     name, bucket = table(), f"bucket-{time.time_ns()}"
     s3 = dynamo.client("s3")
     s3.create_bucket(Bucket=bucket)
@@ -129,7 +129,7 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
         assert reader.values(head)["topic"] == state.values["topic"]
         assert reader.state(head).step == state.metadata["step"]
         (stored,) = mine.checkpoints([head])
-        assert joined(stored.body, stored.metadata).data == stored.body.data
+        assert join(stored.body, stored.metadata).data == stored.body.data
         mine.apply(Plan("", (stored._replace(row=stored.row._replace(thread_id="copy")),)))
         assert Reader(mine, Codec(KEY)).state(head._replace(thread_id="copy")).values == reader.state(head).values
     with pytest.MonkeyPatch.context() as patch:
@@ -142,26 +142,26 @@ def test_encrypted_values(dynamo: Dynamo, table: Callable[[], str], capsys: pyte
     "value", [[1] * 70_000, {str(n): n for n in range(70_000)}, "x" * 70_000, b"y" * 300, 2.5, None, -70_000]
 )
 def test_halves(value: Any) -> None:
-    """Every kind and length of msgpack is cut at its end."""
+    """The end of every kind and length of msgpack is found."""
     data = JsonPlusSerializer().dumps_typed({"checkpoint": {"v": value, "s": {1, "a"}}, "metadata": {"m": value}})
-    body, metadata = halves(*data)
+    body, metadata = split(*data)
     assert (body.tag, metadata.tag) == ("msgpack", "msgpack")
-    assert joined(body, metadata) == Payload(*data)
+    assert join(body, metadata) == Payload(*data)
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"\x82", b"\x82\xaacheckpoint", b"\x82\xaacheckpoint\x01\xa8metadata", b"\xc1", b"\x93"]
 )
 def test_damaged_halves_are_carried_whole(data: bytes) -> None:
-    """Bytes that end too early, or are something else, stay together and are told when they are read."""
-    body, metadata = halves("msgpack", data)
+    """Bytes that end too early, or aren't msgpack, stay one payload and are reported when they are read."""
+    body, metadata = split("msgpack", data)
     assert (body, metadata) == (Payload("checkpoint@msgpack", data), Payload("metadata@msgpack", data))
-    assert joined(body, metadata) == Payload("msgpack", data)
+    assert join(body, metadata) == Payload("msgpack", data)
 
 
-def test_a_value_that_has_no_room(given: str) -> None:
-    """An item ends at 400 KB: a larger value is refused before anything is written."""
-    with opened(given) as saver:
+def test_a_value_that_has_no_room(table_url: str) -> None:
+    """An item holds at most 400 KB: a larger value is refused before anything is written."""
+    with opened(table_url) as saver:
         before = everything(saver)
         for large in (
             SAMPLES.checkpoint("t", "3", payload=Payload("bytes", b"x" * 400_000)),
@@ -172,21 +172,21 @@ def test_a_value_that_has_no_room(given: str) -> None:
             assert everything(saver) == before
 
 
-def test_form(given: str) -> None:
-    """It says how new records are kept, for who adds some."""
-    with opened(given) as saver:
-        assert saver.form == Form(versions="int", metadata="msgpack")
+def test_form(table_url: str) -> None:
+    """The saver declares the format of new records."""
+    with opened(table_url) as saver:
+        assert saver.form == RecordFormat(versions="int", metadata="msgpack")
 
 
 def test_a_payload_that_decompresses_to_too_much_stays_compressed() -> None:
-    """400 kB, which an item may have, can be made of as many megabytes: they are not made; what is stored is kept."""
+    """An item's 400 kB can unpack to as many megabytes: they aren't unpacked; the stored bytes are kept."""
     bomb = gzip.compress(bytes(300 << 20), 9)
     assert len(bomb) < 400_000
     tracemalloc.start()
     try:
-        assert unpacked(bomb, "gzip") == bomb
+        assert unpack(bomb, "gzip") == bomb
         assert tracemalloc.get_traced_memory()[1] < 250 << 20
     finally:
         tracemalloc.stop()
-    assert unpacked(gzip.compress(b"x" * 10_000_000), "gzip") == b"x" * 10_000_000
-    assert unpacked(b"\x1f\x8b cut", "gzip") == b"\x1f\x8b cut"
+    assert unpack(gzip.compress(b"x" * 10_000_000), "gzip") == b"x" * 10_000_000
+    assert unpack(b"\x1f\x8b cut", "gzip") == b"\x1f\x8b cut"

@@ -1,4 +1,4 @@
-"""A DynamoDB table of real runs: ckpt reads what the official saver's own serializer reads of the items."""
+"""A DynamoDB table of real runs: ckpt reads from its items what LangGraph's serializer reads."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ckpt_cli.model import Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.dynamodb import open_url
-from ckpt_cli.savers.dynamodb.halves import joined
+from ckpt_cli.savers.dynamodb.halves import join
 from ckpt_cli.serde.codec import Codec
 from tests.databases import DATA
 from tests.servers.dynamodb import Dynamo
@@ -59,7 +59,7 @@ def loaded(dynamo: Dynamo, table: Callable[[], str]) -> Iterator[Loaded]:
 
 
 def test_checkpoints(loaded: Loaded) -> None:
-    """Every checkpoint is there with its parent, metadata, versions and values, and none beside them."""
+    """Every checkpoint is read with its parent, metadata, versions and values, and no others are."""
     stored = {_ref(item): item for item in loaded.some("CHECKPOINT_")}
     read = {c.row.ref: c for c in loaded.reader.saver.checkpoints(sorted(stored))}
     assert read.keys() == stored.keys()
@@ -87,14 +87,14 @@ def test_checkpoints(loaded: Loaded) -> None:
 
 
 def test_writes(loaded: Loaded) -> None:
-    """Every pending write is there with its task, place, channel and value, in canonical order.
+    """Every pending write is read with its task, index, channel and value, in canonical order.
 
     One run failed before its checkpoint was saved: a write that belongs to none isn't found.
     """
     saved = {f"WRITES_{'#'.join(_ref(item))}" for item in loaded.some("CHECKPOINT_")}
     written = [item for item in loaded.some("WRITES_") if item["PK"]["S"] in saved]
     assert len(written) == len(loaded.some("WRITES_")) - 1
-    told = {(item["PK"]["S"], item["SK"]["S"]): rendered_object(loaded.value(item)) for item in written}
+    stored = {(item["PK"]["S"], item["SK"]["S"]): rendered_object(loaded.value(item)) for item in written}
     read: dict[Any, Any] = {}
     for thread_id in {_ref(item).thread_id for item in loaded.some("CHECKPOINT_")}:
         writes = list(loaded.reader.saver.writes(thread_id))
@@ -104,12 +104,12 @@ def test_writes(loaded: Loaded) -> None:
             key = (f"WRITES_{'#'.join(write.ref)}", f"{write.task_id}#{write.idx}")
             assert write.channel == loaded.items[key]["channel"]["S"]
             read[key] = rendered(loaded.reader.value(write.payload))
-    assert read.keys() == told.keys()
-    assert [(key, *found) for key in told for found in differences(read[key], told[key])] == []
+    assert read.keys() == stored.keys()
+    assert [(key, *found) for key in stored for found in differences(read[key], stored[key])] == []
 
 
 def test_threads_and_heads(loaded: Loaded) -> None:
-    """Every thread is listed with the head that the official saver would take, the newest first."""
+    """Every thread is listed with the head that LangGraph's own saver would take, the newest first."""
     threads = list(loaded.reader.saver.threads())
     heads: dict[str, tuple[bool, str, str]] = {}
     for item in loaded.some("CHECKPOINT_"):
@@ -130,12 +130,12 @@ def test_threads_and_heads(loaded: Loaded) -> None:
 
 
 def test_a_copied_value_is_the_same_bytes(loaded: Loaded) -> None:
-    """Cut apart and put together, a checkpoint and its metadata are the payload that the library wrote."""
+    """Split and joined again, a checkpoint and its metadata are the payload that the library wrote."""
     stored = {_ref(item): item for item in loaded.some("CHECKPOINT_")}
     for checkpoint in loaded.reader.saver.checkpoints(sorted(stored)):
         chunk = loaded.items[stored[checkpoint.row.ref]["ref_key"]["S"], "CHUNK"]
         assert checkpoint.body.tag == checkpoint.metadata.tag == "msgpack"
-        assert joined(checkpoint.body, checkpoint.metadata).data == chunk["payload"]["B"]
+        assert join(checkpoint.body, checkpoint.metadata).data == chunk["payload"]["B"]
 
 
 def _ref(item: Item) -> Ref:

@@ -1,4 +1,4 @@
-"""A small database, and what is said to its server."""
+"""A small database, and the commands that are sent to its server."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,8 @@ from langgraph.checkpoint.mongodb import MongoDBSaver
 from pymongo import MongoClient, monitoring
 
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.mongodb import connection, open_url
+from ckpt_cli.savers.mongodb import client as client_module
+from ckpt_cli.savers.mongodb import open_url
 from tests.savers.mongodb.records import MongoSamples
 from tests.savers.small import two_steps
 from tests.servers.mongodb import Mongo
@@ -16,7 +17,7 @@ from tests.servers.mongodb import Mongo
 SAMPLES = MongoSamples()
 
 
-class Said(monitoring.CommandListener):
+class SentCommands(monitoring.CommandListener):
     """Every command that reads documents, as it was sent, and the names of all."""
 
     def __init__(self) -> None:
@@ -36,16 +37,16 @@ class Said(monitoring.CommandListener):
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Said:
-    """What is sent from now on by clients that ckpt makes."""
-    said = Said()
-    client: Any = connection.MongoClient
-    monkeypatch.setattr(connection, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[said]))
-    return said
+def sent(monkeypatch: pytest.MonkeyPatch) -> SentCommands:
+    """The commands that ckpt's clients send from now on."""
+    sent = SentCommands()
+    client: Any = client_module.MongoClient
+    monkeypatch.setattr(client_module, "MongoClient", lambda *a, **k: client(*a, **k, event_listeners=[sent]))
+    return sent
 
 
 def filled(url: str, name: str, *records: Any) -> None:
-    """An existing database gets LangGraph's collections and some records."""
+    """Add LangGraph's collections and some records to a database."""
     with MongoClient(url) as client:
         MongoDBSaver(client, name)
     saver = open_url(f"{url}/{name}")
@@ -56,7 +57,7 @@ def filled(url: str, name: str, *records: Any) -> None:
 
 
 @pytest.fixture
-def given(mongo: Mongo, mongo_database: Callable[[], str]) -> str:
+def database_url(mongo: Mongo, mongo_database: Callable[[], str]) -> str:
     """The URL of a database with one thread."""
     name = mongo_database()
     filled(mongo.url, name, *two_steps(SAMPLES))

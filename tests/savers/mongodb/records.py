@@ -23,7 +23,7 @@ class MongoSamples(Samples):
     metadata = pairs(step=("msgpack", b"\xff"), n=("bytes", "ä\0".encode()))
 
     def checkpoint(self, thread_id: str, checkpoint_id: str, **given: Any) -> Checkpoint:
-        """Metadata tells where it belongs, unless given."""
+        """Metadata contains the checkpoint's names, unless it is given."""
         place = f"{thread_id}|{given.get('ns', '')}|{checkpoint_id}".encode()
         metadata = given.pop("metadata", None) or pairs(of=("bytes", place))
         body = given.pop("payload", None)

@@ -1,11 +1,11 @@
-"""MongoDB URLs: what they name, and that nothing secret of them is ever told."""
+"""MongoDB URLs: what they name, and that no secret in them is ever shown."""
 
 import pytest
 
 from ckpt_cli.app import run
 from ckpt_cli.errors import CkptError, DatabaseUnreachable, UsageError
-from ckpt_cli.savers.mongodb.address import parsed
-from ckpt_cli.savers.url import open_saver
+from ckpt_cli.savers.mongodb.address import parse_url
+from ckpt_cli.savers.url import open_database
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from ckpt_cli.savers.url import open_saver
 )
 def test_parts(url: str, identity: str, driver: str | None) -> None:
     """Every way to name a database has one identity, and our own parameters don't reach the driver."""
-    address = parsed(url)
+    address = parse_url(url)
     address = address if address.collection else address._replace(collection="checkpoints", writes="checkpoint_writes")
     assert address.identity == identity
     assert driver is None or address.url == driver
@@ -45,22 +45,22 @@ SECRET = "s3cr3t"
         f"mongodb://user:{SECRET}@127.0.0.1:1/db?connect_timeout=soon",
     ],
 )
-def test_passwords_are_never_told(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever is wrong with a URL or its server, its password is in no message."""
+def test_passwords_are_never_shown(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """No message contains the password, whatever is wrong with the URL or its server."""
     with pytest.raises(CkptError) as raised:
-        open_saver(url, lambda _: None)
+        open_database(url, lambda _: None)
     assert SECRET not in raised.value.message + raised.value.hint
     assert run(["threads", "-d", url]) in (2, 3)
     assert SECRET not in "".join(capsys.readouterr())
 
 
 def test_nobody_listens() -> None:
-    """A server that isn't there is told in one line with a hint."""
+    """An unreachable server is reported in one line with a hint."""
     with pytest.raises(DatabaseUnreachable, match=r"^mongodb://127\.0\.0\.1:1/x: no server answers \(conn.*refused\)$"):
-        open_saver("mongodb://127.0.0.1:1/x?connect_timeout=0.2", lambda _: None)
+        open_database("mongodb://127.0.0.1:1/x?connect_timeout=0.2", lambda _: None)
 
 
 def test_an_option_nobody_knows() -> None:
-    """A misspelt option is said, not ignored."""
+    """A misspelt option is reported, not ignored."""
     with pytest.raises(UsageError, match="option"):
-        open_saver("mongodb://127.0.0.1:1/x?retryWrite=1", lambda _: None)
+        open_database("mongodb://127.0.0.1:1/x?retryWrite=1", lambda _: None)

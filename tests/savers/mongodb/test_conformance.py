@@ -14,13 +14,13 @@ from ckpt_cli.model import Checkpoint, Plan, Write
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.mongodb import open_url
-from ckpt_cli.savers.prefetch import Ahead
+from ckpt_cli.savers.prefetch import PrefetchingSaver
 from tests.savers.mongodb.records import MongoSamples
 from tests.servers.mongodb import Mongo, stand_in
 
 
 class TestOneServer(MongoSamples, Conformance):
-    """Databases that the official saver set up."""
+    """Databases that LangGraph's own saver set up."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -28,7 +28,7 @@ class TestOneServer(MongoSamples, Conformance):
         return mongo
 
     def opened(self, saver: Saver) -> Saver:
-        """How it is asked."""
+        """The saver that the tests read through."""
         return saver
 
     @pytest.fixture
@@ -50,7 +50,7 @@ class TestOneServer(MongoSamples, Conformance):
 
 
 class TestReplicaSet(TestOneServer):
-    """The same where there are sessions; the stand-in takes back what is aborted and keeps snapshots."""
+    """The same with sessions; the stand-in takes back aborted transactions and keeps snapshots."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -62,16 +62,16 @@ class TestReplicaSet(TestOneServer):
             yield started
 
     def test_abilities(self, make: Make, server: Mongo) -> None:
-        """A plan is one transaction and a moment is one snapshot where the server has such."""
+        """A plan is one transaction and a moment is one snapshot, if the server has them."""
         able = make([]).abilities
         assert server.is_real or {Ability.ATOMIC, Ability.MOMENT} <= able
         assert (Ability.ATOMIC in able) == (Ability.MOMENT in able)
 
 
-class TestAhead(TestOneServer):
-    """The same with everything read ahead, as commands do."""
+class TestPrefetch(TestOneServer):
+    """The same with prefetch, as commands read."""
 
     def opened(self, saver: Saver) -> Saver:
-        ahead = Ahead(saver)
+        ahead = PrefetchingSaver(saver)
         ahead.expect_whole([thread.thread_id for thread in saver.threads()])
         return ahead

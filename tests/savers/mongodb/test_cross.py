@@ -1,4 +1,4 @@
-"""The official MongoDB saver and ckpt on the same database; the server is the stand-in unless a real one is named."""
+"""LangGraph's MongoDB saver and ckpt on the same database; the server is the stand-in unless a real one is named."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ def fresh(mongo: Mongo, mongo_database: Callable[[], str]) -> Fresh:
 
 
 class TestLook(Look):
-    """Reading."""
+    """Commands that read."""
 
     def test_values(self, run: Run) -> None:
         """As everywhere, but for two threads.
@@ -52,11 +52,11 @@ class TestLook(Look):
 
 
 class TestTravel(Travel):
-    """Changing."""
+    """Commands that change."""
 
 
 class TestSince(Since):
-    """Meanwhile."""
+    """Changes that an application makes meanwhile."""
 
 
 class TestSteps(Steps):
@@ -64,7 +64,7 @@ class TestSteps(Steps):
 
 
 class TestForget(Forget):
-    """Forgetting."""
+    """What `--forget` leaves."""
 
     def stored(self, backend: Backend) -> bytes:
         """Every document of every collection."""
@@ -74,4 +74,4 @@ class TestForget(Forget):
 
 
 class TestIdentity(Identity):
-    """In another's place, and at another address."""
+    """Another database at the same address, and the same one at another."""

@@ -1,4 +1,4 @@
-"""MongoDB documents as they are found (others' fields, odd collections), and what new ones look like."""
+"""Existing MongoDB documents (other programs' fields, odd collections), and what new ones look like."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ def talked(saver: Any, thread_id: str = "t") -> Any:
 
 
 def test_undo_restores_documents_byte_for_byte(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    """Fields of others, the order of fields and ``_id`` come back as they were."""
+    """An undo restores other programs' fields, the order of fields and ``_id``."""
     talked(MongoDBSaver(place.client, place.name))
     talked(MongoDBSaver(place.client, place.name), "another")
     place.db["checkpoints"].update_many(
@@ -103,7 +103,7 @@ def test_new_documents_are_like_the_official_savers(place: Place) -> None:
 
 @pytest.mark.parametrize("ttl", [None, 3600])
 def test_documents_are_dated_where_the_others_are(ttl: int | None, place: Place) -> None:
-    """With a time to live the server forgets new documents as it does the others; without one they live on."""
+    """With a time to live the server deletes new documents like the others; without one they stay."""
     talked(MongoDBSaver(place.client, place.name, ttl=ttl))
     assert run(["fork", "t", "@", "-d", place.url, "--yes"]) == 0
     (made,) = place.db["checkpoints"].find().sort("checkpoint_id", -1).limit(1)
@@ -114,7 +114,7 @@ def test_documents_are_dated_where_the_others_are(ttl: int | None, place: Place)
 
 
 def test_collections_of_other_names(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    """The former async saver's collections are found by themselves, others by their names; no collection appears."""
+    """The former async saver's collections are found without options, others by their names; none is created."""
     talked(MongoDBSaver(place.client, place.name, "checkpoints_aio", "checkpoint_writes_aio"), "async")
     with opened(place.url) as saver:
         assert [thread.thread_id for thread in saver.threads()] == ["async"]
@@ -130,7 +130,7 @@ def test_collections_of_other_names(place: Place, capsys: pytest.CaptureFixture[
 
 
 def test_no_database(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    """A database that isn't there, or holds something else, is an error and stays as it is."""
+    """A missing database, or one that holds something else, is an error and isn't changed."""
     assert run(["threads", "-d", place.url]) == 3
     assert "no collection 'checkpoints'" in capsys.readouterr().err
     assert place.name not in place.client.list_database_names()
@@ -158,7 +158,7 @@ def test_thread_ids_that_are_numbers(place: Place) -> None:
 
 
 def test_documents_of_langgraph_js(place: Place) -> None:
-    """LangGraph.js keeps metadata as one value of the checkpoint's type, and no task paths."""
+    """LangGraph.js stores metadata as one value of the checkpoint's type, and no task paths."""
     MongoDBSaver(place.client, place.name)
     js = {"thread_id": "js", "checkpoint_ns": "", "checkpoint_id": "1f1e57c2-6889-65d9-8001-288433f42aac"}
     body = b'{"v":4,"ts":"","channel_values":{"n":1},"channel_versions":{"n":1},"versions_seen":{}}'
@@ -178,7 +178,7 @@ def test_documents_of_langgraph_js(place: Place) -> None:
 
 
 def test_an_older_server_measures_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where values can't be measured they are read, and what is told is the same."""
+    """Where the server can't compute sizes, values are read, and the output is the same."""
     MongoDBSaver(place.client, place.name)
     with opened(place.url) as saver:
         saver.apply(Plan("", (SAMPLES.checkpoint("t", "1"), SAMPLES.write("t", "1"))))

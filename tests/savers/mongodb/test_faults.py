@@ -43,13 +43,13 @@ def test_wrong_password(mongo: Mongo, capsys: pytest.CaptureFixture[str]) -> Non
     """A refused login is exit 3 with a hint, and the password is not repeated."""
     url = mongo.url.replace("mongodb://", "mongodb://somebody:s3cr3t@")
     assert run(["threads", "-d", f"{url}/x"]) == 3
-    said = capsys.readouterr().err
-    assert "wrong user or password" in said and "authSource" in said and "s3cr3t" not in said
+    stderr = capsys.readouterr().err
+    assert "wrong user or password" in stderr and "authSource" in stderr and "s3cr3t" not in stderr
 
 
 @pytest.mark.parametrize("options", [(), ("--replica-set",)])
 def test_a_user_who_may_only_read(options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Reading works; writing is refused before anything is logged, and no log is made for it."""
+    """Reading works; writing is refused before anything is logged, and no log file is created."""
     with server(tmp_path) as mongo:
         filled(mongo.url, NAME, *two_steps(SAMPLES))
     with server(tmp_path, "--read-only", *options) as mongo:
@@ -67,13 +67,13 @@ def test_killed_while_it_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[s
         filled(mongo.url, NAME, *MANY)
         dies(mongo, 5, "reads")
         assert run(["threads", "-d", mongo.database(NAME) + "?connect_timeout=0.5"]) == 3
-    said = capsys.readouterr().err
-    assert "no server answers" in said or "the connection was lost" in said
-    assert "Traceback" not in said
+    stderr = capsys.readouterr().err
+    assert "no server answers" in stderr or "the connection was lost" in stderr
+    assert "Traceback" not in stderr
 
 
 def test_a_lost_connection_is_taken_up_again(tmp_path: Path) -> None:
-    """A server that dies during a read and is there again is read once more, from the beginning."""
+    """If a server dies during a read and restarts, the read is repeated from its beginning."""
     port = free_port()
     looked: list[int] = []
     with server(tmp_path, port=port) as first:
@@ -101,7 +101,7 @@ def test_a_lost_connection_is_taken_up_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("after", [1, 2, 3, 4])
 def test_killed_while_it_is_written(after: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wherever it stops, the next change finds the database settled: as before, or with all of the change."""
+    """Wherever a change stops, the next one finds the database as before it, or with all of it."""
     with server(tmp_path) as mongo:
         filled(mongo.url, NAME, *two_steps(SAMPLES), *two_steps(SAMPLES, "other"))
         with opened(mongo.database(NAME)) as saver:
@@ -124,9 +124,9 @@ def test_killed_while_it_is_written(after: int, tmp_path: Path, capsys: pytest.C
                 assert everything(saver) == before
 
 
-def test_somebody_else_changes_a_document(given: str) -> None:
-    """A change is made only where a document is as it was, and what was made of the plan is taken back."""
-    with opened(given) as saver, MongoClient(given) as client:
+def test_somebody_else_changes_a_document(database_url: str) -> None:
+    """A change is made only if the document equals its before-image; else the changes made before it are taken back."""
+    with opened(database_url) as saver, MongoClient(database_url) as client:
         plan = Plan("", remove=(Ref("t", "", "2"), Ref("t", "", "1")))
         changes = saver.moment(lambda: list(saver.expand(plan)))
         documents = client.get_default_database()["checkpoints"]
@@ -139,7 +139,7 @@ def test_somebody_else_changes_a_document(given: str) -> None:
 
 
 def test_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
-    """On a replica set what an application writes meanwhile isn't seen."""
+    """On a replica set a moment doesn't see what an application writes meanwhile."""
     with server(tmp_path, "--replica-set") as mongo:
         filled(mongo.url, NAME, *two_steps(SAMPLES))
         with opened(mongo.database(NAME)) as saver, opened(mongo.database(NAME)) as other:
@@ -154,7 +154,7 @@ def test_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
 
 
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """On a replica set the server takes back what was made before the error."""
+    """On a replica set the server takes back the changes made before the error."""
     with server(tmp_path, "--replica-set") as mongo:
         filled(mongo.url, NAME, *two_steps(SAMPLES))
         with opened(mongo.database(NAME)) as saver:
@@ -170,9 +170,9 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
             assert everything(saver) == before
 
 
-def test_a_document_that_is_too_large_for_a_statement(given: str) -> None:
+def test_a_document_that_is_too_large_for_a_statement(database_url: str) -> None:
     """The largest documents that MongoDB takes are changed and taken back too."""
-    with opened(given) as saver:
+    with opened(database_url) as saver:
         large = SAMPLES.checkpoint("t", "3", payload=Payload("bytes", b"x" * (16_000_000)))
         saver.apply(Plan("", (large,)))
         with_it = everything(saver)
@@ -180,8 +180,8 @@ def test_a_document_that_is_too_large_for_a_statement(given: str) -> None:
         assert len(everything(saver)[1]) == len(with_it[1]) - 1
 
 
-def test_gone_between_two_commands(tmp_path: Path) -> None:
-    """Opening a server that has just ended says so."""
+def test_a_server_that_stops_between_two_commands(tmp_path: Path) -> None:
+    """Opening a server that has just stopped reports that."""
     with server(tmp_path) as mongo:
         url = mongo.database(NAME)
     with pytest.raises(DatabaseUnreachable, match="no server answers"):

@@ -1,4 +1,4 @@
-"""MongoDB databases of real runs: ckpt reads what the official saver's own serializer reads of the documents."""
+"""MongoDB databases of real runs: ckpt reads from their documents what LangGraph's serializer reads."""
 
 import gzip
 import json
@@ -37,31 +37,34 @@ class Loaded(NamedTuple):
 
 def documents(name: str) -> Documents:
     """The documents of a dump by collection."""
-    found: Documents = {}
+    documents: Documents = {}
     for line in gzip.decompress((DATA / f"{name}.jsonl.gz").read_bytes()).splitlines():
         row = json_util.loads(line.decode())
-        found.setdefault(row["coll"], []).append(row["doc"])
-    return found
+        documents.setdefault(row["coll"], []).append(row["doc"])
+    return documents
 
 
 @pytest.fixture(scope="module", params=["mongo", "old/mongo-0.1.1"])
 def loaded(request: pytest.FixtureRequest, mongo: Mongo, mongo_database: Callable[[], str]) -> Iterator[Loaded]:
     """Each dump in a database of its own."""
-    name, found = mongo_database(), documents(request.param)
+    name, dump = mongo_database(), documents(request.param)
     with MongoClient(mongo.url) as client:
-        for collection, some in found.items():
+        for collection, some in dump.items():
             client[name][collection].insert_many(some)
     reader = Reader(open_url(mongo.database(name)), Codec())
-    yield Loaded(reader, found, mongo.database(name))
+    yield Loaded(reader, dump, mongo.database(name))
     reader.saver.close()
 
 
 def test_checkpoints(loaded: Loaded) -> None:
-    """Every checkpoint is there with its parent, metadata, versions and values, and none beside them."""
+    """Every checkpoint is read with its parent, metadata, versions and values, and no others are."""
     stored = loaded.documents["checkpoints"]
     assert loaded.reader.saver.totals().checkpoints == len(stored)
     wrong = [
-        (ref, *found) for one in stored for ref in [_ref(one)] for found in differences(_read(loaded, ref), _told(one))
+        (ref, *found)
+        for one in stored
+        for ref in [_ref(one)]
+        for found in differences(_read(loaded, ref), _stored_checkpoint(one))
     ]
     assert wrong == []
 
@@ -79,18 +82,18 @@ def _read(loaded: Loaded, ref: Ref) -> dict[str, Any]:
     }
 
 
-def _told(one: dict[str, Any]) -> dict[str, Any]:
-    kept: Any = _SERDE.loads_typed((one["type"], one["checkpoint"]))
+def _stored_checkpoint(one: dict[str, Any]) -> dict[str, Any]:
+    checkpoint: Any = _SERDE.loads_typed((one["type"], one["checkpoint"]))
     return {
-        **{key: kept.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},
+        **{key: checkpoint.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},
         "parent": one["parent_checkpoint_id"],
         "metadata": whole(_metadata(one["metadata"])),
-        "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
+        "channel_values": {channel: rendered_object(value) for channel, value in checkpoint["channel_values"].items()},
     }
 
 
 def _metadata(document: Any) -> Any:
-    """By the library; JSON without tags, which its current version doesn't read any more, by hand."""
+    """Decoded by the library; JSON without tags, which its current version can't read, by hand."""
     if isinstance(document, bytes):
         return json.loads(document)
     if isinstance(document, dict):
@@ -99,10 +102,10 @@ def _metadata(document: Any) -> Any:
 
 
 def test_writes(loaded: Loaded) -> None:
-    """Every pending write is there with its task, place, channel and value, in canonical order."""
+    """Every pending write is read with its task, index, channel and value, in canonical order."""
     reader, stored = loaded.reader, loaded.documents["checkpoint_writes"]
     assert reader.saver.totals().writes == len(stored)
-    told = {_key(one): rendered_object(_SERDE.loads_typed((one["type"], one["value"]))) for one in stored}
+    stored_values = {_key(one): rendered_object(_SERDE.loads_typed((one["type"], one["value"]))) for one in stored}
     read: dict[Any, Any] = {}
     for thread_id in {one["thread_id"] for one in stored}:
         writes = list(reader.saver.writes(thread_id))
@@ -111,12 +114,12 @@ def test_writes(loaded: Loaded) -> None:
             assert write.payload is not None
             key = (*write.ref, write.task_id, write.task_path, write.idx, write.channel)
             read[key] = rendered(reader.value(write.payload))
-    assert read.keys() == told.keys()
-    assert [(key, *found) for key in told for found in differences(read[key], told[key])] == []
+    assert read.keys() == stored_values.keys()
+    assert [(key, *found) for key in stored_values for found in differences(read[key], stored_values[key])] == []
 
 
 def test_threads_and_heads(loaded: Loaded) -> None:
-    """Every thread is listed with the head that the official saver would take, the newest first."""
+    """Every thread is listed with the head that LangGraph's own saver would take, the newest first."""
     threads = list(loaded.reader.saver.threads())
     heads: dict[str, tuple[bool, str, str]] = {}
     for one in loaded.documents["checkpoints"]:

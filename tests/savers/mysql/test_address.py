@@ -1,8 +1,8 @@
-"""A URL names a database in one canonical way, and nothing that is shown holds its password."""
+"""Different URLs of one database give one identity, and no text to show has its password."""
 
 import pytest
 
-from ckpt_cli.savers.mysql.address import parse
+from ckpt_cli.savers.mysql.address import parse_url
 
 SAME = [
     "mysql://127.0.0.1/db",
@@ -14,8 +14,8 @@ SAME = [
 
 @pytest.mark.parametrize("url", SAME)
 def test_identity(url: str) -> None:
-    """Scheme, user, password and options don't make another database."""
-    assert parse(url).identity == "mysql://127.0.0.1:3306/db"
+    """Scheme, user, password and options don't change the identity."""
+    assert parse_url(url).identity == "mysql://127.0.0.1:3306/db"
 
 
 @pytest.mark.parametrize(
@@ -27,13 +27,13 @@ def test_identity(url: str) -> None:
     ],
 )
 def test_places(url: str, identity: str) -> None:
-    """Hosts in lower case, databases as they are named, and a socket is a place of its own."""
-    assert parse(url).identity == identity
+    """The identity has the host in lower case, the database's name as it is, and the socket if there is one."""
+    assert parse_url(url).identity == identity
 
 
 def test_credentials_are_decoded_and_not_shown() -> None:
-    """User and password go to the driver as they are meant; neither is shown."""
-    address = parse("mysql://m%40e:s%3Acr%2Fet@h/db?ssl_ca=/ca.pem&ssl_verify_identity=true")
+    """User and password are decoded for the driver, and are not shown."""
+    address = parse_url("mysql://m%40e:s%3Acr%2Fet@h/db?ssl_ca=/ca.pem&ssl_verify_identity=true")
     assert (address.user, address.password) == ("m@e", "s:cr/et")
     assert address.location == "mysql://h:3306/db"
     assert (address.tls.mode, address.tls.ca) == ("verify_identity", "/ca.pem")
@@ -51,5 +51,5 @@ def test_credentials_are_decoded_and_not_shown() -> None:
     ],
 )
 def test_tls(options: str, mode: str) -> None:
-    """What is said of TLS in any of its words is one mode; to name whom to trust means to verify."""
-    assert parse(f"mysql://h/db{options}").tls.mode == mode
+    """Every option about TLS gives a mode; a file of certificates to trust means that the server's is verified."""
+    assert parse_url(f"mysql://h/db{options}").tls.mode == mode

@@ -1,4 +1,4 @@
-"""MySQL is held to what every saver is held to, whether or not its collation takes different ids for one."""
+"""The conformance tests on MySQL, with a collation that takes some different ids for equal and one that doesn't."""
 
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
@@ -15,20 +15,20 @@ from tests.servers.mysql import MySQLServer
 
 
 class TestExactIds(ApartConformance):
-    """A database whose collation tells all ids apart."""
+    """A database whose collation compares ids by their bytes."""
 
     collation = "utf8mb4_bin"
-    metadata: ClassVar[Payload] = Samples.metadata  # its JSON holds U+0000, which Postgres' doesn't
+    metadata: ClassVar[Payload] = Samples.metadata  # MySQL's JSON can hold U+0000, Postgres' can't
 
     @pytest.fixture
     def make(self, mysql: MySQLServer) -> Iterator[Make]:
-        """Each time a database of its own with the official saver's tables."""
+        """Makes a new database with the official saver's tables each time."""
         opened: list[Saver] = []
 
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
             saver = open_url(mysql.url(mysql.fresh(self.collation)))
             opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
+            saver.apply(Plan("records", tuple(records)))
             return saver
 
         yield make
@@ -36,10 +36,10 @@ class TestExactIds(ApartConformance):
             saver.close()
 
 
-class TestFoldedIds(TestExactIds):
-    """A database whose collation takes ids for one that differ in case or accents, as servers have it by default.
+class TestEqualIds(TestExactIds):
+    """A database whose collation takes ids that differ in case or accents for equal, as is the default of servers.
 
-    Two such ids are one primary key, which no saver can keep apart; and LangGraph's own saver gives as head what the
+    Two such ids are one primary key, so no saver can store both. The head of LangGraph's own saver is the id that the
     collation sorts highest.
     """
 

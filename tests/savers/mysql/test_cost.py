@@ -1,4 +1,4 @@
-"""What reading costs: round trips that don't grow with a database, no values in listings, no scan of checkpoints."""
+"""What reading costs: the number of round trips doesn't grow with a database, and listings read no values or tables."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.app import run
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.graphs.building import on
 from tests.graphs.lines import chat_graph
 from tests.servers.mysql import MySQLServer
@@ -20,7 +20,7 @@ TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 
 
 def grown(server: MySQLServer, threads: int, turns: int) -> str:
-    """A database of so many threads, each of so many turns: one that ran, and copies of it."""
+    """A database with a number of threads, each of a number of turns: one thread that ran, and copies of it."""
     name = server.fresh()
     with closing(server.connect(name)) as connection:
         graph = chat_graph(PyMySQLSaver(connection))
@@ -60,34 +60,34 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
     statements: list[str] = []
     query = pymysql.Connection.query
 
-    def noted(connection: pymysql.Connection, sql: str | bytes, unbuffered: bool = False) -> int:
+    def recorded(connection: pymysql.Connection, sql: str | bytes, unbuffered: bool = False) -> int:
         statements.append(sql.decode() if isinstance(sql, bytes) else sql)
         return query(connection, sql, unbuffered)
 
-    monkeypatch.setattr(pymysql.Connection, "query", noted)
+    monkeypatch.setattr(pymysql.Connection, "query", recorded)
 
-    def give(*words: str) -> list[str]:
+    def run_command(*command: str) -> list[str]:
         statements.clear()
-        assert run([*words]) == 0
+        assert run([*command]) == 0
         return [*statements]
 
-    yield give
+    yield run_command
 
 
-@pytest.mark.parametrize("words", [["threads"], ["tree", "t1"], ["log", "t1"], ["show", "t1"]], ids="_".join)
-def test_round_trips_dont_grow(words: list[str], small: str, wide: str, sent: Sent) -> None:
-    """A command sends as many statements to a database a hundred times as large, but for further pages."""
-    few, many = len(sent(*words, "-d", small)), len(sent(*words, "-d", wide))
+@pytest.mark.parametrize("command", [["threads"], ["tree", "t1"], ["log", "t1"], ["show", "t1"]], ids="_".join)
+def test_round_trips_dont_grow(command: list[str], small: str, wide: str, sent: Sent) -> None:
+    """To a database that is a hundred times as large, a command sends more statements only for further pages."""
+    few, many = len(sent(*command, "-d", small)), len(sent(*command, "-d", wide))
     assert few <= 30
     assert many <= few + 10
 
 
-def test_looking_only_selects(wide: str, sent: Sent) -> None:
-    """Besides its own session's settings a look sends nothing but reads, in transactions that are read-only."""
-    for words in (["threads"], ["tree", "t1"], ["log", "t1"], ["show", "t1"], ["info"], ["grep", "1", "t1"]):
-        statements = sent(*words, "-d", wide)
+def test_reading_only_selects(wide: str, sent: Sent) -> None:
+    """Besides settings of its own session, a command that reads sends only reads, in read-only transactions."""
+    for command in (["threads"], ["tree", "t1"], ["log", "t1"], ["show", "t1"], ["info"], ["grep", "1", "t1"]):
+        statements = sent(*command, "-d", wide)
         starts = {statement.split()[0] for statement in statements}
-        assert starts <= {"SELECT", "SET", "START", "COMMIT", "EXPLAIN"}  # which runs nothing of what it explains
+        assert starts <= {"SELECT", "SET", "START", "COMMIT", "EXPLAIN"}  # EXPLAIN doesn't run its statement
         assert all("READ ONLY" in statement for statement in statements if statement.startswith("START"))
         assert not any("GLOBAL" in statement for statement in statements)
 
@@ -96,16 +96,16 @@ def test_looking_only_selects(wide: str, sent: Sent) -> None:
 def test_listings_read_no_values(listing: str, wide: str, sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads and rows come without headers, metadata and values."""
     with closing(open_url(wide)) as saver:
-        statements = noted_on(saver, monkeypatch)
-        look(saver, listing)
+        statements = recorded_on(saver, monkeypatch)
+        read_listing(saver, listing)
         assert statements
         for statement in statements:
             assert not {"`checkpoint`", "`metadata`", "`blob`", "*"} & set(statement.replace(",", " ").split())
 
 
-def look(saver: MySQLSaver, listing: str) -> None:
+def read_listing(saver: MySQLSaver, listing: str) -> None:
     head = saver.newest("t1", "", 1)[0].ref
-    looks: dict[str, Callable[[], object]] = {
+    listings: dict[str, Callable[[], object]] = {
         "threads": lambda: list(saver.threads()),
         "thread": lambda: saver.thread("t1"),
         "rows": lambda: list(saver.rows("t1")),
@@ -115,19 +115,19 @@ def look(saver: MySQLSaver, listing: str) -> None:
         "namespaces": lambda: saver.namespaces("t1"),
         "count": lambda: saver.count("t1"),
     }
-    looks[listing]()
+    listings[listing]()
 
 
-def noted_on(saver: MySQLSaver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def recorded_on(saver: MySQLSaver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that a saver sends from now on, with their values."""
     statements: list[str] = []
     query = pymysql.Connection.query
 
-    def noted(connection: pymysql.Connection, sql: str | bytes, unbuffered: bool = False) -> int:
+    def recorded(connection: pymysql.Connection, sql: str | bytes, unbuffered: bool = False) -> int:
         statements.append(sql.decode() if isinstance(sql, bytes) else sql)
         return query(connection, sql, unbuffered)
 
-    monkeypatch.setattr(pymysql.Connection, "query", noted)
+    monkeypatch.setattr(pymysql.Connection, "query", recorded)
     return statements
 
 
@@ -135,18 +135,18 @@ def noted_on(saver: MySQLSaver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_listings_visit_a_part_of_the_index(
     listing: str, wide: str, mysql: MySQLServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server reads of an index what it needs, and of one, to tell ids apart, all; the table is never scanned."""
+    """The server reads a part of an index, and all of one to find equal thread ids; it never scans the table."""
     with closing(open_url(wide)) as saver:
         with monkeypatch.context() as patched:
-            statements = noted_on(saver, patched)
-            look(saver, listing)
-        plans = [line for statement in statements for line in explained(mysql, wide, statement)]
+            statements = recorded_on(saver, patched)
+            read_listing(saver, listing)
+        plans = [line for statement in statements for line in plan_of(mysql, wide, statement)]
     assert plans
     assert all(line["type"] in ("range", "ref", "eq_ref", "const", "index") for line in plans)
     assert sum(line["type"] == "index" for line in plans) <= (1 if listing == "threads" else 0)
 
 
-def explained(server: MySQLServer, url: str, statement: str) -> list[dict[str, str]]:
+def plan_of(server: MySQLServer, url: str, statement: str) -> list[dict[str, str]]:
     """The lines of a plan that visit a table of the database."""
     with closing(server.connect(url.rpartition("/")[2])) as connection:
         cursor = connection.cursor(pymysql.cursors.DictCursor)
@@ -155,7 +155,7 @@ def explained(server: MySQLServer, url: str, statement: str) -> list[dict[str, s
 
 
 def test_long_values_are_not_sent(mysql: MySQLServer, small: str) -> None:
-    """A write above the limit comes with its size alone, and the server doesn't send it."""
+    """For a write above the size limit, the server sends only the size."""
     with closing(open_url(small)) as saver:
         mysql.run(
             "UPDATE checkpoint_writes SET `blob` = repeat('x', 1000000) WHERE thread_id = 't1'",

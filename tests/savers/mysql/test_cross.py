@@ -22,7 +22,7 @@ from tests.truth_rendering import rendered
 
 @pytest.fixture(scope="module")
 def fresh(mysql: MySQLServer) -> Fresh:
-    """A database of its own each time."""
+    """Makes a new database each time."""
 
     def give() -> Backend:
         name = mysql.fresh()
@@ -41,11 +41,11 @@ class TestLook(Look):
     """Reading."""
 
     def test_values(self, run: Run) -> None:
-        """As for all, but where several tasks of one step write to a delta channel: then in some order.
+        """As for every saver; but if several tasks of one step write to a delta channel, the order may differ.
 
-        The official saver gives writes by task id, which is a hash, and not by path (langgraph-checkpoint-mysql 3.0,
-        ``utils.py: deserialize_pending_writes``), so that the channel is not the same when it is read again, and later
-        snapshots of it contradict what the step made.
+        The official saver sorts writes by task id, which is a hash, and not by path (langgraph-checkpoint-mysql 3.0,
+        ``utils.py: deserialize_pending_writes``). So the channel has another value when it is read again, and later
+        snapshots of it contradict the value in the step.
         """
         wide = [pair for pair in run.threads if pair[0] in ("delta-exit", "delta-wide")]
         super().test_values(replace(run, threads=[pair for pair in run.threads if pair not in wide]))
@@ -55,7 +55,7 @@ class TestLook(Look):
 
 
 def items(value: Any) -> list[str]:
-    """What is in a list, or in the writes to one whose reducer can't be told."""
+    """The items of a list, or of the writes to a channel whose reducer is unknown."""
     written = [item for write in value["writes"] for item in write] if isinstance(value, dict) else value
     return sorted(map(str, written))
 
@@ -65,7 +65,7 @@ class TestTravel(Travel):
 
 
 class TestSince(Since):
-    """Meanwhile."""
+    """Others write meanwhile."""
 
 
 class TestSteps(Steps):
@@ -88,4 +88,4 @@ class TestForget(Forget):
 
 
 class TestIdentity(Identity):
-    """In another's place, and at another address."""
+    """Databases at the address of another, and at another address."""

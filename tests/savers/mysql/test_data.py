@@ -1,4 +1,4 @@
-"""Databases that the official savers wrote are read as these read them, and as the same graphs' SQLite database."""
+"""Databases of the official savers are read as these savers read them, and like SQLite's of the same graphs."""
 
 import warnings
 from collections.abc import Iterator
@@ -27,17 +27,18 @@ from tests.truth_rendering import canonical, enveloped, rendered, whole
 
 
 class Reading03(PyMySQLSaver):
-    """What 3.0 fails on: headers of 2.0.15 name no values, and `list` asks for the Sends of its first thread alone.
+    """The saver of 3.0 with two corrections, which it needs for a database of 2.0.15.
 
-    langgraph-checkpoint-mysql 3.0, ``__init__.py: _load_checkpoint_tuple, list``.
+    Headers of 2.0.15 have no ``channel_values``, and `list` reads the Sends only of its first thread
+    (langgraph-checkpoint-mysql 3.0, ``__init__.py: _load_checkpoint_tuple, list``).
     """
 
-    def list(self, *words: Any, **options: Any) -> Iterator[CheckpointTuple]:
-        """One after the other."""
-        for told in [*super().list(*words, **options)]:
-            one = self.get_tuple(told.config)
-            assert one is not None
-            yield one
+    def list(self, *arguments: Any, **options: Any) -> Iterator[CheckpointTuple]:
+        """Read the checkpoints one by one."""
+        for listed in [*super().list(*arguments, **options)]:
+            item = self.get_tuple(listed.config)
+            assert item is not None
+            yield item
 
     def _load_checkpoint_tuple(self, value: dict[str, Any]) -> CheckpointTuple:
         value["checkpoint"].setdefault("channel_values", {})
@@ -46,20 +47,20 @@ class Reading03(PyMySQLSaver):
 
 DATA = {"mysql": PyMySQLSaver, "mysql-shallow": ShallowPyMySQLSaver, "old/mysql-oldv03": Reading03}
 NOT_INLINE = {"type-inf", "type-nan", "type-surrogate"}
-"""Threads of the full set whose last steps no JSON column took, so that their runs failed."""
+"""Threads of the full set whose runs failed, because a JSON column can't hold their last steps."""
 
 TASKS = "__pregel_tasks"
-_MOST = 60  # checkpoints of a thread: the official saver takes half a minute for the longest
+_LIMIT = 60  # checkpoints of a thread: the official saver takes half a minute for the longest
 
 
 @pytest.fixture(scope="module", params=DATA)
 def loaded(request: pytest.FixtureRequest, mysql: MySQLServer) -> tuple[str, str]:
-    """Each database on the server: which it is, and its name there."""
+    """The name of each set of data, and the database on the server that it was loaded into."""
     return request.param, mysql.loaded(request.param)
 
 
 def test_as_the_official_saver_reads(loaded: tuple[str, str], mysql: MySQLServer) -> None:
-    """Every checkpoint that the saver lists is here with the same parent, metadata, versions, values and writes."""
+    """Every checkpoint that the official saver lists is read with the same parent, metadata, values and writes."""
     kind, name = loaded
     with closing(mysql.connect(name)) as connection, closing(open_url(mysql.url(name))) as saver:
         reader = Reader(saver, Codec())
@@ -67,16 +68,16 @@ def test_as_the_official_saver_reads(loaded: tuple[str, str], mysql: MySQLServer
         assert {thread.thread_id for thread in saver.threads()} == threads
         assert sum(map(saver.count, threads)) == saver.totals().checkpoints
         official = _official(kind, connection)
-        listed = {_ref(told): told for i in threads for told in official.list(on(i), limit=_MOST)}
-        assert len(listed) == sum(min(saver.count(thread_id), _MOST) for thread_id in threads)
-        written: dict[Ref, list[Write]] = {}
+        listed = {_ref(item): item for i in threads for item in official.list(on(i), limit=_LIMIT)}
+        assert len(listed) == sum(min(saver.count(thread_id), _LIMIT) for thread_id in threads)
+        writes_by_ref: dict[Ref, list[Write]] = {}
         for write in saver.writes_on(listed):
-            written.setdefault(write.ref, []).append(write)
+            writes_by_ref.setdefault(write.ref, []).append(write)
         states = {state.ref: state for state in reader.states(listed)}
         assert list(states) == list(listed)
-        for ref, told in listed.items():
-            writes = [[w.task_id, w.channel, rendered(reader.value(w.payload))] for w in written.get(ref, [])]
-            assert [*_differences(states[ref], writes, told)] == []
+        for ref, item in listed.items():
+            writes = [[w.task_id, w.channel, rendered(reader.value(w.payload))] for w in writes_by_ref.get(ref, [])]
+            assert [*_differences(states[ref], writes, item)] == []
 
 
 def _official(kind: str, connection: Any) -> Any:
@@ -85,36 +86,36 @@ def _official(kind: str, connection: Any) -> Any:
         return DATA[kind](connection)
 
 
-def _ref(told: CheckpointTuple) -> Ref:
-    config = told.config["configurable"]
+def _ref(item: CheckpointTuple) -> Ref:
+    config = item.config["configurable"]
     return Ref(config["thread_id"], config["checkpoint_ns"], config["checkpoint_id"])
 
 
-def _differences(state: State, written: list[Any], told: CheckpointTuple) -> Iterator[tuple[Any, ...]]:
-    kept = told.checkpoint
+def _differences(state: State, writes: list[Any], item: CheckpointTuple) -> Iterator[tuple[Any, ...]]:
+    checkpoint = item.checkpoint
     sends = {TASKS: rendered(state.sends)} if state.sends and state.v < 4 else {}
-    got = {
+    actual = {
         "v": state.v,
         "ts": state.ts,
         "parent": state.parent_id,
         "metadata": whole(enveloped(dict(state.metadata))),
-        "channel_versions": {**state.versions, **{c: kept["channel_versions"][c] for c in sends}},
+        "channel_versions": {**state.versions, **{c: checkpoint["channel_versions"][c] for c in sends}},
         "versions_seen": {node: dict(seen) for node, seen in state.seen.items()},
         "channel_values": {channel: rendered(value) for channel, value in state.values.items()} | sends,
-        "writes": sorted(written, key=canonical),
+        "writes": sorted(writes, key=canonical),
     }
-    want = {
-        **{key: kept.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},
-        "parent": (told.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id"),
-        "metadata": whole(dict(told.metadata)),
-        "channel_values": {channel: rendered_object(value) for channel, value in kept["channel_values"].items()},
-        "writes": sorted(([task, c, rendered_object(value)] for task, c, value in told.pending_writes), key=canonical),
+    expected = {
+        **{key: checkpoint.get(key) for key in ("v", "ts", "channel_versions", "versions_seen")},
+        "parent": (item.parent_config or {"configurable": {}})["configurable"].get("checkpoint_id"),
+        "metadata": whole(dict(item.metadata)),
+        "channel_values": {channel: rendered_object(value) for channel, value in checkpoint["channel_values"].items()},
+        "writes": sorted(([task, c, rendered_object(value)] for task, c, value in item.pending_writes), key=canonical),
     }
-    yield from differences(got, want)
+    yield from differences(actual, expected)
 
 
 def test_the_full_set_is_as_in_sqlite(mysql: MySQLServer, tmp_path: Path) -> None:
-    """The same graphs left the same threads, steps, sources, statuses, and values at each head, as in SQLite."""
+    """The same graphs ran on MySQL and SQLite: threads, steps, sources, statuses and the heads' channels are equal."""
     path = tmp_path / "real.sqlite"
     path.write_bytes(unpacked("real"))
     with closing(open_file(path)) as theirs, closing(open_url(mysql.url(mysql.loaded("mysql")))) as mine:
@@ -122,11 +123,11 @@ def test_the_full_set_is_as_in_sqlite(mysql: MySQLServer, tmp_path: Path) -> Non
         threads = {thread.thread_id for thread in theirs.threads()}
         assert {thread.thread_id for thread in mine.threads()} == threads
         for thread_id in sorted(threads - NOT_INLINE):
-            told = [list(_told(reader, thread_id)) for reader in readers]
-            assert told[0] == told[1], thread_id
+            on_mysql, on_sqlite = [list(_summary(reader, thread_id)) for reader in readers]
+            assert on_mysql == on_sqlite, thread_id
 
 
-def _told(reader: Reader, thread_id: str) -> Iterator[Any]:
+def _summary(reader: Reader, thread_id: str) -> Iterator[Any]:
     for ns in reader.saver.namespaces(thread_id):
         refs = [row.ref for row in reader.saver.rows(thread_id, ns)]
         states = list(reader.states(refs))
@@ -138,7 +139,7 @@ def _told(reader: Reader, thread_id: str) -> Iterator[Any]:
 
 
 def test_a_shallow_database_is_read_only(mysql: MySQLServer) -> None:
-    """One checkpoint a thread has no history to change: that is an ability it lacks, and told."""
+    """A shallow database, with one checkpoint for each thread, lacks the abilities to change and to have branches."""
     with closing(open_url(mysql.url(mysql.loaded("mysql-shallow")))) as saver:
         assert not saver.abilities & {Ability.WRITE, Ability.BRANCHES}
         with pytest.raises(NotSupported, match="shallow"):

@@ -1,4 +1,4 @@
-"""What goes wrong with a server is one line with a cause and a hint, and loses nothing."""
+"""Every error of a server is one line with its cause and a hint, and loses no data."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from ckpt_cli.model import Payload, Plan, RowChange
 from ckpt_cli.operations.log import OperationLog, Phase
 from ckpt_cli.operations.place import default_path
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.cross.travel import counters
 from tests.graphs.building import on
 from tests.savers.apart import ApartConformance
@@ -23,22 +23,22 @@ from tests.savers.unwritable import refused_before_planning
 from tests.servers.mysql import MySQLServer, OwnServer, own_server
 from tests.servers.processes import free_port
 
-Say = Callable[..., str]
+StderrOf = Callable[..., str]
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Runs a command line that must end with a code, and gives what it said on one line of stderr."""
+def stderr_of(capsys: pytest.CaptureFixture[str]) -> StderrOf:
+    """Runs a command line (`threads` if none is given), checks its exit code, and gives its stderr."""
 
-    def give(url: str, code: int, *words: str) -> str:
+    def run_command(url: str, code: int, *command: str) -> str:
         capsys.readouterr()
-        assert run([*(words or ["threads"]), "-d", url]) == code
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        assert "s3cret" not in told.err + told.out
-        return told.err
+        assert run([*(command or ["threads"]), "-d", url]) == code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        assert "s3cret" not in captured.err + captured.out
+        return captured.err
 
-    return give
+    return run_command
 
 
 def filled(server: MySQLServer) -> str:
@@ -50,45 +50,45 @@ def filled(server: MySQLServer) -> str:
 
 
 def url_of(server: MySQLServer, name: str, *grants: str) -> str:
-    """A database as a user with some rights sees it."""
+    """The URL of a database for a new user with some rights."""
     return server.url(name, user=server.new_user("s3cret", *grants), password="s3cret")
 
 
-def test_nobody_listens(said: Say) -> None:
-    """The place is told, the system's reason and what to look at."""
-    told = said(f"mysql://me:s3cret@127.0.0.1:{free_port()}/db", 3)
-    assert "mysql://127.0.0.1" in told and "no server answers (connection refused)" in told
+def test_nobody_listens(stderr_of: StderrOf) -> None:
+    """The error names the place and the system's reason."""
+    error = stderr_of(f"mysql://me:s3cret@127.0.0.1:{free_port()}/db", 3)
+    assert "mysql://127.0.0.1" in error and "no server answers (connection refused)" in error
 
 
-def test_a_wrong_password(mysql: MySQLServer, said: Say) -> None:
-    """It is told as such, and the password never."""
-    told = said(mysql.url(mysql.fresh(), user="nobody", password="s3cret"), 3)
-    assert "wrong user or password" in told
+def test_a_wrong_password(mysql: MySQLServer, stderr_of: StderrOf) -> None:
+    """The error says so, and doesn't show the password."""
+    error = stderr_of(mysql.url(mysql.fresh(), user="nobody", password="s3cret"), 3)
+    assert "wrong user or password" in error
 
 
-def test_no_such_database(mysql: MySQLServer, said: Say) -> None:
-    """Its name is told, and none is made."""
-    assert "nowhere: no such database" in said(mysql.url("nowhere"), 3)
+def test_no_such_database(mysql: MySQLServer, stderr_of: StderrOf) -> None:
+    """The error names the database, and none is made."""
+    assert "nowhere: no such database" in stderr_of(mysql.url("nowhere"), 3)
     assert mysql.run("SHOW DATABASES LIKE 'nowhere'") == []
 
 
-def test_a_database_without_checkpoints(mysql: MySQLServer, said: Say) -> None:
-    """What is there instead is told, and nothing is created."""
+def test_a_database_without_checkpoints(mysql: MySQLServer, stderr_of: StderrOf) -> None:
+    """The hint names the tables that exist, and nothing is made."""
     name = mysql.new()
-    assert "no tables that this user may see" in said(mysql.url(name), 3)
+    assert "no tables that this user may see" in stderr_of(mysql.url(name), 3)
     mysql.run("CREATE TABLE orders (id INT)", on=name)
-    assert "its tables: orders" in said(mysql.url(name), 3)
+    assert "its tables: orders" in stderr_of(mysql.url(name), 3)
     assert mysql.run("SHOW TABLES", on=name) == [("orders",)]
 
 
-def test_who_may_not_read(mysql: MySQLServer, said: Say) -> None:
-    """A user without SELECT is told so."""
+def test_who_may_not_read(mysql: MySQLServer, stderr_of: StderrOf) -> None:
+    """For a user without SELECT, the error says so."""
     name = filled(mysql)
-    assert "may not read it (Access denied" in said(url_of(mysql, name, "USAGE ON *.*"), 3)
+    assert "may not read it (Access denied" in stderr_of(url_of(mysql, name, "USAGE ON *.*"), 3)
 
 
-def test_who_may_only_read(mysql: MySQLServer, said: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    """A reader reads; what it would change is refused before anything is planned or logged."""
+def test_who_may_only_read(mysql: MySQLServer, stderr_of: StderrOf, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user who may only read can read; a change is refused before anything is planned or logged."""
     name = filled(mysql)
     url = url_of(mysql, name, f"SELECT ON {name}.*")
     refused_before_planning(url, "t", "this user may not write it", capsys)
@@ -97,8 +97,8 @@ def test_who_may_only_read(mysql: MySQLServer, said: Say, capsys: pytest.Capture
         assert list(log.operations()) == []
 
 
-def test_a_replica(mysql: MySQLServer, said: Say, capsys: pytest.CaptureFixture[str]) -> None:
-    """A read-only server is read, and what would change it is refused."""
+def test_a_replica(mysql: MySQLServer, stderr_of: StderrOf, capsys: pytest.CaptureFixture[str]) -> None:
+    """A read-only server is read, and a change is refused."""
     name = filled(mysql)
     url = url_of(mysql, name, f"ALL ON {name}.*")
     mysql.run("SET GLOBAL read_only = 1")
@@ -106,32 +106,32 @@ def test_a_replica(mysql: MySQLServer, said: Say, capsys: pytest.CaptureFixture[
         refused_before_planning(url, "t", "this server takes no writes", capsys)
     finally:
         mysql.run("SET GLOBAL read_only = 0")
-    said(url, 0, "delete", "t", "--yes")
+    stderr_of(url, 0, "delete", "t", "--yes")
     assert mysql.run("SELECT count(*) FROM checkpoints", on=name) == [(0,)]
 
 
-def test_a_newer_schema(mysql: MySQLServer, said: Say) -> None:
-    """Tables of a version that isn't known are read with a warning, and not changed."""
+def test_a_newer_schema(mysql: MySQLServer, stderr_of: StderrOf) -> None:
+    """Tables of an unknown newer version are read with a warning, and not changed."""
     name = filled(mysql)
     mysql.run("INSERT INTO checkpoint_migrations VALUES (99)", on=name)
     with closing(open_url(mysql.url(name))) as saver:
         assert "migration 99" in saver.about().facts["warning"]
         assert Ability.WRITE not in saver.abilities
-    assert "newer" in said(mysql.url(name), 6, "delete", "t", "--yes")
+    assert "newer" in stderr_of(mysql.url(name), 6, "delete", "t", "--yes")
 
 
-def test_a_server_without_tls(own: OwnServer, said: Say) -> None:
-    """TLS that is asked for is had or the server isn't used; a file that isn't there is told."""
+def test_a_server_without_tls(own: OwnServer, stderr_of: StderrOf) -> None:
+    """If TLS is required, a server without it is not used; a file that doesn't exist is an error."""
     name = filled(own)
     for mode in ("preferred", "disabled"):
-        said(own.url(name, more=f"?ssl_mode={mode}"), 0)
+        stderr_of(own.url(name, more=f"?ssl_mode={mode}"), 0)
     for mode in ("required", "verify_ca", "verify_identity"):
-        assert "SSL is required" in said(own.url(name, more=f"?ssl_mode={mode}"), 3)
-    assert "No such file" in said(own.url(name, more="?ssl_ca=/nowhere.pem"), 3)
+        assert "SSL is required" in stderr_of(own.url(name, more=f"?ssl_mode={mode}"), 3)
+    assert "No such file" in stderr_of(own.url(name, more="?ssl_ca=/nowhere.pem"), 3)
 
 
 @pytest.mark.parametrize(
-    ("rest", "words"),
+    ("rest", "message"),
     [
         ("", "no database in it"),
         ("/db?no_such=1", "an option that isn't known"),
@@ -140,33 +140,33 @@ def test_a_server_without_tls(own: OwnServer, said: Say) -> None:
         (":s3cret/db", "no valid port"),
     ],
 )
-def test_a_bad_url(rest: str, words: str, said: Say) -> None:
-    """What is wrong with a URL is told, without its password."""
-    assert words in said(f"mysql://me:s3cret@127.0.0.1{rest}", 2)
+def test_a_bad_url(rest: str, message: str, stderr_of: StderrOf) -> None:
+    """The error says what is wrong with a URL, without its password."""
+    assert message in stderr_of(f"mysql://me:s3cret@127.0.0.1{rest}", 2)
 
 
 def test_a_connection_that_was_cut_is_made_again_to_read(mysql: MySQLServer) -> None:
-    """A look that loses its connection is done again on a new one; the second time it is told."""
+    """A moment that loses its connection runs again on a new one."""
     with closing(open_url(mysql.url(filled(mysql)))) as saver:
-        looks: list[int] = []
+        calls: list[int] = []
 
-        def look() -> int:
-            looks.append(1)
-            if len(looks) == 1:
-                cut(mysql, saver)
+        def read() -> int:
+            calls.append(1)
+            if len(calls) == 1:
+                cut_connection(mysql, saver)
             return saver.count("t")
 
-        assert saver.moment(look) == 5
-        assert len(looks) == 2
+        assert saver.moment(read) == 5
+        assert len(calls) == 2
 
 
-def cut(server: MySQLServer, saver: MySQLSaver) -> None:
+def cut_connection(server: MySQLServer, saver: MySQLSaver) -> None:
     ((number,),) = saver._engine.query("SELECT connection_id()")
     server.run(f"KILL {number}")
 
 
 def test_a_connection_that_was_cut_is_not_made_again_to_write(mysql: MySQLServer) -> None:
-    """What was half written is gone with the connection, and the command fails."""
+    """If the connection is lost during a transaction, it is rolled back, and the command fails."""
     sample = ApartConformance()
     url = mysql.url(mysql.fresh())
     with closing(open_url(url)) as saver:
@@ -176,7 +176,7 @@ def test_a_connection_that_was_cut_is_not_made_again_to_write(mysql: MySQLServer
 
         def work() -> None:
             saver.change(changes)
-            cut(mysql, saver)
+            cut_connection(mysql, saver)
             saver.change([change.inverse for change in changes])
 
         with pytest.raises(Exception, match="connection was lost while writing"):
@@ -185,18 +185,18 @@ def test_a_connection_that_was_cut_is_not_made_again_to_write(mysql: MySQLServer
 
 
 def test_two_ids_of_one_key(mysql: MySQLServer) -> None:
-    """An id that the collation takes for one that is there is refused, and the hint says why."""
+    """An id that the collation takes for an existing one is refused, and the hint says why."""
     sample = ApartConformance()
     with closing(open_url(mysql.url(mysql.fresh()))) as saver:
         saver.apply(Plan("", (sample.checkpoint("a", "1"),)))
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Refused) as raised:
             saver.apply(Plan("", (sample.checkpoint("A", "1"),)))
-        assert "collation" in refused.value.hint
+        assert "collation" in raised.value.hint
         assert [thread.thread_id for thread in saver.threads()] == ["a"]
 
 
 def test_text_that_is_too_long(mysql: MySQLServer) -> None:
-    """A value that doesn't fit its column is refused, where the official saver cuts it short."""
+    """A value that is too long for its column is refused; the official saver would truncate it."""
     sample = ApartConformance()
     with closing(open_url(mysql.url(mysql.fresh()))) as saver:
         with pytest.raises(Refused, match="longer than its column"):
@@ -205,64 +205,64 @@ def test_text_that_is_too_long(mysql: MySQLServer) -> None:
 
 
 def test_a_value_that_is_too_long_for_the_server(mysql: MySQLServer) -> None:
-    """One that the server would not take is refused before it is sent, and how long it may be is told."""
+    """A value that the server would not take is refused before it is sent, and the error names the limit."""
     sample = ApartConformance()
-    ((most,),) = mysql.run("SELECT @@max_allowed_packet")
+    ((limit,),) = mysql.run("SELECT @@max_allowed_packet")
     with closing(open_url(mysql.url(mysql.fresh()))) as saver:
-        for size, fits in ((most // 2 - 5000, True), (most // 2, False)):
+        for size, fits in ((limit // 2 - 5000, True), (limit // 2, False)):
             plan = Plan("", (sample.checkpoint(str(fits), "1", payload=Payload("bytes", b"x" * size)),))
             if fits:
                 saver.apply(plan)
             else:
-                with pytest.raises(Failed, match=f"of {most:,}; nothing was written"):
+                with pytest.raises(Failed, match=f"of {limit:,}; nothing was written"):
                     saver.apply(plan)
         assert [thread.thread_id for thread in saver.threads()] == ["True"]
 
 
 @pytest.fixture(scope="module")
 def own(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
-    """A server that others don't use."""
+    """A server that no other test uses."""
     server = own_server(request.config, tmp_path_factory.mktemp("own"))
     yield server
     server.stop()
 
 
-def test_a_server_that_is_killed(own: OwnServer, said: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed in the middle of a read or a write it is told; back again, all is as before, and so says the log."""
+def test_a_server_that_is_killed(own: OwnServer, stderr_of: StderrOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the server is killed during a read or a write, there is an error; no data is lost, and the log is settled."""
     name = filled(own)
     url = own.url(name)
     with closing(open_url(url)) as saver:
         before = everything(saver)
         with pytest.raises(Exception, match="connection refused"):
             saver.moment(lambda: [own.process.kill(), saver.count("t")])
-    assert "connection refused" in said(url, 3)
+    assert "connection refused" in stderr_of(url, 3)
     own.start()
 
     change = MySQLSaver.change
 
-    def dying(saver: MySQLSaver, changes: Any) -> None:
-        def until_the_end(given: Any) -> Iterator[RowChange]:
-            for number, one in enumerate(given):
+    def dying_change(saver: MySQLSaver, changes: Any) -> None:
+        def until_the_end(rows: Any) -> Iterator[RowChange]:
+            for number, row in enumerate(rows):
                 if number == 7:  # the checkpoints are deleted by then
                     own.process.kill()
-                yield one
+                yield row
 
         change(saver, until_the_end(changes))
 
     with monkeypatch.context() as patched:
-        patched.setattr(MySQLSaver, "change", dying)
-        assert "connection was lost while writing" in said(url, 8, "delete", "t", "--yes")
+        patched.setattr(MySQLSaver, "change", dying_change)
+        assert "connection was lost while writing" in stderr_of(url, 8, "delete", "t", "--yes")
     own.start()
-    said(url, 0, "operations", "--settle")
+    stderr_of(url, 0, "operations", "--settle")
     with closing(open_url(url)) as saver, closing(OperationLog(default_path(saver.identity))) as log:
         assert everything(saver) == before
         assert log.operations()[0].phase is Phase.ABANDONED
 
 
-def test_a_server_that_hangs(own: OwnServer, said: Say) -> None:
-    """One that takes connections and says nothing is given up after the time of the URL."""
+def test_a_server_that_hangs(own: OwnServer, stderr_of: StderrOf) -> None:
+    """A server that accepts connections but never answers is given up after the time that the URL gives."""
     url = own.url(filled(own), more="?connect_timeout=1")
     own.process._process.send_signal(signal.SIGSTOP)
-    assert "no answer in time" in said(url, 3)
+    assert "no answer in time" in stderr_of(url, 3)
     own.process._process.send_signal(signal.SIGCONT)
-    said(url, 0)
+    stderr_of(url, 0)

@@ -1,4 +1,4 @@
-"""Tables of every migration that changed them are told apart, read, and changed where nobody else computes a column."""
+"""Tables of every generation are detected, read, and changed unless the server computes a column."""
 
 from contextlib import closing
 
@@ -16,16 +16,16 @@ from tests.servers.mysql import MySQLServer
 SAMPLE = ApartConformance()
 
 
-def made(server: MySQLServer, version: int, *more: str) -> str:
-    """A database as the first migrations leave it."""
+def migrated(server: MySQLServer, version: int, *statements: str) -> str:
+    """A database with the tables of a migration, and after some more statements."""
     name = server.new()
-    server.run(*MIGRATIONS[: version + 1], *more, on=name)
+    server.run(*MIGRATIONS[: version + 1], *statements, on=name)
     server.run(f"INSERT INTO checkpoint_migrations VALUES ({version})", on=name)
     return server.url(name)
 
 
 @pytest.mark.parametrize(
-    ("version", "words", "task_paths"),
+    ("version", "description", "task_paths"),
     [
         (4, "keys with namespace", False),
         (11, "keys with namespace", False),
@@ -34,33 +34,33 @@ def made(server: MySQLServer, version: int, *more: str) -> str:
         (21, "task_path, namespaces by hash", True),
     ],
 )
-def test_read_and_changed(version: int, words: str, task_paths: bool, mysql: MySQLServer) -> None:
-    """Records of a generation come back as they were written, and go when the plan is taken back."""
-    with closing(open_url(made(mysql, version))) as saver:
-        assert words in saver.about().generation and f"schema {version} " in saver.about().generation
+def test_read_and_changed(version: int, description: str, task_paths: bool, mysql: MySQLServer) -> None:
+    """Records in the tables of each generation are read as they were written, and removed by undoing the plan."""
+    with closing(open_url(migrated(mysql, version))) as saver:
+        assert description in saver.about().generation and f"schema {version} " in saver.about().generation
         assert (Ability.TASK_PATHS in saver.abilities) is task_paths
         if Ability.WRITE not in saver.abilities:  # MySQL computes the hash of schema 15 to 18
             return
-        given = [SAMPLE.checkpoint("t", "1"), SAMPLE.checkpoint("t", "2", ns="sub:1", payload=SAMPLE.payloads[0])]
+        records = [SAMPLE.checkpoint("t", "1"), SAMPLE.checkpoint("t", "2", ns="sub:1", payload=SAMPLE.payloads[0])]
         write = SAMPLE.write("t", "1", path="a path" if task_paths else "")
         before = everything(saver)
-        plan = Plan("", (*given, write))
+        plan = Plan("", (*records, write))
         changes = saver.moment(lambda: list(saver.expand(plan)))
         saver.apply(plan)
         threads, checkpoints, writes = everything(saver)
         assert [thread.head for thread in threads] == [Ref("t", "", "1")]
         assert saver.namespaces("t") == ["", "sub:1"]
-        assert all(SAMPLE.alike(*pair) for pair in zip(checkpoints, given, strict=True))
+        assert all(SAMPLE.alike(*pair) for pair in zip(checkpoints, records, strict=True))
         assert writes == [write]
         saver.transaction(lambda: saver.change(change.inverse for change in reversed(changes)))
         assert everything(saver) == before
 
 
 def test_a_computed_hash_is_not_written(mysql: MySQLServer) -> None:
-    """Where the server computes the hash of a namespace the database is read and not changed, and says why."""
+    """If the server computes the hash of a namespace, the database is read, and a change is refused with the reason."""
     computed = "MODIFY COLUMN checkpoint_ns_hash BINARY(16) AS (UNHEX(MD5(checkpoint_ns))) STORED"
     key = "DROP PRIMARY KEY, ADD PRIMARY KEY (thread_id, checkpoint_id)"
-    with closing(open_url(made(mysql, 18, f"ALTER TABLE checkpoints {key}, {computed}"))) as saver:
+    with closing(open_url(migrated(mysql, 18, f"ALTER TABLE checkpoints {key}, {computed}"))) as saver:
         assert list(saver.threads()) == []
         with pytest.raises(NotSupported, match="computes the hash"):
             saver.apply(Plan("", (SAMPLE.checkpoint("t", "1"),)))

@@ -1,4 +1,4 @@
-"""While ckpt writes, applications read on and wait to write; what they wrote meanwhile is noticed."""
+"""While ckpt writes, applications can read and must wait to write; what they wrote before is noticed."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,7 +9,7 @@ from langgraph.checkpoint.mysql.pymysql import PyMySQLSaver
 
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from tests.cross.travel import counters
 from tests.graphs.building import on
 from tests.savers.apart import ApartConformance
@@ -35,8 +35,8 @@ def saver(mysql: MySQLServer, name: str) -> Iterator[MySQLSaver]:
         yield saver
 
 
-def test_what_was_read_stays_until_the_end(mysql: MySQLServer, name: str, saver: MySQLSaver) -> None:
-    """In a transaction nobody else adds to a thread that was read; another thread and all reading go on."""
+def test_rows_that_were_read_cant_change(mysql: MySQLServer, name: str, saver: MySQLSaver) -> None:
+    """During a transaction, nobody can add to a thread that it has read; other threads and reads aren't blocked."""
     with closing(mysql.connect(name)) as connection:
         cursor = connection.cursor()
         cursor.execute("SET SESSION innodb_lock_wait_timeout = 1")
@@ -58,7 +58,7 @@ def test_what_was_read_stays_until_the_end(mysql: MySQLServer, name: str, saver:
 
 
 def test_a_row_that_changed_meanwhile(mysql: MySQLServer, name: str, saver: MySQLSaver) -> None:
-    """A change of what an application has removed since is refused whole."""
+    """If an application has removed a row since the plan was made, the whole change is refused."""
     (row,) = saver.newest("t", "", 1)
     changes = saver.moment(lambda: list(saver.expand(Plan("", (SAMPLE.checkpoint("u", "1"),), remove=(row.ref,)))))
     with closing(mysql.connect(name)) as connection:
@@ -69,31 +69,31 @@ def test_a_row_that_changed_meanwhile(mysql: MySQLServer, name: str, saver: MySQ
 
 
 def test_one_moment(mysql: MySQLServer, name: str, saver: MySQLSaver) -> None:
-    """What an application writes during a look isn't seen by it, and is by the next."""
+    """A moment doesn't see what an application writes during it; the next moment does."""
     with closing(mysql.connect(name)) as connection:
 
-        def look() -> tuple[int, int]:
+        def read() -> tuple[int, int]:
             before = saver.count("t")
             PyMySQLSaver(connection).delete_thread("t")
             return before, saver.count("t")
 
-        assert saver.moment(look) == (5, 5)
+        assert saver.moment(read) == (5, 5)
     assert saver.count("t") == 0
 
 
-def test_reads_between_reads(saver: MySQLSaver) -> None:
-    """A listing goes on where it was though others were asked meanwhile, finished or given up half-way."""
+def test_listings_at_the_same_time(saver: MySQLSaver) -> None:
+    """A listing continues after others were read meanwhile, to their end or not."""
 
-    def look() -> tuple[list[str], int, list[str]]:
-        rows, given_up = saver.rows("t"), saver.writes("z")
-        seen = [next(rows).checkpoint_id]
-        next(given_up)
+    def read() -> tuple[list[str], int, list[str]]:
+        rows, unfinished = saver.rows("t"), saver.writes("z")
+        ids = [next(rows).checkpoint_id]
+        next(unfinished)
         count = saver.count("t")
-        seen.append(next(rows).checkpoint_id)
-        given_up.close()
+        ids.append(next(rows).checkpoint_id)
+        unfinished.close()
         threads = [thread.thread_id for thread in saver.threads()]
-        return [*seen, *(row.checkpoint_id for row in rows)], count, threads
+        return [*ids, *(row.checkpoint_id for row in rows)], count, threads
 
-    seen, count, threads = saver.moment(look)
-    assert seen == sorted(set(seen)) and len(seen) == count == 5
+    ids, count, threads = saver.moment(read)
+    assert ids == sorted(set(ids)) and len(ids) == count == 5
     assert threads == ["z", "t"]

@@ -1,4 +1,4 @@
-"""A command and all it says."""
+"""A fixture that runs a command line."""
 
 from collections.abc import Callable
 
@@ -6,17 +6,17 @@ import pytest
 
 from ckpt_cli.app import run as app
 
-Say = Callable[..., tuple[int, str]]
+Ckpt = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Runs a command: its exit code, and all it said."""
+def ckpt(capsys: pytest.CaptureFixture[str]) -> Ckpt:
+    """Runs a command line; gives its exit code and its output, stdout and stderr together."""
 
-    def run(*words: str) -> tuple[int, str]:
+    def run(*parameters: str) -> tuple[int, str]:
         capsys.readouterr()
-        code = app(list(words))
-        seen = capsys.readouterr()
-        return code, seen.out + seen.err
+        code = app(list(parameters))
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
 
     return run

@@ -1,6 +1,6 @@
-"""A database of 100,000 checkpoints, made by the server itself: so many threads with so many checkpoints each.
+"""Large databases, made by the server itself: a number of threads with a number of checkpoints each.
 
-The last two of a thread have a blob, and the two before the last a write.
+The last two checkpoints of a thread have a blob, and the two before the last have a write.
 """
 
 import psycopg
@@ -37,7 +37,7 @@ FROM generate_series(1, %(threads)s) AS t, generate_series(greatest(1, %(each)s 
 
 
 def fill(url: str, threads: int, each: int) -> None:
-    """Add threads of `each` checkpoints; then let the server count what it has."""
+    """Add threads of `each` checkpoints; then let the server update its statistics."""
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in (_CHECKPOINTS, _BLOBS, _WRITES):
             connection.execute(statement, {"threads": threads, "each": each})

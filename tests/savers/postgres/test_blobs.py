@@ -1,4 +1,4 @@
-"""Blobs are shared: none is written twice, none goes that a checkpoint still names, and undo brings back each byte."""
+"""Blobs are shared: none is written twice or removed while a checkpoint names it, and undo restores every byte."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref
-from ckpt_cli.savers.postgres import PostgresSaver, open_url
+from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
@@ -40,7 +40,7 @@ def checkpoint(name: str, versions: dict[str, str], channels: dict[str, bytes], 
 
 
 def stored(url: str) -> dict[str, list[Any]]:
-    """All rows of all tables, to the byte."""
+    """All rows of all tables."""
     with psycopg.connect(url) as connection:
         return {table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr) for table in TABLES}
 
@@ -49,8 +49,8 @@ def blobs(url: str) -> set[tuple[str, str]]:
     return {(channel, version) for _, _, channel, version, *_ in stored(url)["checkpoint_blobs"]}
 
 
-def test_what_is_there_is_not_written_again(saver: PostgresSaver, url: str) -> None:
-    """A checkpoint that names blobs of another adds only those that aren't there yet."""
+def test_existing_blobs_are_not_written_again(saver: PostgresSaver, url: str) -> None:
+    """A checkpoint that names blobs of another checkpoint adds only those that don't exist yet."""
     saver.apply(Plan("", (checkpoint("1", {"a": "1", "b": "1"}, {"a": b"a1", "b": b"b1"}),)))
     second = checkpoint("2", {"a": "1", "b": "2"}, {"a": b"a1", "b": b"b2"})
     changes = saver.moment(lambda: list(saver.expand(Plan("", (second,)))))
@@ -60,7 +60,7 @@ def test_what_is_there_is_not_written_again(saver: PostgresSaver, url: str) -> N
 
 
 def test_another_value_under_the_same_version(saver: PostgresSaver, url: str) -> None:
-    """A value that differs from what stands under its version, there or in the plan, refuses the plan."""
+    """A plan with two values for one version of a channel, or another value than the stored one, is refused."""
     saver.apply(Plan("", (checkpoint("1", {"a": "1"}, {"a": b"a1"}),)))
     before = stored(url)
     with pytest.raises(Refused, match="another value at version 1"):
@@ -73,8 +73,8 @@ def test_another_value_under_the_same_version(saver: PostgresSaver, url: str) ->
     assert stored(url) == before
 
 
-def test_only_what_nobody_names_goes(saver: PostgresSaver, url: str) -> None:
-    """Removing a checkpoint takes the blobs that no other names, in its namespace; undo brings all back to the byte."""
+def test_only_unused_blobs_are_removed(saver: PostgresSaver, url: str) -> None:
+    """With a checkpoint, the blobs that no other one in its namespace names are removed; undo restores every byte."""
     records = (
         checkpoint("1", {"a": "1", "b": "1"}, {"a": b"a1", "b": b"b1"}),
         checkpoint("2", {"a": "2", "b": "1"}, {"a": b"a2", "b": b"b1"}),
@@ -86,8 +86,8 @@ def test_only_what_nobody_names_goes(saver: PostgresSaver, url: str) -> None:
     plan = Plan("", remove=(Ref("t", "", "2"), Ref("t", "", "3")))
     changes = saver.moment(lambda: list(saver.expand(plan)))
     saver.apply(plan)
-    gone = {(row[2], row[3], row[1]) for row in before["checkpoint_blobs"]}
-    assert gone - {(row[2], row[3], row[1]) for row in stored(url)["checkpoint_blobs"]} == {
+    names = {(row[2], row[3], row[1]) for row in before["checkpoint_blobs"]}
+    assert names - {(row[2], row[3], row[1]) for row in stored(url)["checkpoint_blobs"]} == {
         ("a", "2", ""),
         ("a", "3", ""),
     }
@@ -96,7 +96,7 @@ def test_only_what_nobody_names_goes(saver: PostgresSaver, url: str) -> None:
 
 
 def test_an_emptied_namespace_keeps_nothing(saver: PostgresSaver, url: str) -> None:
-    """With its last checkpoint all blobs of a namespace go, those that nobody named too."""
+    """With the last checkpoint of a namespace, all its blobs are removed, also those that no checkpoint named."""
     saver.apply(Plan("", (checkpoint("1", {"a": "1"}, {"a": b"a1"}), checkpoint("1", {"a": "1"}, {"a": b"x"}, ns="s"))))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("INSERT INTO checkpoint_blobs VALUES ('t', '', 'left', '7', 'empty', NULL)")
@@ -109,26 +109,26 @@ def test_an_emptied_namespace_keeps_nothing(saver: PostgresSaver, url: str) -> N
     assert stored(url) == before
 
 
-def test_replaced_by_what_names_others(saver: PostgresSaver, url: str) -> None:
-    """A checkpoint that becomes another gives its blobs back and brings its own."""
+def test_a_replaced_checkpoint(saver: PostgresSaver, url: str) -> None:
+    """When a checkpoint is replaced, unused blobs of the old one are removed and those of the new one are added."""
     saver.apply(Plan("", (checkpoint("1", {"a": "1", "b": "1"}, {"a": b"a1", "b": b"b1"}),)))
     saver.apply(Plan("", replace=(checkpoint("1", {"a": "2", "b": "1"}, {"a": b"a2", "b": b"b1"}),)))
     assert blobs(url) == {("a", "2"), ("b", "1")}
 
 
 def test_a_version_without_a_value(saver: PostgresSaver, url: str) -> None:
-    """``empty`` is NULL, as the official saver of its time wrote it, and None is no bytes."""
-    made = checkpoint("1", {"a": "1", "b": "1"}, {})._replace(
+    """The tag ``empty`` is stored with NULL, as older official savers do; ``null`` with no bytes."""
+    record = checkpoint("1", {"a": "1", "b": "1"}, {})._replace(
         channels={"a": Payload("empty", b""), "b": Payload("null", b"")}
     )
-    saver.apply(Plan("", (made,)))
+    saver.apply(Plan("", (record,)))
     assert [row[4:] for row in stored(url)["checkpoint_blobs"]] == [("empty", None), ("null", b"")]
-    (found,) = saver.checkpoints([made.row.ref])
-    assert found.channels == made.channels
+    (read,) = saver.checkpoints([record.row.ref])
+    assert read.channels == record.channels
 
 
 def test_a_real_delete_and_undo(postgres: PostgresServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of a real database's forked thread goes, or its last steps, and comes back to the byte."""
+    """A real thread, or its last steps, is deleted with the blobs that become unused, and undo restores every byte."""
     url = postgres.url(postgres.loaded("pg"))
     before = stored(url)
     for words in (["forks"], ["forks", "--after", "step:-1", "--with-children"], ["subgraphs"]):
@@ -144,18 +144,18 @@ def test_a_real_delete_and_undo(postgres: PostgresServer, capsys: pytest.Capture
 
 
 def test_many_namespaces_cost_few_statements(saver: PostgresSaver, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread with hundreds of subgraph calls is deleted by the page, not by the namespace."""
+    """Deleting a thread with hundreds of subgraph calls needs a statement for each page, not for each namespace."""
     records = [checkpoint("1", {"a": "1"}, {"a": b"a1"}, ns=f"sub:{number}") for number in range(600)]
     saver.apply(Plan("", tuple(records)))
     plan = Plan("", remove=tuple(record.row.ref for record in records))
     sent: list[str] = []
-    query = saver._link.query
+    query = saver._connection.query
 
-    def counted(sql: str, *words: Any, **more: Any) -> Any:
+    def recorded(sql: str, *arguments: Any, **options: Any) -> Any:
         sent.append(sql)
-        return query(sql, *words, **more)
+        return query(sql, *arguments, **options)
 
-    monkeypatch.setattr(saver._link, "query", counted)
+    monkeypatch.setattr(saver._connection, "query", recorded)
     saver.apply(plan)
     assert len(sent) < 30
     assert not any(stored(url).values())

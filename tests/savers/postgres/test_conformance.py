@@ -1,4 +1,4 @@
-"""Postgres is held to what every saver is held to."""
+"""The conformance tests on Postgres."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ class TestPostgres(ApartConformance):
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
             saver = open_url(postgres.space())
             opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
+            saver.apply(Plan("records", tuple(records)))
             return saver
 
         yield make

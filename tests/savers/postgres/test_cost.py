@@ -1,4 +1,4 @@
-"""What a look costs on Postgres: as many statements on 100,000 checkpoints as on few, by index, without values."""
+"""What reading costs on Postgres: on 100,000 checkpoints as many statements as on few, by index, without values."""
 
 import re
 import subprocess
@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from ckpt_cli.app import run
-from ckpt_cli.savers.postgres import PostgresSaver, open_url
-from ckpt_cli.savers.sql.statements import OfBlobs, OfCheckpoints, OfWrites
+from ckpt_cli.savers.postgres.saver import PostgresSaver, open_url
+from ckpt_cli.savers.sql.statements import BlobStatements, CheckpointStatements, WriteStatements
 from tests.savers.postgres.large import fill
 from tests.servers.postgres import PostgresServer
 
@@ -49,9 +49,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     statements: list[str] = []
     execute = psycopg.Connection.execute
 
-    def recorded(self: Any, query: str, *words: Any, **more: Any) -> Any:
+    def recorded(self: Any, query: str, *arguments: Any, **options: Any) -> Any:
         statements.append(query)
-        return execute(self, query, *words, **more)
+        return execute(self, query, *arguments, **options)
 
     monkeypatch.setattr(psycopg.Connection, "execute", recorded)
     return statements
@@ -74,20 +74,20 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_threads_beside_it_cost_nothing(
+def test_other_threads_cost_nothing(
     name: str, small: str, large: str, sent: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Twenty times the threads take the very same statements."""
+    """With twenty times the threads, a command sends the same statements."""
     few = statements_of(COMMANDS[name], small, sent, capsys)
     assert statements_of(COMMANDS[name], large, sent, capsys) == few
     assert len(few) < 60
 
 
 @pytest.mark.parametrize("name", ["tree", "log", "show"])
-def test_checkpoints_cost_by_the_page(
+def test_checkpoints_cost_a_statement_for_each_page(
     name: str, small: str, long: str, sent: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """45 times the checkpoints of a thread take only the pages more."""
+    """With 45 times the checkpoints of a thread, a command sends more statements only for further pages."""
     few = statements_of(COMMANDS[name], small, sent, capsys)
     many = statements_of(COMMANDS[name], long, sent, capsys)
     fetches = sum(statement.startswith("FETCH") for statement in many)
@@ -96,9 +96,12 @@ def test_checkpoints_cost_by_the_page(
 
 
 def listings(saver: PostgresSaver) -> dict[str, str]:
-    """The statements that list, each about one thread where it is about any."""
-    checkpoints, blobs = OfCheckpoints(saver._engine, saver._layout), OfBlobs(saver._engine, saver._layout)
-    writes = OfWrites(saver._engine, saver._layout)
+    """The statements of the listings."""
+    checkpoints, blobs = (
+        CheckpointStatements(saver._engine, saver._layout),
+        BlobStatements(saver._engine, saver._layout),
+    )
+    writes = WriteStatements(saver._engine, saver._layout)
     return {
         "threads": checkpoints.threads,
         "count threads": checkpoints.count_threads,
@@ -127,39 +130,41 @@ def saver(large: str) -> Iterator[PostgresSaver]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_listings_search_an_index(name: str, saver: PostgresSaver) -> None:
-    """No listing scans a table: all find their rows in an index, however many others there are."""
+    """No listing scans a table: each finds its rows in an index."""
     statement = listings(saver)[name]
-    words = [100 if part == "LIMIT %s" else THREAD for part in re.findall(r"LIMIT %s|%s", statement)]
+    parameters = [100 if part == "LIMIT %s" else THREAD for part in re.findall(r"LIMIT %s|%s", statement)]
     if name == "writes":
-        words[0] = 1000
-    plan = [line for (line,) in saver._engine.query(f"EXPLAIN {statement}", words)]
+        parameters[0] = 1000
+    plan = [line for (line,) in saver._engine.query(f"EXPLAIN {statement}", parameters)]
     scans = [line for line in plan if " on " in line and "Scan" in line]
     assert scans
     assert not [line for line in scans if "Seq Scan on checkpoint" in line], plan
 
 
 def test_a_head_is_looked_up_once(saver: PostgresSaver) -> None:
-    """A thread's head is searched once, though it is shown and sorted by."""
+    """A thread's head is searched only once, though it is both selected and sorted by."""
     plan = [line for (line,) in saver._engine.query(f"EXPLAIN {listings(saver)['threads']}")]
     assert len([line for line in plan if "Index Only Scan Backward" in line]) == 1, plan
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_listings_read_no_values(name: str, saver: PostgresSaver) -> None:
-    """No listing names a header, metadata or a blob but to tell its length; a long write's value stays where it is."""
+    """No listing reads a header, metadata or a blob; it may read a blob's length and the value of a short write."""
     statement = listings(saver)[name].replace('"blob") <= %s THEN "blob" END', "").replace('octet_length("blob")', "")
     assert not {'"checkpoint"', '"metadata"', '"blob"'} & set(re.findall(r'"\w+"', statement))
 
 
 def test_long_values_are_not_sent(saver: PostgresSaver, postgres: PostgresServer) -> None:
-    """Writes that are longer than asked for come without their value, which the server keeps to itself."""
+    """For writes above the size limit, the server doesn't send the value."""
     url = postgres.url(postgres.fresh())
     fill(url, 1, 3)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE checkpoint_writes SET blob = decode(repeat('41', 2000000), 'hex')")
     with closing(open_url(url)) as opened:
         rows = opened.moment(
-            lambda: list(opened._engine.query(OfWrites(opened._engine, opened._layout).some, [100, "thread-000001"]))
+            lambda: list(
+                opened._engine.query(WriteStatements(opened._engine, opened._layout).some, [100, "thread-000001"])
+            )
         )
         assert [max(len(value) for value in row if isinstance(value, str | bytes)) < 200 for row in rows] == [
             True,
@@ -169,7 +174,7 @@ def test_long_values_are_not_sent(saver: PostgresSaver, postgres: PostgresServer
 
 
 def test_shared_blobs_are_fetched_once(postgres: PostgresServer, sent: list[str]) -> None:
-    """A blob that a thousand checkpoints name is sent once, and what is kept of blobs stays bounded."""
+    """A blob that a thousand checkpoints name is sent once and is one object in memory."""
     url = postgres.url(postgres.fresh())
     fill(url, 1, 1000)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -178,42 +183,42 @@ def test_shared_blobs_are_fetched_once(postgres: PostgresServer, sent: list[str]
     with closing(open_url(url)) as opened:
         refs = [row.ref for row in opened.rows("thread-000001")]
         sent.clear()
-        found = opened.moment(lambda: [checkpoint.channels for checkpoint in opened.checkpoints(refs)])
-    assert len(found) == 1000
-    assert len({id(channels["messages"]) for channels in found if channels}) == 1
+        all_channels = opened.moment(lambda: [checkpoint.channels for checkpoint in opened.checkpoints(refs)])
+    assert len(all_channels) == 1000
+    assert len({id(channels["messages"]) for channels in all_channels if channels}) == 1
     assert len([statement for statement in sent if '"blob" FROM' in statement]) == 1
 
 
-def test_a_look_loads_what_looks(small: str) -> None:
-    """What only changes need, and other drivers, isn't imported by a look."""
-    look = (
+def test_reading_imports_no_code_for_changes(small: str) -> None:
+    """A command that reads imports neither the modules for changes nor other drivers."""
+    code = (
         f"from ckpt_cli.app import run; import sys; run(['threads', '-n', '1', '-d', {small!r}]); print(*sys.modules)"
     )
-    loaded = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "psycopg" in loaded
     unwanted = {"ckpt_cli.savers.sql.expand", "ckpt_cli.savers.sql.records", "sqlite3", "pymysql", "psycopg_pool"}
     assert not unwanted & set(loaded)
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "get", "diff"])
-def test_the_head_is_asked_for_once(name: str, small: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one moment the newest checkpoint is what it was, and isn't fetched again."""
+def test_the_head_is_fetched_once(name: str, small: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one moment the newest checkpoint can't change, and isn't fetched twice."""
     sent: list[tuple[str, str]] = []
     execute = psycopg.Connection.execute
 
-    def recorded(self: Any, query: str, *words: Any, **more: Any) -> Any:
-        sent.append((query, repr(words)))
-        return execute(self, query, *words, **more)
+    def recorded(self: Any, query: str, *arguments: Any, **options: Any) -> Any:
+        sent.append((query, repr(arguments)))
+        return execute(self, query, *arguments, **options)
 
     monkeypatch.setattr(psycopg.Connection, "execute", recorded)
     more = {"get": ["get", THREAD, "messages"], "diff": ["diff", THREAD, "@"]}
     assert run([*(COMMANDS | more)[name], "-d", small]) == 0
-    newest = [one for one in sent if "ORDER BY checkpoint_id DESC LIMIT %s" in one[0]]
+    newest = [statement for statement in sent if "ORDER BY checkpoint_id DESC LIMIT %s" in statement[0]]
     assert len(newest) == len(set(newest))
 
 
-def test_a_head_is_asked_for_anew(postgres: PostgresServer) -> None:
-    """Between two looks what others write shows, whoever asked for the head before."""
+def test_the_head_is_fetched_again_in_the_next_moment(postgres: PostgresServer) -> None:
+    """Each moment sees the head that others wrote before it, also if the head was fetched before."""
     url = postgres.url(postgres.fresh())
     fill(url, 1, 3)
     with closing(open_url(url)) as opened, psycopg.connect(url, autocommit=True) as other:

@@ -22,7 +22,7 @@ from tests.servers.postgres import PostgresServer
 
 @pytest.fixture(scope="module")
 def fresh(postgres: PostgresServer) -> Fresh:
-    """A schema of its own each time."""
+    """Makes a new Postgres schema each time."""
 
     def give() -> Backend:
         url = postgres.space()
@@ -46,7 +46,7 @@ class TestTravel(Travel):
 
 
 class TestSince(Since):
-    """Meanwhile."""
+    """Others write meanwhile."""
 
 
 class TestSteps(Steps):
@@ -66,4 +66,4 @@ class TestForget(Forget):
 
 
 class TestIdentity(Identity):
-    """In another's place, and at another address."""
+    """Databases at the address of another, and at another address."""

@@ -1,4 +1,4 @@
-"""Whole databases: ckpt reads what the installed PostgresSaver reads, and the same threads as stand in SQLite's."""
+"""Whole databases: ckpt reads what the installed PostgresSaver reads, and the same threads as from SQLite."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +23,7 @@ from tests.test_truth_installed import _differences
 from tests.truth_rendering import canonical, rendered
 
 UNSAVED = {"type-inf", "type-nan", "type-nul", "type-surrogate", "types-all"}
-"""Threads that Postgres refused to save in part, as a text or number that stands in the header is none of JSONB's."""
+"""Threads that Postgres saved only in part: JSONB can't hold a text or a number of their headers."""
 
 KEY = b"0123456789abcdef" * 2
 
@@ -35,7 +35,7 @@ def full(postgres: PostgresServer) -> str:
 
 
 def official(postgres: PostgresServer, name: str, serde: Any = None) -> list[CheckpointTuple]:
-    """All that the official saver lists, from a copy which it may bring up to date."""
+    """All that the official saver lists, from a copy, since it may migrate the tables."""
     copy = postgres.new(f"TEMPLATE {name}")
     with PostgresSaver.from_conn_string(postgres.url(copy)) as saver:
         saver.setup()
@@ -44,14 +44,14 @@ def official(postgres: PostgresServer, name: str, serde: Any = None) -> list[Che
 
 
 def compared(reader: Reader, listed: list[CheckpointTuple]) -> list[Any]:
-    """The differences; of the many threads and steps that are alike only some are looked at."""
+    """The differences; of the many similar threads and steps only some are compared."""
     assert len(listed) == reader.saver.totals().checkpoints > 0
-    chosen = [told for told in listed if not _alike(told) or told.metadata["step"] % 20 == 0]
-    return [found for told in chosen for found in _differences(reader, told)]
+    chosen = [item for item in listed if not _is_similar(item) or item.metadata["step"] % 20 == 0]
+    return [difference for item in chosen for difference in _differences(reader, item)]
 
 
-def _alike(told: CheckpointTuple) -> bool:
-    return str(told.config["configurable"]["thread_id"]).startswith(("small-", "long-"))
+def _is_similar(item: CheckpointTuple) -> bool:
+    return str(item.config["configurable"]["thread_id"]).startswith(("small-", "long-"))
 
 
 def test_the_full_set(postgres: PostgresServer, full: str) -> None:
@@ -62,7 +62,7 @@ def test_the_full_set(postgres: PostgresServer, full: str) -> None:
 
 
 def test_encrypted(postgres: PostgresServer) -> None:
-    """With the key too, though what stands in the header and metadata was never encrypted."""
+    """An encrypted database is read with the key; values in headers and metadata were never encrypted."""
     name = postgres.loaded("pg-encrypted")
     listed = official(postgres, name, EncryptedSerializer.from_pycryptodome_aes(JsonPlusSerializer(), key=KEY))
     with closing(open_url(postgres.url(name))) as saver:
@@ -70,7 +70,7 @@ def test_encrypted(postgres: PostgresServer) -> None:
 
 
 def test_of_langgraph_06(postgres: PostgresServer) -> None:
-    """A database of langgraph 0.6 is read as it is; the installed saver reads a copy of it the same."""
+    """A database of langgraph 0.6 is read like a copy that the installed saver has migrated."""
     name = postgres.loaded("old/pg-oldv06")
     listed = official(postgres, name)
     with closing(open_url(postgres.url(name))) as saver:
@@ -79,21 +79,22 @@ def test_of_langgraph_06(postgres: PostgresServer) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_shallow(postgres: PostgresServer) -> None:
-    """A shallow database has its one checkpoint a namespace, as its own saver reads it, and no branches.
+    """A shallow database is read as its own saver reads it: one checkpoint in a namespace, and no branches.
 
-    That saver adds pending Sends to checkpoints of format 4 too, where nobody looks at them any more.
+    That saver adds pending Sends to checkpoints of format 4 too, where nothing uses them.
     """
     name = postgres.loaded("pg-shallow")
     with ShallowPostgresSaver.from_conn_string(postgres.url(name)) as saver:
         listed = list(saver.list(None))
     with closing(open_url(postgres.url(name))) as mine:
-        assert [found for found in compared(Reader(mine, Codec()), listed) if found[1:2] != ("$.pending_sends",)] == []
+        differences = compared(Reader(mine, Codec()), listed)
+        assert [difference for difference in differences if difference[1:2] != ("$.pending_sends",)] == []
         assert not {Ability.WRITE, Ability.BRANCHES} & mine.abilities
 
 
 @pytest.mark.parametrize("name", ["pg-js", "old/pg-oldv02", "old/pg-oldv03"])
-def test_older_rows_are_all_there(name: str, postgres: PostgresServer) -> None:
-    """Rows, blobs and writes as plain SQL counts them; every checkpoint decodes, and names no blob that isn't read."""
+def test_older_rows_are_all_read(name: str, postgres: PostgresServer) -> None:
+    """All rows, blobs and writes that plain SQL counts are read, and every checkpoint decodes."""
     database = postgres.loaded(name)
     ((checkpoints, writes),) = postgres.run(
         "SELECT (SELECT count(*) FROM checkpoints), (SELECT count(*) FROM checkpoint_writes)", on=database
@@ -104,23 +105,24 @@ def test_older_rows_are_all_there(name: str, postgres: PostgresServer) -> None:
         refs = [row.ref for thread in saver.threads() for row in saver.rows(thread.thread_id)]
         assert (len(refs), saver.totals().writes) == (checkpoints, writes)
         for state, stored in zip(reader.states(refs), saver.checkpoints(refs), strict=True):
-            named = {(*state.ref[:2], channel, str(version)): channel for channel, version in state.versions.items()}
-            found = {channel: blobs[name] for name, channel in named.items() if name in blobs}
-            assert stored.channels == {channel: (tag, data or b"") for channel, (tag, data) in found.items()}
+            names = {(*state.ref[:2], channel, str(version)): channel for channel, version in state.versions.items()}
+            expected = {channel: blobs[name] for name, channel in names.items() if name in blobs}
+            assert stored.channels == {channel: (tag, data or b"") for channel, (tag, data) in expected.items()}
 
 
 def test_the_same_threads_as_in_sqlite(postgres: PostgresServer, full: str, tmp_path: Path) -> None:
-    """The same graphs ran on both: the same threads, steps, sources and values, but for ids and times."""
+    """The same graphs ran on both databases, so threads, steps, sources and values are equal; ids and times aren't."""
     (tmp_path / "real").write_bytes(unpacked("real"))
     with closing(open_file(tmp_path / "real")) as theirs, closing(open_url(postgres.url(full))) as mine:
         assert mine.totals().threads == 299
-        here, there = dict(_told(Reader(mine, Codec()))), dict(_told(Reader(theirs, Codec())))
-        assert {thread_id for thread_id in there if here[thread_id] != there[thread_id]} == UNSAVED
+        on_postgres, on_sqlite = dict(_summaries(Reader(mine, Codec()))), dict(_summaries(Reader(theirs, Codec())))
+        assert {thread_id for thread_id in on_sqlite if on_postgres[thread_id] != on_sqlite[thread_id]} == UNSAVED
 
 
-def _told(reader: Reader) -> Iterator[tuple[str, Any]]:
+def _summaries(reader: Reader) -> Iterator[tuple[str, Any]]:
     for thread in reader.saver.threads():
         refs = [row.ref for row in reader.saver.rows(thread.thread_id, "")]
-        told = {ref: reader.value(metadata) for ref, metadata in reader.saver.metadata(refs)}
+        metadata = {ref: reader.value(payload) for ref, payload in reader.saver.metadata(refs)}
+        steps = [(metadata[ref].get("source"), metadata[ref].get("step")) for ref in refs]
         values = {channel: rendered(value) for channel, value in reader.values(thread.head).items()}
-        yield thread.thread_id, ([(told[ref].get("source"), told[ref].get("step")) for ref in refs], canonical(values))
+        yield thread.thread_id, (steps, canonical(values))

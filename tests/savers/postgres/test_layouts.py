@@ -1,4 +1,4 @@
-"""Databases that are set up otherwise: another collation, uuid columns, older columns, JavaScript's."""
+"""Unusual databases: another collation, uuid columns, older columns, and those of LangGraph.js."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -27,7 +27,7 @@ record = ApartConformance().checkpoint
 
 @pytest.fixture(scope="module")
 def by_language(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[str]:
-    """A database whose text sorts as English does, with threads of every kind of name."""
+    """A database whose collation is that of English, with threads of every kind of name."""
     try:
         url = postgres.url(postgres.new(ICU))
     except psycopg.errors.FeatureNotSupported:
@@ -46,7 +46,7 @@ def by_language(request: pytest.FixtureRequest, postgres: PostgresServer) -> Ite
 
 
 def test_another_collation(by_language: str) -> None:
-    """Threads are all found, newest first; namespaces and writes sort by their bytes, as everywhere."""
+    """All threads are found, newest first; namespaces and rows sort by their bytes, as in every other database."""
     with closing(open_url(by_language)) as saver:
         threads = list(saver.threads())
         assert len({thread.thread_id for thread in threads}) == len(threads) == 300 + len(ODD_IDS)
@@ -61,7 +61,7 @@ def test_another_collation(by_language: str) -> None:
 
 
 def test_another_collation_uses_the_index(by_language: str) -> None:
-    """Skipping from thread to thread and finding a head need no sort of the table there either."""
+    """With another collation too, listing threads and heads scans no table."""
     with closing(open_url(by_language)) as saver:
         for statement in (saver._sql.threads, saver._sql.count_threads):
             plan = [line for (line,) in saver._engine.query(f"EXPLAIN {statement}")]
@@ -70,7 +70,7 @@ def test_another_collation_uses_the_index(by_language: str) -> None:
 
 @pytest.fixture
 def hosted(postgres: PostgresServer) -> tuple[str, UUID, UUID]:
-    """The tables of a LangGraph server: uuid columns, and one of its own."""
+    """The tables of a LangGraph server: uuid columns, and columns of its own."""
     name = postgres.fresh()
     url = postgres.url(name)
     fill(url, 1, 3)
@@ -89,12 +89,12 @@ def hosted(postgres: PostgresServer) -> tuple[str, UUID, UUID]:
 
 
 def test_uuid_columns(hosted: tuple[str, UUID, UUID], capsys: pytest.CaptureFixture[str]) -> None:
-    """Ids come as text, other names are in no column, and a change is taken back to the byte."""
+    """Ids in uuid columns are read as text, ids that aren't UUIDs are not found, and undo restores every byte."""
     url, thread, _ = hosted
     with psycopg.connect(url) as connection:
         before = list(connection.execute("SELECT * FROM checkpoints ORDER BY checkpoint_id"))
     with closing(open_url(url)) as saver:
-        assert [found.thread_id for found in saver.threads()] == [str(thread)]
+        assert [listed.thread_id for listed in saver.threads()] == [str(thread)]
         assert len(everything(saver)[1]) == 3 and len(list(saver.writes(str(thread)))) == 2
         for nobody in ("abc", str(thread).upper(), "\x00", "\ud800"):
             assert (saver.thread(nobody), saver.count(nobody), list(saver.writes(nobody))) == (None, 0, [])
@@ -107,8 +107,8 @@ def test_uuid_columns(hosted: tuple[str, UUID, UUID], capsys: pytest.CaptureFixt
     capsys.readouterr()
 
 
-def test_a_column_that_wants_a_value(postgres: PostgresServer) -> None:
-    """A row isn't added where somebody's own column would stay without its value."""
+def test_a_column_that_needs_a_value(postgres: PostgresServer) -> None:
+    """A plan is refused if it adds a row to a table where an application's own column needs a value."""
     name = postgres.fresh()
     postgres.run("ALTER TABLE checkpoints ADD tenant text NOT NULL", on=name)
     with closing(open_url(postgres.url(name))) as saver, pytest.raises(NotSupported, match="'tenant'"):
@@ -120,7 +120,7 @@ OLD = {"old/pg-oldv02": 4, "old/pg-oldv03": 9, "pg-js": 4, "legacy/pg-0.2.3": 3}
 
 @pytest.mark.parametrize("name", OLD)
 def test_older_generations_are_changed(name: str, postgres: PostgresServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """A thread of an older generation is copied, and deleted, and both are taken back, in the columns it has."""
+    """In a database of an older generation, a thread is forked and deleted, and both are undone."""
     database = postgres.loaded(name)
     url = postgres.url(database)
     with closing(open_url(url)) as saver:

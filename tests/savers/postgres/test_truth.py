@@ -34,10 +34,10 @@ __all__ = [
 
 _ENDING = ".sql.gz"
 NAMES = sorted(f"legacy/{path.name.removesuffix(_ENDING)}" for path in (DATA / "legacy").glob(f"*pg-*{_ENDING}"))
-"""Python's and JavaScript's, the shallow saver's, and one that six versions wrote in turn."""
+"""Databases of Python's, JavaScript's and the shallow saver, and one that six versions wrote one after the other."""
 
 TWICE = "1f1e585c-ca79-6aa1-8001-dbf90e76aa8d"
-"""A checkpoint that a newer version went on from: its one task left writes under the ids of both versions."""
+"""A checkpoint from which a newer version continued: its one task has writes with the ids of both versions."""
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -45,9 +45,10 @@ def recorded(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterat
     """Each generation's database with its truth."""
     reader = Reader(open_url(postgres.url(postgres.loaded(request.param))), Codec())
     threads = truth(request.param)["threads"]
-    for one in (one for spaces in threads.values() for known in spaces.values() for one in known["checkpoints"]):
-        if one["checkpoint_id"] == TWICE:
-            del one["state"]
+    spaces = (space for thread in threads.values() for space in thread.values())
+    for checkpoint in (checkpoint for space in spaces for checkpoint in space["checkpoints"]):
+        if checkpoint["checkpoint_id"] == TWICE:
+            del checkpoint["state"]
     yield Recorded(request.param, reader, threads)
     reader.saver.close()
 

@@ -1,4 +1,4 @@
-"""Conformance on databases whose rows are keys."""
+"""Conformance of databases whose rows are keys."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
@@ -9,23 +9,23 @@ from ckpt_cli.conformance import Conformance, Make, everything
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write, WriteKey
 from ckpt_cli.savers import redis, valkey
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.prefetch import Ahead
+from ckpt_cli.savers.prefetch import PrefetchingSaver
 from tests.savers.redis.kinds import PathlessSamples
 from tests.savers.redis.records import RedisSamples
 
 
 class OnKeys(Conformance):
-    """Databases that a fixture `url` gives, empty."""
+    """Empty databases at the URL of the fixture `url`."""
 
     open_url: ClassVar[Callable[[str], Saver]]
 
     def opened(self, saver: Saver) -> Saver:
-        """What is asked, once it is filled."""
+        """The saver that the tests read through, once the database is filled."""
         return saver
 
     @pytest.fixture
     def make(self, url: str) -> Iterator[Make]:
-        """Each time the same database, emptied."""
+        """The same database each time, emptied."""
         opened: list[Saver] = []
 
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
@@ -40,12 +40,12 @@ class OnKeys(Conformance):
             saver.close()
 
 
-class ReadAhead(OnKeys):
-    """The same with everything read ahead, as commands do."""
+class Prefetching(OnKeys):
+    """The same with prefetch, as commands read."""
 
     def opened(self, saver: Saver) -> Saver:
-        """Told of all threads."""
-        ahead = Ahead(saver)
+        """The saver with a hint about all threads."""
+        ahead = PrefetchingSaver(saver)
         ahead.expect_whole([thread.thread_id for thread in saver.threads()])
         return ahead
 
@@ -62,14 +62,14 @@ class OnValkey(PathlessSamples, OnKeys):
     open_url = valkey.open_url
 
     def test_writes_in_canonical_order(self, make: Make) -> None:
-        """Writes come by checkpoint, then by task id and index, in whatever order they were put."""
+        """Writes are sorted by checkpoint, task id and index, in whatever order they were put."""
         order = [("0", "z", 0), ("1", "b", -3), ("1", "b", 1), ("1", "b", 2), ("1", "b", 10), ("1", "c", 0)]
         records = [self.write("t", i, task, idx) for i, task, idx in reversed(order)]
         saver = make([*records, self.checkpoint("t", "0"), self.checkpoint("t", "1")])
         assert [(w.checkpoint_id, w.task_id, w.idx) for w in saver.writes("t")] == order
 
     def test_rows_of_a_plan(self, make: Make) -> None:
-        """The writes of a checkpoint are one key, and a plan tells which of them it adds."""
+        """The writes of a checkpoint are one key; the saver says which of them a change adds."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1"), self.checkpoint("t", "2")])
         before, changed = everything(saver), self.checkpoint("t", "2", payload=Payload("bytes", b"other"))
         plan = Plan("", (self.write("t", "2"), self.write("t", "1", "new")), (changed,), (Ref("t", "", "1"),))

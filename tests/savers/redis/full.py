@@ -1,4 +1,4 @@
-"""The full set of threads, to compare a database of the same threads with."""
+"""The full set of threads, for comparison with other databases of the same threads."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +13,7 @@ from tests.databases import unpacked
 
 @contextmanager
 def full_set(folder: Path) -> Iterator[Reader]:
-    """As the official SQLite saver left it."""
+    """The state as LangGraph's own SQLite saver left it."""
     path = folder / "real.sqlite"
     path.write_bytes(unpacked("real"))
     with closing(open_file(path)) as saver:
@@ -21,5 +21,5 @@ def full_set(folder: Path) -> Iterator[Reader]:
 
 
 def heads(reader: Reader) -> dict[str, Ref]:
-    """Every thread's."""
+    """The heads of all threads."""
     return {thread.thread_id: thread.head for thread in reader.saver.threads()}

@@ -1,4 +1,4 @@
-"""The kinds of database whose rows are keys: what holds of one holds of each, and is stated once."""
+"""The kinds of database whose rows are keys; tests state once what is true for each of them."""
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -19,15 +19,15 @@ from tests.servers.redis import Server
 
 
 class PathlessSamples(Samples):
-    """The usual records, but for the task's path, which Valkey has no place for."""
+    """The usual records without the task's path, which Valkey can't store."""
 
     def write(self, *place: Any, **given: Any) -> Write:
-        """Without a path."""
+        """A write without a path."""
         return super().write(*place, **{**given, "path": ""})
 
 
 class Kind(NamedTuple):
-    """One of them, on a server.
+    """A kind of database on a server.
 
     Attributes:
         start: starts another server of it.
@@ -56,7 +56,7 @@ class Kind(NamedTuple):
         return url
 
     def filled(self, records: Iterable[Checkpoint | Write]) -> str:
-        """A database of these records."""
+        """A database with these records."""
         url = self.empty()
         with closing(self.open_url(url)) as saver:
             saver.apply(Plan("", tuple(records)))

@@ -12,22 +12,22 @@ TAG = "redis-json"
 
 
 def body(place: str, payload: Payload | None) -> Payload:
-    """A checkpoint object that tells where it belongs or what it was given."""
-    held = place if payload is None else [payload.tag, b64encode(payload.data).decode()]
+    """A checkpoint object that contains its names or the given payload."""
+    value = place if payload is None else [payload.tag, b64encode(payload.data).decode()]
     return Payload(
-        TAG, json.dumps({"v": 4, "channel_values": {"of": held}}, separators=(",", ":"), ensure_ascii=False).encode()
+        TAG, json.dumps({"v": 4, "channel_values": {"of": value}}, separators=(",", ":"), ensure_ascii=False).encode()
     )
 
 
 class RedisSamples(Samples):
-    """The usual records in that shape."""
+    """The usual records with checkpoints of this form."""
 
     payloads: ClassVar[list[Payload]] = [
         p._replace(tag=TAG if p.tag == "json" else p.tag) for p in PAYLOADS if b"\xff" not in p.data[:1]
     ]
 
     def checkpoint(self, thread_id: str, checkpoint_id: str, **given: Any) -> Checkpoint:
-        """Its value is a JSON object."""
+        """A checkpoint whose value is a JSON object."""
         made = body(f"{thread_id}|{given.get('ns', '')}|{checkpoint_id}", given.pop("payload", None))
         if given.get("metadata") is None:
             given["metadata"] = Payload("json", json.dumps({"of": checkpoint_id}).encode())

@@ -1,4 +1,4 @@
-"""Clusters: each key is on one of three nodes, found by scans of all, and changed by itself."""
+"""Clusters: each key is on one of three nodes, is found by scans of all nodes and changed by itself."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -43,7 +43,7 @@ Starts = Callable[[str], Nodes]
 
 @pytest.fixture(scope="module")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
-    """The nodes of either kind, started at first use; those of Redis have its modules, each by itself."""
+    """The nodes of either kind, started at first use; each node of Redis has the modules."""
     there = {"redis": redis.binaries, "valkey": valkey.binary}
     started: dict[str, Nodes] = {}
     with ExitStack() as stack:
@@ -61,7 +61,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 class Listing(Ordered):
-    """The official saver, whose index holds what one node has: what is there is told from the keys instead."""
+    """LangGraph's own saver, listing by keys, as its index covers only one node."""
 
     def list(self, config: Any, **_: Any) -> Iterator[CheckpointTuple]:
         named = config["configurable"]
@@ -85,7 +85,7 @@ def official(node: Server) -> Iterator[BaseCheckpointSaver[Any]]:
 
 
 def emptied(nodes: Nodes) -> None:
-    """Leave nothing on any but what the official saver sets up."""
+    """Delete everything on all nodes but what LangGraph's own saver sets up."""
     for node in nodes:
         node.empty()
     with official(nodes[0]) as saver:
@@ -94,10 +94,10 @@ def emptied(nodes: Nodes) -> None:
 
 
 class OnCluster(OnKeys):
-    """As on one server, but for the one transaction."""
+    """As on one server, except the one transaction."""
 
     def test_abilities(self, make: Make) -> None:
-        """Nothing is atomic here, and it is said that this is a cluster."""
+        """A cluster has no atomic plans, and `info` says that it is one."""
         saver = make([])
         assert Ability.ATOMIC not in saver.abilities
         assert "cluster" in saver.about().facts["server"]
@@ -129,22 +129,22 @@ def nodes(request: pytest.FixtureRequest, cluster: Starts) -> Nodes:
 
 @pytest.fixture
 def kind(nodes: Nodes) -> Kind:
-    """What holds of its kind."""
+    """The kind of database on the cluster."""
     return on_valkey(nodes[0]) if nodes[0].url.startswith("valkey") else on_redis(nodes[0], index=False)
 
 
 @pytest.fixture
 def fresh(nodes: Nodes) -> Fresh:
-    """The cluster, which is empty, once for each test."""
+    """The cluster, empty for each test."""
     return lambda: Backend(nodes[0].url, lambda: official(nodes[0]))
 
 
 class TestSteps(Steps):
-    """Being killed between keys, in the middle of one command."""
+    """Killed between two keys, in the middle of one command."""
 
     @pytest.mark.parametrize("name", ["delete of the last steps"])
     def test_killed_at_every_step(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """What stands half is taken back."""
+        """A half-made change is taken back."""
         super().test_killed_at_every_step(name, backend, capsys)
 
 
@@ -152,18 +152,18 @@ FEW = ("copy", "edit of a delta channel", "answer two levels down")
 
 
 class TestTravel(Travel):
-    """Changing, in a few of all ways."""
+    """Some of the commands that change."""
 
     test_one_moment_or_not = None  # it isn't; but which keys there are is told by one scan
 
     @pytest.mark.parametrize("name", FEW)
     def test_goes_on_like_its_twin(self, name: str, backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-        """Undone, nothing is left of a change; done, the thread goes on."""
+        """After undo nothing of a change is left; without it the thread continues."""
         super().test_goes_on_like_its_twin(name, backend, capsys)
 
 
 def test_every_node_is_searched(kind: Kind, nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has a part of the keys, and any of them can be named."""
+    """Each node has a part of the keys, and the URL may name any of them."""
     with closing(kind.open_url(nodes[0].url)) as saver:
         saver.apply(Plan("", tuple(paged.records(kind.samples, 20, kind.body))))
     for node in nodes:
@@ -174,7 +174,7 @@ def test_every_node_is_searched(kind: Kind, nodes: Nodes, capsys: pytest.Capture
 
 
 def test_keys_move_to_another_node(kind: Kind, nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys are read and written where they are by now; one that is on its way is waited for, and at last refused."""
+    """Keys are read and written on their present node; a key that is moving is waited for, and refused in the end."""
     here, there, _ = nodes
     with closing(kind.open_url(here.url)) as saver:
         saver.apply(Plan("", tuple(paged.records(kind.samples, 20, kind.body))))
@@ -203,7 +203,7 @@ def test_keys_move_to_another_node(kind: Kind, nodes: Nodes, monkeypatch: pytest
 def test_the_sizes_of_writes_take_a_round_trip_a_node(
     kind: Kind, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many they are: the driver isn't left to ask for the keys of each script."""
+    """Scripts take one round trip to each node: the driver needn't ask the server for the keys of each script."""
     with closing(kind.open_url(nodes[0].url)) as saver:
         saver.apply(Plan("", tuple(paged.records(kind.samples, 20, kind.body))))
         refs = [row.ref for row in saver.rows("tips")]
@@ -213,17 +213,17 @@ def test_the_sizes_of_writes_take_a_round_trip_a_node(
 
 
 def test_a_user_who_may_not_ask_for_the_nodes(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told as such, in the words of the server."""
+    """The error is reported in the server's words."""
     with nodes[0].client() as client:
         client.execute_command("ACL", "SETUSER", "half", "on", ">secret", "~*", "+@all", "-cluster")
     assert run(["threads", "-d", nodes[0].url.replace("//", "//half:secret@")]) == 3
-    told = capsys.readouterr().err
-    assert "this user may not read it" in told and "'cluster|slots'" in told
-    assert "secret" not in told
+    stderr = capsys.readouterr().err
+    assert "this user may not read it" in stderr and "'cluster|slots'" in stderr
+    assert "secret" not in stderr
 
 
 def test_a_node_is_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """No list is given that isn't whole, and what was written before is told from what can't be any more."""
+    """No incomplete list is shown, and what was written is distinguished from what can't be written any more."""
     with clustered(redis.started, tmp_path) as nodes, closing(OperationLog(tmp_path / "log.sqlite")) as log:
         make, url = RedisSamples(), nodes[0].url
         emptied(nodes)

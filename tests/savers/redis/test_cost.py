@@ -1,4 +1,4 @@
-"""What goes over the wire: round trips don't grow with the database, and listings carry no values."""
+"""Network traffic: round trips don't grow with the database, and listings carry no values."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,26 +21,26 @@ STORED = b"dnZ2dnZ2"  # of which it is 500 in base64
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
-    """What came back in each round trip, but those of scans."""
+    """The answers of each round trip, except those of scans."""
     trips: list[list[Any]] = []
-    original = Connection._sent
+    original = Connection._send
 
     def counted(self: Connection, page: Any, *, failing: bool) -> Any:
         trips.append(original(self, page, failing=failing))
         return trips[-1]
 
-    monkeypatch.setattr(Connection, "_sent", counted)
+    monkeypatch.setattr(Connection, "_send", counted)
     return trips
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every round trip, those of scans too."""
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every round trip, including those of scans."""
     return counted(monkeypatch)
 
 
 def long(kind: Kind, threads: int, checkpoints: int) -> Iterator[Checkpoint | Write]:
-    """So many threads of so many checkpoints, each with a write."""
+    """`threads` threads of `checkpoints` checkpoints, each with a write."""
     for thread_id in (f"t{t}" for t in range(threads)):
         for c in range(checkpoints):
             parent_id = f"{c - 1:04}" if c else None
@@ -62,7 +62,7 @@ def test_round_trips(words: str, kind: Kind, sent: list[Any], capsys: pytest.Cap
 
 
 def test_listings_carry_no_values(kind: Kind, sent: list[Any]) -> None:
-    """Threads, rows, metadata and the writes' names come without a value of any of them."""
+    """Threads, rows, metadata and the names of writes are read without any value."""
     with closing(kind.open_url(kind.filled(long(kind, 3, 4)))) as saver:
         sent.clear()
         rows = [row for thread in saver.threads() for row in saver.rows(thread.thread_id)]
@@ -76,7 +76,7 @@ def test_listings_carry_no_values(kind: Kind, sent: list[Any]) -> None:
 
 
 def test_without_an_index_one_scan_finds_all(redis_server: Server, sent: list[Any]) -> None:
-    """All heads are told in a fixed number of round trips beside the scan."""
+    """All heads are read in a fixed number of round trips beside the scan."""
     url = redis_server.empty()
     with redis_server.client() as client:
         load(client, "redis")
@@ -91,25 +91,25 @@ def test_without_an_index_one_scan_finds_all(redis_server: Server, sent: list[An
 
 
 @pytest.mark.parametrize("name", [*paged.COMMANDS, "undo"])
-def test_commands_ask_by_the_page(name: str, kind: Kind, asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Of 50 threads or tips a command asks by pages of 25, and twice as many take at most twice as many pages."""
+def test_commands_ask_by_the_page(name: str, kind: Kind, trips: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands read 50 threads or tips in pages of 25, and twice as many in at most twice as many pages."""
     costs = []
     for threads in (50, 100):
         url, words = kind.filled(paged.records(kind.samples, threads, kind.body)), paged.COMMANDS.get(name)
-        costs.append(paged.cost_of_undo(url, asked, capsys) if words is None else paged.cost(words, url, asked, capsys))
+        costs.append(paged.cost_of_undo(url, trips, capsys) if words is None else paged.cost(words, url, trips, capsys))
     assert costs[0] <= 60
     assert costs[1] <= 2 * costs[0]
 
 
-def test_several_threads_at_once(kind: Kind, asked: list[str]) -> None:
-    """Skeletons and writes of many threads are what they are thread by thread, in a few round trips for all."""
+def test_several_threads_at_once(kind: Kind, trips: list[str]) -> None:
+    """Skeletons and writes of many threads, read in a few round trips, equal those read thread by thread."""
     with closing(kind.open_url(kind.filled(paged.records(kind.samples, 50, kind.body)))) as saver:
         ids = [thread.thread_id for thread in saver.threads()]
         rows = [row for thread_id in sorted(ids) for row in saver.rows(thread_id)]
         writes = [write for thread_id in sorted(ids) for write in saver.writes(thread_id)]
-        asked.clear()
-        found = saver.moment(lambda: list(saver.rows_of(ids)))
-        listed = saver.moment(lambda: list(saver.writes_on([row.ref for row in found])))
-        assert (found, listed) == (rows, writes)
+        trips.clear()
+        together = saver.moment(lambda: list(saver.rows_of(ids)))
+        listed = saver.moment(lambda: list(saver.writes_on([row.ref for row in together])))
+        assert (together, listed) == (rows, writes)
         assert (len(ids), len(rows), len(writes)) == (51, 151, 100)
-        assert len(asked) <= 6
+        assert len(trips) <= 6

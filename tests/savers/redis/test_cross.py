@@ -1,4 +1,4 @@
-"""The official Redis saver and ckpt on the same server."""
+"""LangGraph's Redis saver and ckpt on the same server."""
 
 import time
 from collections import Counter
@@ -79,17 +79,17 @@ def fresh(redis_server: Server) -> Fresh:
 
 
 class TestLook(Look):
-    """Reading."""
+    """Commands that read."""
 
     def test_values(self, run: Run) -> None:
-        """As elsewhere, but that the saver folds what parallel tasks wrote to a delta channel in the order of ids."""
+        """As elsewhere, except that the saver folds parallel tasks' writes to a delta channel in the order of ids."""
         threads = [
             (thread_id, graph) for thread_id, graph in run.threads if thread_id not in ("delta-wide", "delta-exit")
         ]
         super().test_values(replace(run, threads=threads))
 
     def test_next_and_tasks(self, run: Run) -> None:
-        """Tasks have the graph's ids, names and interrupts; of an error the saver keeps no more than its class."""
+        """Tasks have the graph's ids, names and interrupts; the saver stores only an error's class."""
         for ref, state in run.states():
             shot = run.reader.snapshot(ref)
             assert Counter(map(_mine, shot.tasks)) == Counter(map(_theirs, state.tasks)), ref
@@ -106,39 +106,39 @@ def _theirs(task: PregelTask) -> str:
 
 
 class TestTravel(Travel):
-    """Changing."""
+    """Commands that change."""
 
 
 class TestSince(Since):
-    """Meanwhile; a key beside the checkpoints lists them or names the head."""
+    """Changes that an application makes meanwhile; a key beside the checkpoints lists them or names the head."""
 
     one_line = True
 
 
 class TestSteps(Steps):
-    """Being killed."""
+    """Killed at every step."""
 
 
 class Knowing(Ordered):
-    """The official saver where an application keeps the metadata of its config itself, which the saver drops."""
+    """LangGraph's own saver under an application that stores its config's metadata, which the saver drops."""
 
     def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         return super().put(config, checkpoint, get_checkpoint_metadata(config, metadata), new_versions)
 
 
 class TestForget(Forget):
-    """Forgetting."""
+    """What `--forget` leaves."""
 
     @pytest.fixture
     def backend(self, fresh: Fresh) -> Backend:
-        """Where it is known whose a thread is."""
+        """Databases where the owner of a thread is known."""
         url = fresh().url
         return Backend(url, lambda: Knowing.from_conn_string(url))
 
     def stored(self, backend: Backend) -> bytes:
-        """Every key with what it holds."""
+        """Every key with its value."""
         return repr([*Server(backend.url).contents()]).encode()
 
 
 class TestIdentity(Identity):
-    """In another's place, and at another address."""
+    """Another database at the same address, and the same one at another."""

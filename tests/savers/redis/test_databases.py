@@ -1,4 +1,4 @@
-"""Databases that the official saver's generations left: everything in their documents is read, and nothing else."""
+"""Databases of all generations of LangGraph's saver: everything in their documents is read, and nothing else."""
 
 import json
 from base64 import b64decode
@@ -36,22 +36,22 @@ def loaded(request: pytest.FixtureRequest, redis_server: Server) -> Iterator[tup
 
 
 def test_every_checkpoint(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
-    """Each checkpoint's document is read with its names, parent, metadata and object as they stand in it."""
+    """Each checkpoint's document is read with its names, parent, metadata and object, unchanged."""
     name, reader, documents = loaded
     stored = {_ref(d): d for key, d in documents.items() if key.startswith("checkpoint:") and "thread_id" in d}
     rows = [row for thread in reader.saver.threads() for row in reader.saver.rows(thread.thread_id)]
     assert {row.ref for row in rows} == set(stored)
     for checkpoint in reader.saver.checkpoints(row.ref for row in rows):
         document = stored[checkpoint.row.ref]
-        body, told = json.loads(checkpoint.body.data), document["metadata"]
+        body, metadata = json.loads(checkpoint.body.data), document["metadata"]
         assert {"pending_sends": [], **body} == document["checkpoint"]
-        assert json.loads(checkpoint.metadata.data) == (json.loads(told) if isinstance(told, str) else told)
+        assert json.loads(checkpoint.metadata.data) == (json.loads(metadata) if isinstance(metadata, str) else metadata)
         assert checkpoint.row.parent_id == _parent(document, misnamed="0.0" in name)
     assert dict(reader.saver.metadata(stored)) == {c.row.ref: c.metadata for c in reader.saver.checkpoints(stored)}
 
 
 def test_every_write(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
-    """Each write's document is read, its value to the byte and decoded to the end."""
+    """Each write's document is read, its value byte for byte and decoded completely."""
     name, reader, documents = loaded
     stored = {
         (_plain(d["thread_id"]), _plain(d["checkpoint_ns"]), d["checkpoint_id"], d["task_id"], d["idx"]): d
@@ -59,10 +59,10 @@ def test_every_write(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
         if key.startswith("checkpoint_write:")
     }
     threads = sorted({place[0] for place in stored})  # some have writes and no checkpoint, which couldn't be saved
-    found = [write for thread_id in threads for write in reader.saver.writes(thread_id)]
-    assert {(*w.ref, w.task_id, w.idx) for w in found} == set(stored)
-    assert len(found) == reader.saver.totals().writes
-    for write in found:
+    writes = [write for thread_id in threads for write in reader.saver.writes(thread_id)]
+    assert {(*w.ref, w.task_id, w.idx) for w in writes} == set(stored)
+    assert len(writes) == reader.saver.totals().writes
+    for write in writes:
         document = stored[(*write.ref, write.task_id, write.idx)]
         assert write.payload is not None
         assert write.payload.tag.removeprefix("redis-") == document["type"]
@@ -72,7 +72,7 @@ def test_every_write(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
 
 
 def test_heads(loaded: tuple[str, Reader, dict[str, Any]], redis_server: Server) -> None:
-    """A thread's head is what its pointer says, and where there is none the highest id of its root graph."""
+    """A thread's head is what its pointer names or, without a pointer, the highest id of its root graph."""
     name, reader, _ = loaded
     for thread in reader.saver.threads():
         assert reader.saver.thread(thread.thread_id) == thread
@@ -85,7 +85,7 @@ def test_heads(loaded: tuple[str, Reader, dict[str, Any]], redis_server: Server)
 
 
 def test_abilities(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
-    """Only what the installed saver goes on from is written; a shallow database has no branches."""
+    """Only generations that the installed saver continues from are written; a shallow database has no branches."""
     name, reader, _ = loaded
     able = reader.saver.abilities
     assert (Ability.WRITE in able) is (name == "redis")
@@ -97,7 +97,7 @@ def test_abilities(loaded: tuple[str, Reader, dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("loaded", ["redis"], indirect=True)
 def test_same_as_the_full_set(loaded: tuple[str, Reader, dict[str, Any]], tmp_path: Path) -> None:
-    """The threads of every other database are here too, with the same steps and messages at the head.
+    """The threads of every other database exist here too, with the same steps and messages at the head.
 
     But for what the saver lost: of interrupts some runs saw no writes, and some types can't be saved.
     """

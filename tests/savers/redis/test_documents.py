@@ -1,4 +1,4 @@
-"""What goes wrong only where rows are documents that an index finds."""
+"""Errors that occur only where rows are documents found by an index."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.redis import open_url
 from ckpt_cli.savers.redis.expand import LATEST
 from ckpt_cli.savers.redis.images import image
-from ckpt_cli.savers.redis.spelling import spelled
+from ckpt_cli.savers.redis.json_numbers import respell_numbers
 from tests.savers.redis.kinds import on_redis
 from tests.savers.redis.records import TAG, RedisSamples
 from tests.servers.redis import Server
@@ -30,7 +30,7 @@ def saver(redis_server: Server) -> Iterator[Saver]:
 
 
 def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """A database without LangGraph's documents is no checkpoint database, and stays as it is."""
+    """A database without LangGraph's documents is no checkpoint database, and isn't changed."""
     url = redis_server.empty()
     with redis_server.client() as client:
         client.set("something", "else")
@@ -43,34 +43,34 @@ def test_no_checkpoints(redis_server: Server, capsys: pytest.CaptureFixture[str]
 def test_another_database_is_not_searched(
     saver: Saver, redis_server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An index answers in every database and loses its documents by it: only in its own is it asked."""
+    """An index answers in every database but loses its documents by that: it is queried only in its own."""
     for words in (["threads"], ["log", "t"], ["info"]):
         assert run([*words, "-d", f"{redis_server.url}/1"]) == 3
     assert "no LangGraph checkpoints" in capsys.readouterr().err
     with redis_server.client() as client:
-        found = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
-    assert found[1:] == [[b"$.thread_id", b"t"]] * 2
+        rows = client.execute_command("FT.AGGREGATE", "checkpoint", "*", "LOAD", "1", "$.thread_id")
+    assert rows[1:] == [[b"$.thread_id", b"t"]] * 2
 
 
 @pytest.mark.parametrize("url", ["redis://h/0?prefx=x", "redis://h/zero", "redis+sentry://h", "redis://h:1,i:2"])
-def test_urls_that_say_nothing(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown option, a database that is no number, other schemes and hosts are usage errors, with a hint."""
+def test_invalid_urls(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown option, a database that isn't a number, other schemes and hosts are usage errors with a hint."""
     assert run(["threads", "-d", url]) == 2
     assert "hint" in capsys.readouterr().err
 
 
 def test_numbers_are_kept(saver: Saver, redis_server: Server) -> None:
-    """Numbers that RedisJSON reads as their neighbours are spelled so that it doesn't."""
+    """Numbers that RedisJSON would read as their neighbours are respelled so that it reads them exactly."""
     numbers = [939167018948.5865, 23.308445025757262, 5e-324, -0.0, 1e22, 12088.995980580641, 1.7976931348623157e308]
     with redis_server.client() as client:
         client.execute_command("JSON.SET", "numbers", "$", json.dumps(numbers))
         assert json.loads(client.execute_command("JSON.GET", "numbers")) != numbers
-        client.execute_command("JSON.SET", "numbers", "$", spelled(json.dumps(numbers)))
+        client.execute_command("JSON.SET", "numbers", "$", respell_numbers(json.dumps(numbers)))
         assert json.loads(client.execute_command("JSON.GET", "numbers")) == numbers
         client.delete("numbers")
     body = Payload(TAG, json.dumps({"v": 4, "channel_values": {"n": numbers}}, separators=(",", ":")).encode())
-    given = MAKE.checkpoint("n", "1")._replace(body=body)
-    saver.apply(Plan("", (given,)))
+    written = MAKE.checkpoint("n", "1")._replace(body=body)
+    saver.apply(Plan("", (written,)))
     (found,) = saver.checkpoints([Ref("n", "", "1")])
     assert json.loads(found.body.data) == json.loads(body.data)
 
@@ -86,7 +86,7 @@ KEYS = {
 @pytest.mark.parametrize("expires", [None, 4_000_000_000_000])
 @pytest.mark.parametrize("kind", KEYS)
 def test_a_key_of_each_kind_is_made_changed_and_removed(kind: str, expires: int | None, saver: Saver) -> None:
-    """With the time it expires; a change that expects another image is refused, in words that say how it differs."""
+    """Its expiry is kept; a change with another before-image is refused, and the error says how it differs."""
     first, second = (image(kind, value, expires) for value in KEYS[kind])
     plain = image(kind, KEYS[kind][1])
     steps = [(None, first), (first, second), (second, plain), (plain, None)]

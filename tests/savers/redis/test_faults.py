@@ -1,4 +1,4 @@
-"""What goes wrong with a server of keys is told in one line with its exit code, and nothing is lost."""
+"""Each error of a Redis or Valkey server is one line with its exit code, and nothing is lost."""
 
 import threading
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tests.servers.processes import free_port
 
 @pytest.fixture(params=["redis", "valkey"])
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Each kind; how keys are found makes no difference here."""
+    """Each kind of database; how keys are found doesn't matter here."""
     if request.param == "valkey":
         return on_valkey(request.getfixturevalue("valkey_server"))
     return on_redis(request.getfixturevalue("redis_server"), index=True)
@@ -41,29 +41,29 @@ def records(kind: Kind) -> tuple[Checkpoint | Write, ...]:
 
 @pytest.fixture
 def saver(kind: Kind) -> Iterator[Saver]:
-    """These."""
+    """A saver of a database with these records."""
     with closing(kind.open_url(kind.filled(records(kind)))) as saver:
         yield saver
 
 
 def refused(url: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What is told of a database that can't be opened."""
+    """The error for a database that can't be opened."""
     assert run(["threads", "-d", url]) == 3
-    told = capsys.readouterr().err
-    assert "secret" not in told
-    assert "hint" in told
-    return told.splitlines()[0]
+    stderr = capsys.readouterr().err
+    assert "secret" not in stderr
+    assert "hint" in stderr
+    return stderr.splitlines()[0]
 
 
 @pytest.mark.parametrize("scheme", ["redis", "valkey"])
 def test_nobody_listens(scheme: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A port without a server is told as such, without the password."""
-    told = refused(f"{scheme}://me:secret@127.0.0.1:{free_port()}/0", capsys)
-    assert "no server answers (connection refused)" in told
+    """A port without a server is reported without the password."""
+    message = refused(f"{scheme}://me:secret@127.0.0.1:{free_port()}/0", capsys)
+    assert "no server answers (connection refused)" in message
 
 
 def test_wrong_password(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:
-    """A password that the server refuses is told as such, and not repeated."""
+    """A wrong password is reported and not repeated."""
     assert "wrong user or password" in refused(kind.server.url.replace("//", "//nobody:secret@"), capsys)
 
 
@@ -78,7 +78,7 @@ def test_no_permission_to_write(saver: Saver, kind: Kind, capsys: pytest.Capture
         assert [w.size for w in reader.writes("t", values=0)] == [w.size for w in saver.writes("t", values=0)]
         with pytest.raises(Refused, match="may not write"):
             reader.apply(Plan("", remove=(Ref("t", "", "1"),)))
-    refused_before_planning(url, "t", "may not write", capsys, told=False)
+    refused_before_planning(url, "t", "may not write", capsys, shown=False)
 
 
 def test_a_replica_takes_no_writes(
@@ -97,7 +97,7 @@ def test_a_replica_takes_no_writes(
 
 
 def test_a_lost_connection_is_made_again(saver: Saver, kind: Kind) -> None:
-    """A moment whose connection broke is read once more from its beginning."""
+    """A moment whose connection broke is repeated from its beginning."""
     seen = []
 
     def look() -> list[str]:
@@ -120,7 +120,7 @@ def test_a_lost_connection_is_made_again(saver: Saver, kind: Kind) -> None:
 
 
 def test_killed_while_reading(kind: Kind, tmp_path: Path) -> None:
-    """A server that dies is told as unreachable."""
+    """A server that dies is reported as unreachable."""
     with kind.start(tmp_path) as server:
         url = kind._replace(server=server).filled(records(kind))
         with closing(kind.open_url(url)) as saver:
@@ -131,7 +131,7 @@ def test_killed_while_reading(kind: Kind, tmp_path: Path) -> None:
 
 
 def test_killed_while_writing(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server killed before the transaction came through holds nothing of it; the log can tell, and it can be made."""
+    """A server killed before the transaction arrived has nothing of it; the log finds out, and a retry succeeds."""
     options = ("--appendonly", "yes", "--appendfsync", "always")
     log = OperationLog(tmp_path / "log.sqlite")
     plan = Plan("", (kind.samples.checkpoint("t", "3", parent_id="2"), kind.samples.write("t", "2")), verb="test")
@@ -169,7 +169,7 @@ def _dumped(kind: Kind) -> dict[bytes, Any]:
 
 @pytest.mark.parametrize("at", [0, 1], ids=["the first key", "the second key"])
 def test_what_somebody_writes_between_comparing_and_writing_stays(at: int, saver: Saver, kind: Kind) -> None:
-    """A key that another client writes after it was compared is theirs, and nothing else of the change is made."""
+    """A key that another client writes after the comparison is kept, and nothing of the change is made."""
     plan = Plan("", tuple(kind.samples.checkpoint("new", f"{number:04}") for number in range(_PAGE)))
     changes = list(saver.moment(lambda: list(saver.expand(plan))))
     theirs = str(changes[at].key["key"])
@@ -191,7 +191,7 @@ def test_what_somebody_writes_between_comparing_and_writing_stays(at: int, saver
 
 
 def test_what_somebody_writes_before_a_change_is_taken_back_stays(saver: Saver, kind: Kind) -> None:
-    """Where the rest of a transaction fails, its keys are as they were, but for those that another client wrote."""
+    """If part of a transaction fails, its keys are restored, except those that another client wrote."""
     plan = Plan("", (kind.samples.checkpoint("new", "1"), kind.samples.checkpoint("new", "2", parent_id="1")))
     changes = list(saver.moment(lambda: list(saver.expand(plan))))
     theirs = str(changes[0].key["key"])
@@ -213,7 +213,7 @@ def test_what_somebody_writes_before_a_change_is_taken_back_stays(saver: Saver, 
 
 
 def test_undo_restores_the_keys(saver: Saver, kind: Kind, tmp_path: Path) -> None:
-    """Every key holds what it held, byte for byte, and expires then; what is new expires with what it was made of."""
+    """Every key is restored byte for byte, with its expiry; a new key expires with the checkpoint it was made from."""
     make, expires = kind.samples, 4_000_000_000_123
     plans = (
         Plan("", (make.checkpoint("t", "3", parent_id="2"), make.write("t", "2"))),

@@ -11,7 +11,7 @@ COUNT = 10_100  # of RediSearch's own accord, FT.SEARCH ends at 10,000
 
 @pytest.mark.parametrize("kind", ["redis"], indirect=True)
 def test_nothing_ends_at_ten_thousand(kind: Kind) -> None:
-    """As many threads, each with a checkpoint, are counted, listed and found whole by the index."""
+    """More than 10,000 threads are counted, listed and found completely by the index."""
     ids = [f"t{n}" for n in range(COUNT)]
     with closing(kind.open_url(kind.filled(kind.samples.checkpoint(thread_id, "1") for thread_id in ids))) as saver:
         totals = saver.totals()

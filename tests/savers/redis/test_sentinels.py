@@ -1,4 +1,4 @@
-"""Sentinels: they are asked for the primary server, which is read and written."""
+"""Sentinels name the primary server, which is read and written."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,7 +22,7 @@ from tests.servers.redis import Server, binaries, started
 
 @pytest.fixture
 def sentinel(redis_server: Server, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """One, that watches the server under the name ``agents``."""
+    """A Sentinel that watches the server under the name ``agents``."""
     home, port = binaries(), free_port()
     if home is None:
         missing(request.config, "no Redis to be a Sentinel")
@@ -41,7 +41,7 @@ def sentinel(redis_server: Server, request: pytest.FixtureRequest, tmp_path: Pat
 def test_the_primary_server_is_read_and_written(
     redis_server: Server, sentinel: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the URL that LangGraph's own saver takes; one Sentinel of several is enough, and must know the name."""
+    """The URL is the one for LangGraph's own saver; one Sentinel of several is enough, but it must know the name."""
     direct = redis_server.empty()
     hosts = f"127.0.0.1:{free_port()},127.0.0.1:{sentinel.port}"
     url = f"redis+sentinel://{hosts}/agents/0"
@@ -60,13 +60,13 @@ def test_the_primary_server_is_read_and_written(
     assert run(["info", "-d", url]) == 0
     assert f"redis+sentinel://{','.join(sorted(hosts.split(',')))}/agents/0" in capsys.readouterr().out
     assert run(["threads", "-d", url.replace("agents", "nobody").replace("//", "//me:secret@")]) == 3
-    told = capsys.readouterr().err
-    assert "/nobody/0: no Sentinel answers with a primary server of that name" in told
-    assert "secret" not in told
+    stderr = capsys.readouterr().err
+    assert "/nobody/0: no Sentinel answers with a primary server of that name" in stderr
+    assert "secret" not in stderr
 
 
 def test_a_failover_is_followed(redis_server: Server, sentinel: Server, tmp_path: Path) -> None:
-    """A connection that breaks is made again to what is the primary server by then."""
+    """A broken connection is made again to the server that is primary by then."""
     indexed(redis_server.empty())
     data = tmp_path / "data"
     data.mkdir()

@@ -7,7 +7,7 @@ from redis.connection import AbstractConnection
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is sent from now on, each time the beginning of it."""
+    """The start of each message that is sent from now on."""
     sent: list[str] = []
     original = AbstractConnection.send_packed_command
 

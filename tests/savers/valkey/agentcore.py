@@ -1,4 +1,4 @@
-"""AgentCoreValkeySaver with an actor of its own, and records as it keeps them."""
+"""AgentCoreValkeySaver with a default actor, and records as it stores them."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ ACTOR = "agent:7"
 
 
 class Acting(AgentCoreValkeySaver):
-    """The saver, told its actor where a config names none."""
+    """The saver with a default actor for configs that name none."""
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return super().get_tuple(acting(config))
@@ -41,7 +41,7 @@ def acting(config: Any, actor: str = ACTOR) -> Any:
 
 
 def fill(server: Server, records: Iterable[Checkpoint | Write]) -> None:
-    """Put records where the saver puts them (``saver.py: put, put_writes``), which takes no payloads itself."""
+    """Store records as the saver does (``saver.py: put, put_writes``), which itself takes no payloads."""
     with server.client() as client:
         client.rpush("agentcore:session:nobody:nothing:checkpoints", "1")
         for record in records:

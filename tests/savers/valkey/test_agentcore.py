@@ -19,8 +19,8 @@ from ckpt_cli.conformance import everything
 from ckpt_cli.model import Payload, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.about import Ability
-from ckpt_cli.savers.url import open_saver
-from ckpt_cli.savers.valkey.agentcore_keys import called
+from ckpt_cli.savers.url import open_database
+from ckpt_cli.savers.valkey.agentcore_reading import thread_names
 from ckpt_cli.serde.codec import Codec
 from tests import hostile
 from tests.cross.backend import Backend, Fresh
@@ -55,14 +55,14 @@ ANSWERED = "interrupts"
 
 @pytest.mark.parametrize("run", [name for name in SCENARIOS if name != ANSWERED], indirect=True, scope="class")
 class TestLook(Look):
-    """Reading."""
+    """Commands that read."""
 
     def test_abilities(self, run: Run) -> None:
-        """It keeps parents and paths of tasks, and is never written."""
+        """It stores parents and task paths, and is never written."""
         assert run.reader.saver.abilities == {Ability.BRANCHES, Ability.TASK_PATHS}
 
     def test_values(self, run: Run) -> None:
-        """As elsewhere, but that the saver folds what parallel tasks wrote to a delta channel in the order they did."""
+        """As elsewhere, except that the saver folds parallel tasks' writes to a delta channel as they came."""
         named = [(name, graph) for name, graph in run.threads if name not in ("delta-wide", "delta-exit")]
         super().test_values(replace(run, threads=named))
 
@@ -73,7 +73,7 @@ def stored(value: Any) -> Payload:
 
 
 def test_as_the_saver_reads(fresh: Fresh) -> None:
-    """Every checkpoint and write is what `get_tuple` gives, also where questions were asked again, which it keeps."""
+    """Every checkpoint and write equals what `get_tuple` gives, also repeated interrupts, which the saver keeps."""
     backend = fresh()
     with backend.official() as official, ExitStack() as stack:
         asked, deep = asking(official), nested(official, ask=True)
@@ -90,8 +90,8 @@ def test_as_the_saver_reads(fresh: Fresh) -> None:
             assert (mine.body, mine.metadata) == (stored(theirs.checkpoint), stored(theirs.metadata))
             assert dict(saver.metadata([row.ref])) == {row.ref: mine.metadata}
             writes = [*saver.writes(*row.ref[:2], [row.checkpoint_id])]
-            given = [(task_id, channel, stored(value)) for task_id, channel, value in theirs.pending_writes or ()]
-            assert Counter((write.task_id, write.channel, write.payload) for write in writes) == Counter(given)
+            expected = [(task_id, channel, stored(value)) for task_id, channel, value in theirs.pending_writes or ()]
+            assert Counter((write.task_id, write.channel, write.payload) for write in writes) == Counter(expected)
             assert [write.order for write in writes] == sorted({write.order for write in writes})
             seen += len(writes)
         assert reader.snapshot(reader.head("asked").ref).interrupts[-1].value == "why?"
@@ -101,7 +101,7 @@ def test_as_the_saver_reads(fresh: Fresh) -> None:
 
 
 def test_actors(fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
-    """Sessions of one id are told apart by their actors, and only those; each is read by itself."""
+    """Sessions with the same id are distinguished by their actors, and only those; each is read by itself."""
     backend = fresh()
     with backend.official() as official:
         for thread_id, actor in (("s", "ann"), ("s", "bob:1"), ("t", "bob:1")):
@@ -113,20 +113,20 @@ def test_actors(fresh: Fresh, capsys: pytest.CaptureFixture[str]) -> None:
         assert [reader.values(reader.head(name).ref)["log"][0] for name in names] == ["bob:1", "bob:1", "ann"]
         assert saver.thread("s") is None
     assert ckpt(["info", "-d", backend.url]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "AgentCoreValkeySaver" in said and "actor_id/thread_id" in said
+    stdout = " ".join(capsys.readouterr().out.split())
+    assert "AgentCoreValkeySaver" in stdout and "actor_id/thread_id" in stdout
 
 
 def test_names_are_unambiguous() -> None:
-    """However actors and threads are called, no two threads of theirs have one name."""
+    """Whatever the names of actors and threads, no two threads get the same name."""
     parts = ("a", "b", "a/b", "b/a", "a%2Fb", "%", "a/a/b", "")
     pairs = [(actor, thread) for actor in parts for thread in parts]
     for some in (pairs, pairs[::2], pairs[::3], pairs[::7], [("a", "b"), ("b", "a/b")], [("a", "x"), ("b", "y")]):
-        assert len({*called(some).values()}) == len(some)
-    assert called([("a", "x"), ("b", "y/z")]) == {("a", "x"): "x", ("b", "y/z"): "y/z"}
+        assert len({*thread_names(some).values()}) == len(some)
+    assert thread_names([("a", "x"), ("b", "y/z")]) == {("a", "x"): "x", ("b", "y/z"): "y/z"}
 
 
-def kept(server: Server) -> dict[bytes, Any]:
+def stored_keys(server: Server) -> dict[bytes, Any]:
     with server.client() as client:
         return {key: (client.dump(key), client.pttl(key) > 0) for key in client.scan_iter()}
 
@@ -136,22 +136,22 @@ CHANGES = ["delete t", "fork t @^", "edit t --set log=1", "rollback t @^", "repl
 
 
 def test_it_is_only_read(fresh: Fresh, valkey_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every look works and every change is refused, with the reason, and no key is another afterwards."""
+    """Every reading command works, every change is refused with the reason, and no key changes."""
     backend = fresh()
     with backend.official() as official:
         line(official, "a", "b").invoke({"log": []}, on("t"))
-    before = kept(valkey_server)
+    before = stored_keys(valkey_server)
     for words in LOOKS:
         assert ckpt([*words.split(), "-d", backend.url]) == 0, (words, capsys.readouterr().err)
     capsys.readouterr()
     for words in CHANGES:
         assert ckpt([*words.split(), "--yes", "-d", backend.url]) == 6, (words, capsys.readouterr())
         assert "AgentCore on Valkey can't be written: its writes have no places" in capsys.readouterr().err
-    assert kept(valkey_server) == before
+    assert stored_keys(valkey_server) == before
 
 
 def test_damage(fresh: Fresh, valkey_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """What can't be read is told and hides nothing else; what expired, and others' keys, are no checkpoints."""
+    """Damage is reported and hides nothing else; expired keys and other programs' keys are no checkpoints."""
     backend = fresh()
     with backend.official() as official:
         line(official, "a", "b").invoke({"log": ["in"]}, on("t"))
@@ -179,12 +179,12 @@ def test_damage(fresh: Fresh, valkey_server: Server, capsys: pytest.CaptureFixtu
 def test_nothing_is_run(
     valkey_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever payloads attack with is shown as in every other database, and nothing that one names is imported."""
+    """Hostile payloads are shown as in every other database, and nothing that they name is imported."""
     hostile.canary(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     mark, url = tmp_path / "mark", valkey_server.empty()
     count = hostile.write(tmp_path / "other.sqlite", mark)
-    with closing(open_saver(str(tmp_path / "other.sqlite"), str)) as other:
+    with closing(open_database(str(tmp_path / "other.sqlite"), str)) as other:
         threads, checkpoints, writes = everything(other)
     fill(valkey_server, [*checkpoints, *writes])
     assert ckpt(["threads", "-n", "0", "--json", "-d", url]) == 0

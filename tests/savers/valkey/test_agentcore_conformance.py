@@ -1,4 +1,4 @@
-"""AgentCore's databases are held to what every saver is held to, but for writing, and for places of writes."""
+"""AgentCore's databases satisfy the contract of savers, except writing and the indexes of writes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,11 +15,11 @@ from tests.servers.redis import Server
 
 
 class TestAgentCore(Conformance):
-    """Keys as the saver makes them."""
+    """Keys as the saver writes them."""
 
     @pytest.fixture
     def make(self, valkey_server: Server) -> Iterator[Make]:
-        """Each time the same database, emptied."""
+        """The same database each time, emptied."""
         opened: list[Saver] = []
 
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
@@ -33,11 +33,11 @@ class TestAgentCore(Conformance):
             saver.close()
 
     def test_abilities(self, make: Make) -> None:
-        """It keeps parents and paths of tasks, and is never written."""
+        """It stores parents and task paths, and is never written."""
         assert make([]).abilities == {Ability.BRANCHES, Ability.TASK_PATHS}
 
     def test_writes_in_canonical_order(self, make: Make) -> None:
-        """Writes come by checkpoint, path and task; of a task those with a fixed place first, others as they were put.
+        """Writes are sorted by checkpoint, path and task; a task's special writes come first, others as they were put.
 
         Of a channel with a fixed place the last that was put has it, and those before it stand before it.
         """
@@ -56,11 +56,11 @@ class TestAgentCore(Conformance):
         ]
         writes = [self.write("t", "1", task, path=path, channel=channel) for path, task, channel, _ in put]
         saver = make([self.checkpoint("t", "1"), *writes])
-        told = [(w.task_path, w.task_id, w.channel, w.idx) for w in saver.writes("t")]
-        assert told == sorted(put, key=lambda one: (one[0], one[1], one[3]))
+        read = [(w.task_path, w.task_id, w.channel, w.idx) for w in saver.writes("t")]
+        assert read == sorted(put, key=lambda one: (one[0], one[1], one[3]))
 
     def test_writes_of_some_checkpoints(self, make: Make) -> None:
-        """As elsewhere; what a namespace's keys begin with is told by a checkpoint in it."""
+        """As elsewhere; a checkpoint in the namespace is needed to know the start of its keys."""
         super().test_writes_of_some_checkpoints(lambda records: make([*records, self.checkpoint("t", "0", ns="s")]))
 
     def test_rows_of_a_plan(self, make: Make) -> None:

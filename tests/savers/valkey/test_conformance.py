@@ -1,15 +1,15 @@
-"""Valkey is held to what every saver is held to, but for the task's path, which it has no place for."""
+"""Valkey satisfies the contract of savers, except for the task's path, which it can't store."""
 
 import pytest
 
 from ckpt_cli.conformance import Make
 from ckpt_cli.savers.contract import Ability
-from tests.savers.redis.conforming import OnValkey, ReadAhead
+from tests.savers.redis.conforming import OnValkey, Prefetching
 from tests.servers.redis import Server
 
 
 class TestValkey(OnValkey):
-    """Databases as the official saver finds them: it sets nothing up."""
+    """Empty databases: LangGraph's own saver sets nothing up."""
 
     @pytest.fixture
     def url(self, valkey_server: Server) -> str:
@@ -17,9 +17,9 @@ class TestValkey(OnValkey):
         return valkey_server.empty()
 
     def test_abilities(self, make: Make) -> None:
-        """A plan is one transaction of the server's; no moment can be held, and no path is kept."""
+        """A plan is one transaction of the server; there are no snapshots and no task paths."""
         assert make([]).abilities == {Ability.ATOMIC, Ability.WRITE, Ability.BRANCHES}
 
 
-class TestAhead(ReadAhead, TestValkey):
-    """The same with everything read ahead."""
+class TestPrefetch(Prefetching, TestValkey):
+    """The same with prefetch."""

@@ -1,4 +1,4 @@
-"""The official Valkey saver and ckpt on the same server."""
+"""LangGraph's Valkey saver and ckpt on the same server."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -38,57 +38,57 @@ def fresh(valkey_server: Server) -> Fresh:
 
 
 class TestLook(Look):
-    """Reading, without the paths of tasks: an entrypoint that never finished has no name."""
+    """Commands that read, without task paths: an entrypoint that never finished has no name."""
 
     def test_values(self, run: Run) -> None:
-        """As elsewhere, but that the saver folds what parallel tasks wrote to a delta channel in the order they did."""
+        """As elsewhere, except that the saver folds parallel tasks' writes to a delta channel as they came."""
         named = [(name, graph) for name, graph in run.threads if name not in ("delta-wide", "delta-exit")]
         super().test_values(replace(run, threads=named))
 
     def test_next_and_tasks(self, run: Run) -> None:
-        """Tasks have the graph's ids, names where they are known, errors and interrupts, and `next` is theirs."""
+        """Tasks have the graph's ids, errors, interrupts and known names, and `next` follows from them."""
         for ref, state in run.states():
             shot = run.reader.snapshot(ref)
             nameless = {task.id for task in shot.tasks if task.node is None}
             assert not nameless or ref.thread_id.startswith("flow")
-            told = [one._replace(name=None) if one.id in nameless else one for one in state.tasks]
-            assert Counter(map(mine, shot.tasks)) == Counter(map(theirs, told)), ref
+            expected = [one._replace(name=None) if one.id in nameless else one for one in state.tasks]
+            assert Counter(map(mine, shot.tasks)) == Counter(map(theirs, expected)), ref
             assert nameless or sorted(task.node or "" for task in shot.tasks) == sorted(state.next)
 
     def test_heads(self, run: Run) -> None:
-        """As elsewhere, where names are known."""
+        """As elsewhere, if names are known."""
         named = [(name, graph) for name, graph in run.threads if not name.startswith("flow")]
         super().test_heads(replace(run, threads=named))
 
 
 class TestTravel(Travel):
-    """Changing; which generation goes on isn't told by paths of tasks, so an update among finished tasks must say."""
+    """Commands that change; without task paths the generation is unknown, so updates among finished tasks name it."""
 
     @pytest.fixture(autouse=True)
-    def said(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Say it."""
+    def named_generation(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Name the generation."""
         name = "update as a node"
         words = [*CASES[name].words, "--finished", "drop"]
         monkeypatch.setitem(CASES, name, replace(CASES[name], words=words))
 
 
 class TestSince(Since):
-    """Meanwhile; a key beside the checkpoints lists them or names the head."""
+    """Changes that an application makes meanwhile; a key beside the checkpoints lists them or names the head."""
 
     one_line = True
 
 
 class TestSteps(Steps):
-    """Being killed."""
+    """Killed at every step."""
 
 
 class TestForget(Forget):
-    """Forgetting."""
+    """What `--forget` leaves."""
 
     def stored(self, backend: Backend) -> bytes:
-        """Every key with what it holds."""
+        """Every key with its value."""
         return repr([*Server(backend.url).contents()]).encode()
 
 
 class TestIdentity(Identity):
-    """In another's place, and at another address."""
+    """Another database at the same address, and the same one at another."""

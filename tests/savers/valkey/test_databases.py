@@ -1,4 +1,4 @@
-"""The full set of threads, left by the official saver: everything in its keys is read, and nothing else."""
+"""The full set of threads, left by LangGraph's saver: everything in its keys is read, and nothing else."""
 
 import json
 from base64 import b64decode
@@ -23,7 +23,7 @@ Keys = dict[str, bytes]
 
 @pytest.fixture(scope="module")
 def loaded(valkey_server: Server) -> Iterator[tuple[Reader, Keys]]:
-    """A reader of it, and its strings by key."""
+    """A reader of the database, and its strings by key."""
     url = valkey_server.empty()
     with valkey_server.client() as client:
         load(client, "valkey")
@@ -38,14 +38,14 @@ def rows(reader: Reader) -> list[Any]:
 
 
 def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
-    """Each checkpoint is read with its names, parent, metadata and value to the byte."""
+    """Each checkpoint is read with its names, parent, metadata and value, byte for byte."""
     reader, strings = loaded
-    found = rows(reader)
-    keys = {f"checkpoint:{{{r.thread_id}}}:{r.ns}:{r.checkpoint_id}": r for r in found}
+    listed = rows(reader)
+    keys = {f"checkpoint:{{{r.thread_id}}}:{r.ns}:{r.checkpoint_id}": r for r in listed}
     assert set(keys) == {key for key in strings if key.startswith("checkpoint:")}
-    assert len(found) == 2081
-    metadata = dict(reader.saver.metadata([row.ref for row in found]))
-    for (key, row), checkpoint in zip(keys.items(), reader.saver.checkpoints(r.ref for r in found), strict=True):
+    assert len(listed) == 2081
+    metadata = dict(reader.saver.metadata([row.ref for row in listed]))
+    for (key, row), checkpoint in zip(keys.items(), reader.saver.checkpoints(r.ref for r in listed), strict=True):
         stored = json.loads(strings[key])
         assert (row.thread_id, row.checkpoint_id) == (stored["thread_id"], stored["checkpoint_id"])
         assert checkpoint.row._replace(size=None) == row
@@ -56,25 +56,25 @@ def test_every_checkpoint(loaded: tuple[Reader, Keys]) -> None:
 
 
 def test_every_write(loaded: tuple[Reader, Keys]) -> None:
-    """Each write is read to the byte, in canonical order; none is lost and none invented."""
+    """Each write is read byte for byte, in canonical order; none is lost and none invented."""
     reader, strings = loaded
-    told = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
-    stored = {key: writes for key, writes in told.items() if key.replace("writes", "checkpoint", 1) in strings}
-    assert len(told) - len(stored) == 1  # of a checkpoint that couldn't be saved
+    documents = {key: json.loads(data) for key, data in strings.items() if key.startswith("writes:")}
+    stored = {key: writes for key, writes in documents.items() if key.replace("writes", "checkpoint", 1) in strings}
+    assert len(documents) - len(stored) == 1  # of a checkpoint that couldn't be saved
     order = {thread.thread_id: at for at, thread in enumerate(reader.saver.threads())}
-    found = [write for thread_id in order for write in reader.saver.writes(thread_id)]
-    assert len(found) == sum(map(len, stored.values())) == reader.saver.totals().writes
-    for write in found:
+    writes = [write for thread_id in order for write in reader.saver.writes(thread_id)]
+    assert len(writes) == sum(map(len, stored.values())) == reader.saver.totals().writes
+    for write in writes:
         listed = stored[f"writes:{{{write.thread_id}}}:{write.ns}:{write.checkpoint_id}"]
         (one,) = (w for w in listed if (w["task_id"], w["idx"]) == (write.task_id, write.idx))
         assert write.payload is not None
         payload = (one["channel"], one["type"], b64decode(one["value"]))
         assert (write.channel, write.payload.tag, write.payload.data) == payload
-    assert found == sorted(found, key=lambda write: (order[write.thread_id], write.ref, write.order))
+    assert writes == sorted(writes, key=lambda write: (order[write.thread_id], write.ref, write.order))
 
 
 def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> None:
-    """Every thread of every other database is here, with the same state at its head."""
+    """Every thread of every other database exists here, with the same state at its head."""
     reader, _ = loaded
     mine = heads(reader)
     with full_set(tmp_path) as other:
@@ -90,7 +90,7 @@ def test_same_as_the_full_set(loaded: tuple[Reader, Keys], tmp_path: Path) -> No
 
 
 def test_a_key_is_never_taken_apart(valkey_server: Server) -> None:
-    """A thread whose id looks like another's key is told from it by the checkpoint's own fields."""
+    """A thread whose id looks like another's key is distinguished from it by the checkpoint's own fields."""
     url = valkey_server.empty()
     with valkey_server.client() as client:
         for thread_id, ns in (("a}:x", "y"), ("a", "")):

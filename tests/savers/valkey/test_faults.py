@@ -1,4 +1,4 @@
-"""What goes wrong only where nothing is set up before the first checkpoint."""
+"""Errors that occur only where nothing is set up before the first checkpoint."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.servers.redis import Server
 
 
 def test_no_checkpoints(valkey_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """Somebody else's keys are no checkpoint database; none at all may be one, and AgentCore's keys are of a kind."""
+    """Other programs' keys are no checkpoint database; a database without keys may be one, and AgentCore's keys are."""
     url = valkey_server.empty()
     assert run(["threads", "-d", url]) == 0
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""SQLite is held to what every saver is held to: a file just made, and the same file opened for reading."""
+"""The conformance tests on SQLite: on a new file, and on an existing file that is opened for reading."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -23,7 +23,7 @@ class TestNewFile(Conformance):
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
             saver = create(tmp_path / f"{next(numbers)}.sqlite")
             opened.append(saver)
-            saver.apply(Plan("given", tuple(records)))
+            saver.apply(Plan("records", tuple(records)))
             return saver
 
         yield make
@@ -32,7 +32,7 @@ class TestNewFile(Conformance):
 
 
 class TestExistingFile(TestNewFile):
-    """The same database, opened read-only once its maker has let go."""
+    """The same database, opened for reading after its maker has closed it."""
 
     @pytest.fixture
     def make(self, tmp_path: Path) -> Iterator[Make]:
@@ -42,7 +42,7 @@ class TestExistingFile(TestNewFile):
         def make(records: Iterable[Checkpoint | Write]) -> Saver:
             path = tmp_path / f"{next(numbers)}.sqlite"
             maker = create(path)
-            maker.apply(Plan("given", tuple(records)))
+            maker.apply(Plan("records", tuple(records)))
             maker.close()
             opened.append(open_file(path))
             return opened[-1]

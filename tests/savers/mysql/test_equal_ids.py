@@ -1,4 +1,4 @@
-"""Ids that the server's collation takes for one are told apart, and what LangGraph makes of them is shown."""
+"""ckpt keeps ids apart that the server's collation takes for equal, but reads their shared blobs as LangGraph does."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +11,7 @@ from ckpt_cli.app import run
 from ckpt_cli.errors import Refused
 from ckpt_cli.model import Plan, Ref
 from ckpt_cli.reading import Reader
-from ckpt_cli.savers.mysql import MySQLSaver, open_url
+from ckpt_cli.savers.mysql.saver import MySQLSaver, open_url
 from ckpt_cli.serde.codec import Codec
 from tests.graphs.building import on
 from tests.graphs.lines import chat_graph
@@ -21,7 +21,7 @@ from tests.servers.mysql import MySQLServer
 
 @pytest.fixture
 def url(mysql: MySQLServer) -> str:
-    """A thread of two turns, the second under another spelling of its id, and one besides."""
+    """A thread of two turns, the second of them with an equal id in another spelling, and another thread."""
     name = mysql.fresh()
     with closing(mysql.connect(name)) as connection:
         graph = chat_graph(PyMySQLSaver(connection))
@@ -44,7 +44,7 @@ def saver(url: str) -> Iterator[MySQLSaver]:
 
 
 def test_each_spelling_is_a_thread(saver: MySQLSaver) -> None:
-    """Both are listed with their own head, counted and found, and no third spelling is."""
+    """Both threads are listed, counted and found, each with its own head; a third spelling finds nothing."""
     threads = list(saver.threads())
     assert [thread.thread_id for thread in threads] == ["other", "bób", "Bob"]
     assert saver.totals().threads == 3
@@ -58,8 +58,8 @@ def test_each_spelling_is_a_thread(saver: MySQLSaver) -> None:
     assert [row.thread_id for row in saver.rows_of(["Bob"])] == ["Bob"] * saver.count("Bob")
 
 
-def test_values_are_what_langgraph_goes_on_with(mysql: MySQLServer, url: str, saver: MySQLSaver) -> None:
-    """A checkpoint of one spelling has the values that stand under the other."""
+def test_values_are_those_that_langgraph_reads(mysql: MySQLServer, url: str, saver: MySQLSaver) -> None:
+    """A checkpoint of one thread has values that are stored with the other's id."""
     reader = Reader(saver, Codec())
     with closing(mysql.connect(url.rpartition("/")[2])) as connection:
         official = PyMySQLSaver(connection)
@@ -70,9 +70,9 @@ def test_values_are_what_langgraph_goes_on_with(mysql: MySQLServer, url: str, sa
                     "checkpoint_ns": "",
                     "checkpoint_id": row.checkpoint_id,
                 }
-                told = official.get_tuple({"configurable": config})
-                assert told is not None
-                assert set(reader.state(row.ref).values) == set(told.checkpoint["channel_values"])
+                item = official.get_tuple({"configurable": config})
+                assert item is not None
+                assert set(reader.state(row.ref).values) == set(item.checkpoint["channel_values"])
     assert len(reader.values(_head(saver, "bób"))["messages"]) > len(reader.values(_head(saver, "Bob"))["messages"])
 
 
@@ -82,10 +82,10 @@ def _head(saver: MySQLSaver, thread_id: str) -> Ref:
     return thread.head
 
 
-def test_one_of_them_is_not_changed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Changing one spelling would change the other, and is refused; both together can be deleted and brought back."""
+def test_one_of_them_cant_be_changed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Changing one thread would change the other, so it is refused; both together can be deleted and restored."""
     assert run(["delete", "Bob", "-d", url, "--yes"]) == 7
-    assert "'bób' is the same to this database" in capsys.readouterr().err
+    assert "this database takes thread 'bób' for the same" in capsys.readouterr().err
     assert run(["fork", "other", "@", "--to", "OTHER", "-d", url, "--yes"]) == 7
     with closing(open_url(url)) as saver:
         before = saver.totals()
@@ -95,14 +95,14 @@ def test_one_of_them_is_not_changed(url: str, capsys: pytest.CaptureFixture[str]
         assert saver.totals() == before
 
 
-@pytest.mark.parametrize(("collation", "held"), [("latin1_swedish_ci", ["é", "a"]), ("utf8mb3_bin", ["é", "中文"])])
-def test_older_character_sets(collation: str, held: list[str], mysql: MySQLServer) -> None:
-    """Ids of a database that holds not every character are found; one that it can't hold isn't there, or refused."""
+@pytest.mark.parametrize(("collation", "ids"), [("latin1_swedish_ci", ["é", "a"]), ("utf8mb3_bin", ["é", "中文"])])
+def test_older_character_sets(collation: str, ids: list[str], mysql: MySQLServer) -> None:
+    """An id that the database's character set can't hold isn't found, and can't be written; others are found."""
     sample = ApartConformance()
     with closing(open_url(mysql.url(mysql.fresh(collation)))) as saver:
-        saver.apply(Plan("", tuple(sample.checkpoint(thread_id, "1") for thread_id in held)))
-        assert {thread.thread_id for thread in saver.threads()} == set(held)
-        assert {row.thread_id for row in saver.rows_of([*held, "🙂"])} == set(held)
+        saver.apply(Plan("", tuple(sample.checkpoint(thread_id, "1") for thread_id in ids)))
+        assert {thread.thread_id for thread in saver.threads()} == set(ids)
+        assert {row.thread_id for row in saver.rows_of([*ids, "🙂"])} == set(ids)
         assert saver.thread("🙂") is None
         with pytest.raises(Refused, match="column"):
             saver.apply(Plan("", (sample.checkpoint("🙂", "1"),)))

@@ -1,4 +1,4 @@
-"""A database is read in every state its writers may have left it in, and nothing of it, nor of its folder, changes."""
+"""A database is read in every state in which its writers may have left it, without a change to it or its folder."""
 
 import os
 import shutil
@@ -12,13 +12,13 @@ import pytest
 from ckpt_cli.app import run
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import open_file
-from ckpt_cli.savers.sqlite.connection import connect
+from ckpt_cli.savers.sqlite.driver import connect
+from tests.savers.sqlite.writer import Writer, folder, read, rollback_mode
 from tests.savers.unwritable import refused_before_planning
-from tests.savers.writer import Writer, folder, read, rollback_mode
 
 
-def without_shm(left: dict[str, tuple[int, int, int, str]]) -> dict[str, tuple[int, int, int, str]]:
-    return {name: marks for name, marks in left.items() if not name.endswith("-shm")}
+def without_shm(files: dict[str, tuple[int, int, int, str]]) -> dict[str, tuple[int, int, int, str]]:
+    return {name: marks for name, marks in files.items() if not name.endswith("-shm")}
 
 
 def test_closed_properly(path: Path) -> None:
@@ -30,14 +30,14 @@ def test_closed_properly(path: Path) -> None:
 
 
 def test_opening_read_only_leaves_files_behind(path: Path) -> None:
-    """SQLite's own read-only mode does make them appear, which is why it is not used here."""
+    """SQLite's own read-only mode makes a log and an index appear; that is why ckpt doesn't use it here."""
     with closing(connect(path, "mode=ro")) as connection:
         connection.execute("SELECT * FROM checkpoints").fetchall()
     assert list(folder(path.parent)) == ["x.sqlite", "x.sqlite-shm", "x.sqlite-wal"]
 
 
 def test_live_writer(path: Path, writer: Writer) -> None:
-    """What a running process has saved is read out of its log; only the bytes of its shared memory may differ."""
+    """What a running process has saved is read from its log; only the bytes of its shared memory may change."""
     before = folder(path.parent)
     assert read(path) == ["1", "2"]
     after = folder(path.parent)
@@ -49,7 +49,7 @@ def test_live_writer(path: Path, writer: Writer) -> None:
 
 
 def test_idle_writer(path: Path) -> None:
-    """A process that has only looked, with an empty log, counts as alive."""
+    """A process that has only read, and whose log is empty, counts as a live writer."""
     with Writer(path) as idle:
         idle.run("SELECT count(*) FROM checkpoints")
         assert (path.parent / "x.sqlite-wal").stat().st_size == 0
@@ -59,7 +59,7 @@ def test_idle_writer(path: Path) -> None:
 
 
 def test_killed_writer(path: Path, writer: Writer) -> None:
-    """The log and the shared memory of a process that was killed are read and stay, byte for byte."""
+    """The log of a killed process is read; log and shared memory stay, byte for byte."""
     writer.run("BEGIN")
     writer.add("3")
     writer.kill()
@@ -70,7 +70,7 @@ def test_killed_writer(path: Path, writer: Writer) -> None:
 
 
 def test_log_copied_without_shared_memory(path: Path, writer: Writer, tmp_path: Path) -> None:
-    """A copy of a live database and its log is read with what the log holds, and stays a copy."""
+    """A copy of a live database and its log is read with the log's contents, and doesn't change."""
     copy = tmp_path / "copy"
     copy.mkdir()
     for name in ("x.sqlite", "x.sqlite-wal"):
@@ -80,20 +80,20 @@ def test_log_copied_without_shared_memory(path: Path, writer: Writer, tmp_path: 
     assert folder(copy) == before
 
 
-@pytest.mark.parametrize("kept", [0, 31, 32, 500, -1])
-def test_log_without_a_whole_transaction(path: Path, writer: Writer, kept: int, tmp_path: Path) -> None:
-    """A log that is empty or torn in its first transaction is not used, and not deleted either."""
+@pytest.mark.parametrize("length", [0, 31, 32, 500, -1])
+def test_log_without_a_complete_transaction(path: Path, writer: Writer, length: int, tmp_path: Path) -> None:
+    """A log that is empty, or cut off in its first transaction, is neither used nor deleted."""
     log = (path.parent / "x.sqlite-wal").read_bytes()
     writer.kill()
     (path.parent / "x.sqlite-shm").unlink()
-    (path.parent / "x.sqlite-wal").write_bytes(log[:kept])
+    (path.parent / "x.sqlite-wal").write_bytes(log[:length])
     before = folder(path.parent)
     assert read(path) == ["1"]
     assert folder(path.parent) == before
 
 
-def test_log_with_a_broken_seal(path: Path, writer: Writer) -> None:
-    """A log whose first transaction fails its checksum holds nothing."""
+def test_log_with_a_wrong_checksum(path: Path, writer: Writer) -> None:
+    """A log whose first transaction has a wrong checksum is not used."""
     log = bytearray((path.parent / "x.sqlite-wal").read_bytes())
     writer.kill()
     log[100] ^= 1
@@ -117,8 +117,8 @@ def test_log_of_one_long_transaction(path: Path) -> None:
     assert folder(path.parent) == before
 
 
-def test_log_of_a_long_transaction_not_finished(path: Path) -> None:
-    """Pages that a writer put into the log before it was killed are not taken for saved."""
+def test_log_of_an_unfinished_long_transaction(path: Path) -> None:
+    """Pages in the log of a transaction that a killed writer didn't commit are not read."""
     with Writer(path) as writer:
         writer.run("PRAGMA cache_size=10")
         writer.run("BEGIN")
@@ -134,16 +134,16 @@ def test_log_of_a_long_transaction_not_finished(path: Path) -> None:
 def test_shared_memory_without_a_log(path: Path, writer: Writer) -> None:
     """A leftover ``-shm`` alone is ignored and stays."""
     shared = path.parent / "x.sqlite-shm"
-    kept = shared.read_bytes()
+    content = shared.read_bytes()
     writer.close()
-    shared.write_bytes(kept)
+    shared.write_bytes(content)
     before = folder(path.parent)
     assert read(path) == ["1", "2"]
     assert folder(path.parent) == before
 
 
 def test_writer_with_exclusive_locking(path: Path) -> None:
-    """A process that keeps the file to itself, with its log's index in its own memory, is read and not disturbed."""
+    """The database of a process with exclusive locking, which has no ``-shm``, is read without disturbing it."""
     with Writer(path) as writer:
         writer.run("PRAGMA locking_mode=exclusive")
         writer.add("2")
@@ -155,7 +155,7 @@ def test_writer_with_exclusive_locking(path: Path) -> None:
 
 
 def test_rollback_journal(path: Path) -> None:
-    """A file in rollback mode is read without any trace, also while its writer is in a transaction."""
+    """A file in rollback mode is read without leaving a trace, also during a transaction of its writer."""
     rollback_mode(path)
     before = folder(path.parent)
     assert read(path) == ["1"]
@@ -171,7 +171,7 @@ def test_rollback_journal(path: Path) -> None:
 
 
 def test_hot_journal(path: Path) -> None:
-    """A file whose writer was killed in the middle of a transaction is refused with what to do, and left as it is."""
+    """A file whose writer was killed in the middle of a transaction is refused, with a hint, and isn't changed."""
     rollback_mode(path)
     writer = Writer(path)
     for statement in ("PRAGMA cache_size=1", "BEGIN", "CREATE TABLE filler (x)"):
@@ -188,7 +188,7 @@ def test_hot_journal(path: Path) -> None:
 
 
 def test_locked(path: Path) -> None:
-    """A rollback-mode file that a process keeps to itself gives a clear error, not a wait without end."""
+    """A rollback-mode file that a process has locked exclusively gives an error instead of an endless wait."""
     rollback_mode(path)
     with Writer(path) as writer:
         writer.run("BEGIN EXCLUSIVE")
@@ -200,7 +200,7 @@ def test_locked(path: Path) -> None:
 
 @pytest.fixture
 def readable() -> Iterator[Path]:
-    """A folder that any user may look into, also the user a test becomes."""
+    """A folder that every user may read, also the user that `ordinary_user` becomes."""
     place = Path(tempfile.mkdtemp())
     place.chmod(0o755)
     yield place
@@ -210,7 +210,7 @@ def readable() -> Iterator[Path]:
 
 @contextmanager
 def ordinary_user() -> Iterator[None]:
-    """For root, whom no permission stops, another user; for others themselves."""
+    """Become an ordinary user if this is root, whom no permission stops; any other user stays."""
     if os.geteuid() != 0:
         yield
         return
@@ -232,7 +232,7 @@ def test_read_only_file_in_a_read_only_folder(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where nothing may be written everything is read, with what the log holds, and a change is refused at once."""
+    """Where nothing may be written, everything is read, also from the log; a change is refused before it is planned."""
     for name in files:
         shutil.copy(path.parent / name, readable)
         (readable / name).chmod(0o444)
@@ -247,7 +247,7 @@ def test_read_only_file_in_a_read_only_folder(
 
 
 def test_file_of_another_user(path: Path, readable: Path) -> None:
-    """A file that may not be read says so."""
+    """A file that this user may not read is an error that says so."""
     shutil.copy(path, readable)
     (readable / "x.sqlite").chmod(0o000)
     with ordinary_user(), pytest.raises(DatabaseUnreachable, match="Permission denied"):
@@ -255,7 +255,7 @@ def test_file_of_another_user(path: Path, readable: Path) -> None:
 
 
 def test_live_writer_of_another_user(readable: Path, path: Path) -> None:
-    """A live database that its reader has no right to write, shared memory included, is read with its log."""
+    """A live database is read with its log by a user who may write neither it nor its shared memory."""
     shutil.copy(path, readable)
     with Writer(readable / "x.sqlite") as writer:
         writer.add("2")

@@ -8,7 +8,7 @@ import pytest
 from ckpt_cli.conformance.records import checkpoint, write
 from ckpt_cli.model import Plan
 from ckpt_cli.savers.sqlite import create
-from tests.savers.writer import Writer
+from tests.savers.sqlite.writer import Writer
 
 
 @pytest.fixture
@@ -17,14 +17,14 @@ def path(tmp_path: Path) -> Path:
     place = tmp_path / "folder" / "x.sqlite"
     place.parent.mkdir()
     saver = create(place)
-    saver.apply(Plan("given", (checkpoint("t", "1"), write("t", "1"))))
+    saver.apply(Plan("records", (checkpoint("t", "1"), write("t", "1"))))
     saver.close()
     return place
 
 
 @pytest.fixture
 def writer(path: Path) -> Iterator[Writer]:
-    """A process that has the database open and saved checkpoint 2, which stands in the log."""
+    """A process that has the database open and has saved checkpoint 2, which is in the log."""
     with Writer(path) as process:
         process.add("2")
         yield process

@@ -1,4 +1,4 @@
-"""A new connection of the driver: its options, and the settings of its session."""
+"""New connections of PyMySQL: their options, and the settings of their session."""
 
 from ssl import SSLSocket
 from typing import Any
@@ -9,16 +9,16 @@ from pymysql.constants import CLIENT, CR  # type: ignore[import-untyped]
 from ckpt_cli.savers.faults import not_encrypted
 from ckpt_cli.savers.mysql.address import Address
 
-_SLACK = 5  # seconds that the server has to say that a statement took too long
+_SLACK = 5  # seconds to wait, after the time limit, for the server's message that a statement took too long
 
 _MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
-"""Nothing is cut short silently, and text in statements is escaped as PyMySQL does it."""
+"""With this mode the server truncates nothing silently, and reads escapes in text as PyMySQL writes them."""
 
 
 class _Encrypted(pymysql.Connection):  # type: ignore[misc]
     """A connection that sends no user and no password to a server without TLS.
 
-    PyMySQL 1.1 goes on without (``connections.py: _request_authentication``), 1.2 refuses by itself.
+    PyMySQL 1.1 would send them (``connections.py: _request_authentication``); 1.2 refuses by itself.
     """
 
     def _request_authentication(self) -> None:
@@ -29,16 +29,16 @@ class _Encrypted(pymysql.Connection):  # type: ignore[misc]
         super()._request_authentication()
 
 
-def dial(address: Address) -> Any:
-    """Connect, and tell the session what it is for; nothing of the server's own settings is changed.
+def connect(address: Address) -> Any:
+    """Connect, and change settings of this session; the server's own settings stay as they are.
 
-    A handshake may take as long as connecting, statements as long as the URL says.
+    The handshake may take as long as connecting, statements as long as the URL allows.
 
     Raises:
-        pymysql.err.MySQLError, RuntimeError: the server can't be reached, or won't have us.
-        DatabaseUnreachable: a TLS file can't be read, or the connection isn't encrypted as the URL asks.
+        pymysql.err.MySQLError, RuntimeError: the server can't be reached, or refuses this user.
+        DatabaseUnreachable: a TLS file can't be read, or the connection isn't encrypted as the URL requires.
     """
-    encrypted = address.tls.is_must and not address.socket  # a socket never leaves the machine
+    encrypted = address.tls.is_required and not address.socket  # a socket never leaves the machine
     driver = (_Encrypted if encrypted else pymysql.Connection)(
         host=address.host,
         port=address.port,
@@ -50,7 +50,7 @@ def dial(address: Address) -> Any:
         autocommit=True,
         connect_timeout=address.connect_timeout,
         read_timeout=address.connect_timeout,
-        client_flag=CLIENT.FOUND_ROWS,  # a row that stays as it is counts as changed
+        client_flag=CLIENT.FOUND_ROWS,  # count rows found, also those that an UPDATE leaves as they are
         program_name="ckpt",
         defer_connect=True,
         **({"ssl_disabled": True} if address.socket else address.tls.options()),

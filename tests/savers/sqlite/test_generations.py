@@ -1,4 +1,4 @@
-"""Every generation's tables, read through the contract, give what plain SQL reads from them."""
+"""Reading the tables of every generation through the contract gives the same as plain SQL."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -30,14 +30,14 @@ LAYOUTS = {
     "encrypted": "E",
     "real": "E",
 }
-"""The others are D."""
+"""The generation letters of the databases; those that are not here are D."""
 
 
 @pytest.fixture(params=DATABASES)
 def name(request: pytest.FixtureRequest) -> str:
     """Each database of ``tests/data``."""
-    chosen: str = request.param
-    return chosen
+    database_name: str = request.param
+    return database_name
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def data(value: Any) -> bytes:
 
 
 def checkpoint_of(row: dict[str, Any]) -> Checkpoint:
-    """A row of ``checkpoints``, as the contract has it."""
+    """The record of a row of ``checkpoints``."""
     body = Payload(row.get("type") or "", data(row["checkpoint"]))
     skeleton = CheckpointRow(
         row["thread_id"],
@@ -88,7 +88,7 @@ def checkpoint_of(row: dict[str, Any]) -> Checkpoint:
 
 
 def write_of(row: dict[str, Any]) -> Write:
-    """A row of ``writes``, as the contract has it."""
+    """The record of a row of ``writes``."""
     payload = Payload(row.get("type") or "", data(row["value"]))
     return Write(
         row["thread_id"],
@@ -106,8 +106,8 @@ def write_of(row: dict[str, Any]) -> Write:
 def heads(checkpoints: list[Checkpoint]) -> list[Thread]:
     """The threads of some checkpoints, newest head first."""
     by_thread: dict[str, list[Ref]] = {}
-    for found in checkpoints:
-        by_thread.setdefault(found.row.thread_id, []).append(found.row.ref)
+    for checkpoint in checkpoints:
+        by_thread.setdefault(checkpoint.row.thread_id, []).append(checkpoint.row.ref)
     threads = [
         Thread(thread_id, max((r for r in refs if not r.ns), key=lambda r: r.checkpoint_id))
         for thread_id, refs in sorted(by_thread.items())
@@ -116,25 +116,25 @@ def heads(checkpoints: list[Checkpoint]) -> list[Thread]:
 
 
 def test_everything_is_read(path: Path, saver: SqliteSaver) -> None:
-    """Threads, checkpoints and writes of each generation are those of the tables, bytes and order included."""
+    """The threads, checkpoints and writes of each generation equal those in the tables, with their bytes and order."""
     checkpoints = [checkpoint_of(row) for row in table(path, "checkpoints")]
     writes = [write_of(row) for row in table(path, "writes")]
-    threads, found, found_writes = everything(saver)
+    threads, read_checkpoints, read_writes = everything(saver)
     assert threads == heads(checkpoints)
-    assert sorted(found, key=lambda c: c.row.ref) == sorted(checkpoints, key=lambda c: c.row.ref)
+    assert sorted(read_checkpoints, key=lambda c: c.row.ref) == sorted(checkpoints, key=lambda c: c.row.ref)
     for thread in threads:
-        mine = [w for w in writes if w.thread_id == thread.thread_id]
-        assert [w for w in found_writes if w.thread_id == thread.thread_id] == sorted(
-            mine, key=lambda w: (w.ref, w.order)
+        expected = [w for w in writes if w.thread_id == thread.thread_id]
+        assert [w for w in read_writes if w.thread_id == thread.thread_id] == sorted(
+            expected, key=lambda w: (w.ref, w.order)
         )
     ids = [c.row.checkpoint_id for c in checkpoints]
     assert saver.totals() == Totals(len(threads), len(ids), len(writes), min(ids) or None, max(ids) or None)
 
 
 def test_ways_to_a_row_agree(saver: SqliteSaver) -> None:
-    """A thread's rows are the same all at once, by namespace, newest first, one by one, and counted."""
+    """A thread's rows are the same when they are read all at once, by namespace, newest first or one by one."""
 
-    def look() -> None:
+    def read() -> None:
         for thread in saver.threads():
             rows = list(saver.rows(thread.thread_id))
             spaces = saver.namespaces(thread.thread_id)
@@ -146,11 +146,11 @@ def test_ways_to_a_row_agree(saver: SqliteSaver) -> None:
             metadata = {c.row.ref: c.metadata for c in saver.checkpoints(row.ref for row in rows)}
             assert dict(saver.metadata([row.ref for row in rows])) == metadata
 
-    saver.moment(look)
+    saver.moment(read)
 
 
-def test_layout_is_told(name: str, saver: SqliteSaver) -> None:
-    """The generation is told from the columns: letter, words, and what it can do."""
+def test_the_generation_is_detected(name: str, saver: SqliteSaver) -> None:
+    """The columns show the generation: its letter, its description and its abilities."""
     about = saver.about()
     layout = LAYOUTS.get(name, "D")
     assert about.layout == layout
@@ -161,7 +161,7 @@ def test_layout_is_told(name: str, saver: SqliteSaver) -> None:
 
 
 def test_upgraded_database_has_task_paths_last(database: Callable[[str], Path]) -> None:
-    """An upgraded file has the column ``task_path`` at the end, and it is read all the same."""
+    """An upgraded file has the column ``task_path`` at the end, and is read correctly."""
     path = database("legacy/py-upgraded")
     assert list(table(path, "writes")[0])[-1] == "task_path"
     with closing(open_file(path)) as saver:
@@ -177,8 +177,8 @@ def edited(path: Path, *statements: str) -> Path:
     return path
 
 
-def test_ids_that_are_no_text(database: Callable[[str], Path]) -> None:
-    """A thread id stored as a blob is listed as Python writes it, and found by that."""
+def test_ids_that_are_blobs(database: Callable[[str], Path]) -> None:
+    """A thread id stored as a blob is listed as a Python bytes literal, and is found by that name."""
     path = edited(
         database("legacy/py-1.2.22"),
         "UPDATE checkpoints SET thread_id = x'00FF' WHERE thread_id = 'chat'",
@@ -195,7 +195,7 @@ def test_ids_that_are_no_text(database: Callable[[str], Path]) -> None:
 
 
 def test_ids_that_are_numbers(tmp_path: Path) -> None:
-    """Thread ids stored as numbers, where somebody else's table allows it, are found by their digits."""
+    """Thread ids stored as numbers, which a table of another program may allow, are found by their digits."""
     path = edited(
         tmp_path / "x.sqlite",
         "CREATE TABLE checkpoints (thread_id, thread_ts, parent_ts, checkpoint, PRIMARY KEY (thread_id, thread_ts))",
@@ -207,8 +207,8 @@ def test_ids_that_are_numbers(tmp_path: Path) -> None:
         assert saver.thread("8") == Thread("8", Ref("8", "", "2"))
 
 
-def test_text_that_is_no_utf8(database: Callable[[str], Path]) -> None:
-    """Text with bytes that are no UTF-8 is carried like a file name's, and found by it."""
+def test_text_that_is_not_utf8(database: Callable[[str], Path]) -> None:
+    """Text with bytes that aren't UTF-8 is read with surrogates, like a file name, and is found by that name."""
     path = edited(
         database("legacy/py-1.2.22"),
         "UPDATE checkpoints SET thread_id = CAST(x'66FF' AS TEXT) WHERE thread_id = 'chat'",
@@ -221,7 +221,7 @@ def test_text_that_is_no_utf8(database: Callable[[str], Path]) -> None:
 
 
 def test_columns_that_are_null(database: Callable[[str], Path]) -> None:
-    """NULL type, value, checkpoint or metadata are an empty tag, no bytes, and no metadata."""
+    """NULL is read as an empty tag for a type, as no bytes for a value or checkpoint, and as NULL for metadata."""
     path = edited(
         database("legacy/py-1.2.22"),
         "UPDATE checkpoints SET type = NULL, checkpoint = NULL, metadata = NULL WHERE thread_id = 'chat'",
@@ -236,7 +236,7 @@ def test_columns_that_are_null(database: Callable[[str], Path]) -> None:
 
 
 def test_text_columns(database: Callable[[str], Path]) -> None:
-    """A payload stored as text is its UTF-8, and its size counts bytes."""
+    """A payload stored as text is read as UTF-8, and its size counts bytes."""
     path = edited(
         database("legacy/py-1.2.22"),
         "UPDATE checkpoints SET type = 'json', checkpoint = '\"äöü\"', metadata = '{\"n\": \"ä\"}'",
@@ -251,7 +251,7 @@ def test_text_columns(database: Callable[[str], Path]) -> None:
 
 
 def test_utf16_database(tmp_path: Path) -> None:
-    """A database in UTF-16 is read as any other."""
+    """A database in UTF-16 is read like any other."""
     path = edited(
         tmp_path / "x.sqlite",
         "PRAGMA encoding = 'UTF-16'",
@@ -260,5 +260,5 @@ def test_utf16_database(tmp_path: Path) -> None:
         "INSERT INTO checkpoints VALUES ('ä中', '', '1', NULL, 'json', '{}', '{}')",
     )
     with closing(open_file(path)) as saver:
-        ((thread,), (found,), _) = everything(saver)
-        assert (thread.thread_id, found.body, saver.count("ä中")) == ("ä中", Payload("json", b"{}"), 1)
+        ((thread,), (checkpoint,), _) = everything(saver)
+        assert (thread.thread_id, checkpoint.body, saver.count("ä中")) == ("ä中", Payload("json", b"{}"), 1)

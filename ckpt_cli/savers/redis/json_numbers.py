@@ -1,24 +1,24 @@
-"""Floating point numbers spelled so that RedisJSON reads them as they are.
+"""JSON numbers respelled so that RedisJSON reads them exactly.
 
-It reads a number as its digits, rounded, times or by a power of ten, rounded again (serde_json 1.0 without its feature
-``float_roundtrip``, ``de.rs: f64_from_parts``), so that of numbers of 17 digits every third comes out as a neighbour.
+RedisJSON rounds the digits to a float, multiplies or divides by a power of ten and rounds again (serde_json 1.0 without
+its feature ``float_roundtrip``, ``de.rs: f64_from_parts``). So one in three numbers of 17 digits becomes a neighbour.
 """
 
 import re
 from collections.abc import Iterator
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
-_MOST = 308  # the highest power of ten there is
-_NEAR = 40  # other last digits that are tried
+_MOST = 308  # the highest power of ten of a float
+_NEAR = 40  # how far away other last digits are tried
 
 
-def spelled(document: str) -> str:
-    """A JSON text whose every number the server will read as Python does."""
+def respell_numbers(document: str) -> str:
+    """The JSON text with each number spelled so that the server reads what Python reads."""
     return _TOKENS.sub(lambda match: _number(match[0]), document)
 
 
-def readable(token: str) -> float:
-    """The number that the server will hold where this one is written: itself, or for one of 200 a neighbour."""
+def read_number(token: str) -> float:
+    """The number that the server holds once this one is written: itself or, for one of 200, a neighbour."""
     return _as_read(_number(token))
 
 
@@ -30,7 +30,7 @@ def _number(token: str) -> str:
 
 
 def _spellings(token: str, value: float) -> Iterator[str]:
-    """The token itself, then others of nearly the same value with more digits."""
+    """The token itself, then tokens of nearly the same value with 16 to 19 digits."""
     yield token
     for digits in (17, 18, 19, 16):
         shown, exponent = f"{value:.{digits - 1}e}".split("e")
@@ -40,7 +40,7 @@ def _spellings(token: str, value: float) -> Iterator[str]:
 
 
 def _as_read(token: str) -> float:
-    """What the server makes of a number."""
+    """The float that the server computes from a token."""
     digits, _, exponent = token.lower().lstrip("-").partition("e")
     whole, _, part = digits.partition(".")
     value, power = float(int(whole + part)), int(exponent or 0) - len(part)

@@ -1,4 +1,4 @@
-"""`Writer`: another process that has a database open; `read`: what ckpt sees of it; `folder`: what stands there."""
+"""`Writer`: another process with the database open. `read`: what ckpt reads. `folder`: the files with their hashes."""
 
 import hashlib
 import sqlite3
@@ -46,7 +46,7 @@ class Writer:
         """The rows of a statement.
 
         Raises:
-            AssertionError: it failed, or had to wait.
+            AssertionError: the statement failed, or would have had to wait.
         """
         answer = self.attempt(sql)
         assert isinstance(answer, list), answer
@@ -79,13 +79,13 @@ class Writer:
 
 
 def folder(path: Path) -> dict[str, tuple[int, int, int, str]]:
-    """Everything in a folder: name to identity, size, time of change, and hash."""
-    found = {}
+    """The inode, size, time of change and hash of every file in a folder, by name."""
+    files = {}
     for file in sorted(path.iterdir()):
         status = file.lstat()
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
-        found[file.name] = (status.st_ino, status.st_size, status.st_mtime_ns, digest)
-    return found
+        files[file.name] = (status.st_ino, status.st_size, status.st_mtime_ns, digest)
+    return files
 
 
 def ids(saver: Saver) -> list[str]:
@@ -110,6 +110,6 @@ def read(path: Path) -> list[str]:
 
 
 def rollback_mode(path: Path) -> None:
-    """Leave WAL mode, as a copy made with SQLite's own tools may have."""
+    """Put a database into rollback mode, in which a copy made by SQLite's own tools may be."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode=delete").fetchall() == [("delete",)]

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ckpt_cli.errors import DatabaseUnreachable, Failed, Refused
-from ckpt_cli.savers.sqlite.connection import connect
+from ckpt_cli.savers.sqlite.driver import connect
 from ckpt_cli.savers.sqlite.saver import SqliteSaver, open_file
 
 _SETUP = """
@@ -39,8 +39,9 @@ def create(path: Path) -> SqliteSaver:
     """Make a new, empty database and open it.
 
     Raises:
-        Refused: there is a file of that name.
-        DatabaseUnreachable: no file can be made there; Failed: it can't be filled.
+        Refused: a file of that name exists.
+        DatabaseUnreachable: no file can be made there.
+        Failed: the tables can't be made in it; the file is removed.
     """
     try:
         path.open("xb").close()
@@ -49,8 +50,8 @@ def create(path: Path) -> SqliteSaver:
     except OSError as error:
         raise DatabaseUnreachable(f"can't make {path}: {error.strerror}") from error
     try:
-        with closing(connect(path, "mode=rw")) as connection:
-            connection.executescript(_SETUP)
+        with closing(connect(path, "mode=rw")) as driver:
+            driver.executescript(_SETUP)
     except sqlite3.DatabaseError as error:
         path.unlink()
         raise Failed(f"can't make {path}: {error}") from error

@@ -1,4 +1,4 @@
-"""What is no database of checkpoints is told in a line, whatever its name; nothing appears beside it."""
+"""A file that isn't a database of checkpoints gives a one-line error, and no file appears beside it."""
 
 import os
 import sqlite3
@@ -10,7 +10,7 @@ import pytest
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.savers.sqlite import NotCheckpoints, open_file
-from tests.savers.writer import Writer, folder, ids, opened, read
+from tests.savers.sqlite.writer import Writer, folder, ids, opened, read
 
 ODD_NAMES = [
     "what?.sqlite",
@@ -27,7 +27,7 @@ ODD_NAMES = [
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_file_names(path: Path, name: str) -> None:
-    """A file name may hold what means something in a URI."""
+    """A file name may have characters that mean something in a URI."""
     odd = path.with_name(name)
     path.rename(odd)
     before = folder(path.parent)
@@ -35,15 +35,15 @@ def test_odd_file_names(path: Path, name: str) -> None:
     assert folder(path.parent) == before
 
 
-def test_file_name_that_is_no_text(path: Path) -> None:
-    """Nor need a file name be UTF-8."""
+def test_file_name_that_is_not_utf8(path: Path) -> None:
+    """A file name need not be UTF-8."""
     odd = Path(os.fsdecode(os.fsencode(path) + b"\xff"))
     path.rename(odd)
     assert read(odd) == ["1"]
 
 
 def test_link(path: Path, writer: Writer, tmp_path: Path) -> None:
-    """A link leads to the file, whose log stands beside the file and not beside the link."""
+    """A link is followed to the file, whose log is beside the file and not beside the link."""
     link = tmp_path / "link.sqlite"
     link.symlink_to(path)
     assert read(link) == ["1", "2"]
@@ -89,7 +89,7 @@ def _torn(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (_missing, "No such file"),
         (_dangling, "No such file"),
@@ -100,24 +100,24 @@ def _torn(path: Path) -> Path:
         (_pipe, "not a regular file"),
     ],
 )
-def test_what_is_no_database(path: Path, make: Callable[[Path], Path], words: str) -> None:
-    """What can't be opened is told in one line, and no file appears."""
+def test_what_is_not_a_database(path: Path, make: Callable[[Path], Path], message: str) -> None:
+    """A path that can't be opened gives an error that says why, and no file appears."""
     odd = make(path)
     before = folder(path.parent)
-    with pytest.raises(DatabaseUnreachable, match=words):
+    with pytest.raises(DatabaseUnreachable, match=message):
         open_file(odd)
     assert folder(path.parent) == before
 
 
 def test_damaged(path: Path) -> None:
-    """A file with pages missing is called damaged when they are needed."""
+    """A file with missing pages is called damaged when the pages are needed."""
     _torn(path)
     with pytest.raises(DatabaseUnreachable, match="damaged"):
         read(path)
 
 
 def test_database_without_tables(path: Path) -> None:
-    """A database with no tables at all says so."""
+    """For a database without tables, the hint says that it has none."""
     with closing(sqlite3.connect(path)) as connection:
         for table in ("checkpoints", "writes"):
             connection.execute(f"DROP TABLE {table}")
@@ -128,14 +128,14 @@ def test_database_without_tables(path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "tables"), [("cache", "cache"), ("store", "store, store_migrations")])
 def test_other_databases(database: Callable[[str], Path], name: str, tables: str) -> None:
-    """A database of another part of LangGraph is not taken for checkpoints; its tables are named."""
+    """A database of another part of LangGraph isn't taken for one of checkpoints; the hint names its tables."""
     with pytest.raises(NotCheckpoints) as raised:
         open_file(database(name))
     assert raised.value.hint == f"its tables: {tables}"
 
 
 def test_tables_of_the_same_name(tmp_path: Path) -> None:
-    """Tables that happen to have LangGraph's names, with other columns, are not taken for its own."""
+    """Tables with the names of LangGraph's but other columns are not taken for LangGraph's."""
     path = tmp_path / "x.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE checkpoints (thread_id, checkpoint, epoch, loss)")
@@ -144,7 +144,7 @@ def test_tables_of_the_same_name(tmp_path: Path) -> None:
 
 
 def test_other_tables_beside(path: Path) -> None:
-    """Tables of others in the same file are no hindrance, and are named."""
+    """Other tables in the same file don't matter, and are listed."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE store (prefix, key, value)")
     with opened(path) as saver:
@@ -152,7 +152,7 @@ def test_other_tables_beside(path: Path) -> None:
         assert ids(saver) == ["1"]
 
 
-def test_sizes_are_told(path: Path, writer: Writer) -> None:
+def test_the_size_includes_the_log(path: Path, writer: Writer) -> None:
     """The size of a database is that of its file and its log."""
     with opened(path) as saver:
         about = saver.about()

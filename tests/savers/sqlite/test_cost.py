@@ -1,4 +1,4 @@
-"""What a listing costs: the key index and the first page of a row, never the values, skipping from thread to thread."""
+"""What a listing costs: it reads the key index and the first page of a row, never values, and skips between threads."""
 
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, Payload, Plan, Ref, Write
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.sqlite import create, open_file, statements
-from ckpt_cli.savers.sqlite.schema import Layout, detect
+from ckpt_cli.savers.sqlite.schema import Schema, detect
 
 KEYS = {"thread_id", "checkpoint_ns", "checkpoint_id"}
 THREAD = "= CAST(? AS TEXT)"
@@ -21,16 +21,16 @@ THREAD = "= CAST(? AS TEXT)"
 
 def made(path: Path, records: Iterable[Checkpoint | Write]) -> Path:
     with closing(create(path)) as saver:
-        saver.apply(Plan("given", tuple(records)))
+        saver.apply(Plan("records", tuple(records)))
     return path
 
 
-def layout_of(connection: sqlite3.Connection) -> Layout:
-    return detect(Path("x"), lambda sql, words: iter(connection.execute(sql, words)))
+def schema_of(connection: sqlite3.Connection) -> Schema:
+    return detect(Path("x"), lambda sql, parameters: iter(connection.execute(sql, parameters)))
 
 
-def touched(connection: sqlite3.Connection, statement: str) -> set[str]:
-    """The columns that a statement reads, as SQLite's authorizer is told."""
+def columns_read(connection: sqlite3.Connection, statement: str) -> set[str]:
+    """The columns that a statement reads, as SQLite names them to its authorizer."""
     columns: set[str] = set()
 
     def authorize(action: int, table: str | None, column: str | None, *_: object) -> int:
@@ -65,8 +65,8 @@ def test_listings_read_the_key_index_alone(tmp_path: Path, template: str) -> Non
     """Threads, namespaces and counts search the covering key index; no statement scans, none reads a value."""
     path = made(tmp_path / "x.sqlite", [])
     with closing(sqlite3.connect(path)) as connection:
-        statement = layout_of(connection).sql(template, thread=THREAD)
-        assert touched(connection, statement) <= KEYS
+        statement = schema_of(connection).sql(template, thread=THREAD)
+        assert columns_read(connection, statement) <= KEYS
         lines = plan(connection, statement)
         assert lines and all("USING COVERING INDEX sqlite_autoindex_checkpoints_1" in line for line in lines)
         assert all(line.startswith("SEARCH") for line in lines)
@@ -89,7 +89,7 @@ def test_rows_are_searched(tmp_path: Path, template: str, end: str) -> None:
     path = made(tmp_path / "x.sqlite", [])
     with closing(sqlite3.connect(path)) as connection:
         names = {"thread": end, "is_ns": end, "is_id": end, "some": f"checkpoint_id {end}"}
-        statement = layout_of(connection).sql(template, only="", **names)
+        statement = schema_of(connection).sql(template, only="", **names)
         assert all(line.startswith("SEARCH") and "thread_id=?" in line for line in plan(connection, statement))
         sorts = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", [""] * statement.count("?"))]
         sorts = [line for line in sorts if "TEMP B-TREE" in line]
@@ -97,22 +97,22 @@ def test_rows_are_searched(tmp_path: Path, template: str, end: str) -> None:
 
 
 def steps(path: Path) -> int:
-    """How much SQLite's machine works to list the threads."""
-    done = 0
+    """How many steps (tens of instructions) SQLite's virtual machine needs to list the threads."""
+    count = 0
 
     def tick() -> None:
-        nonlocal done
-        done += 1
+        nonlocal count
+        count += 1
 
     with closing(sqlite3.connect(path)) as connection:
-        statement = layout_of(connection).sql(statements.THREADS)
+        statement = schema_of(connection).sql(statements.THREADS)
         connection.set_progress_handler(tick, 10)
         connection.execute(statement).fetchall()
-    return done
+    return count
 
 
-def test_threads_are_skipped_between(tmp_path: Path) -> None:
-    """Listing threads costs by the thread: twenty times the checkpoints take no more steps."""
+def test_the_listing_skips_from_thread_to_thread(tmp_path: Path) -> None:
+    """The cost of listing threads depends on their number: twenty times the checkpoints take no more steps."""
     few, many = (
         made(tmp_path / f"{n}.sqlite", [checkpoint(f"{t:03}", f"{i:03}") for t in range(100) for i in range(n)])
         for n in (5, 100)
@@ -123,14 +123,14 @@ def test_threads_are_skipped_between(tmp_path: Path) -> None:
 
 @pytest.fixture
 def hollow(tmp_path: Path) -> Path:
-    """A database whose long values are gone: every page that held nothing but value is zeros now."""
+    """A database without its long values: every page that held only a part of a value is now zeros."""
     value = Payload("msgpack", b"\xa5" * 40_000)
     records = [r for i in "123" for r in (checkpoint("t", i, body=value), write("t", i, payload=value))]
     path = made(tmp_path / "x.sqlite", [*records, checkpoint("u", "1", body=value)])
     pages = path.read_bytes()
-    kept = [page if page.count(0xA5) < 4000 else bytes(4096) for page in _split(pages, 4096)]
-    assert kept.count(bytes(4096)) > 50
-    path.write_bytes(b"".join(kept))
+    hollowed = [page if page.count(0xA5) < 4000 else bytes(4096) for page in _split(pages, 4096)]
+    assert hollowed.count(bytes(4096)) > 50
+    path.write_bytes(b"".join(hollowed))
     return path
 
 
@@ -152,13 +152,13 @@ LISTINGS: dict[str, Callable[[Saver], object]] = {
 
 @pytest.mark.parametrize("listing", LISTINGS.values(), ids=LISTINGS)
 def test_listings_read_no_values(hollow: Path, listing: Callable[[Saver], object]) -> None:
-    """A listing is the same on a database whose values can't be read any more: it doesn't go there."""
+    """A listing is the same on a database whose values can't be read, so it doesn't read them."""
     with closing(open_file(hollow)) as saver:
         assert saver.moment(lambda: listing(saver))
 
 
 @pytest.mark.parametrize(
-    "look",
+    "read",
     [
         everything,
         lambda saver: list(saver.metadata([Ref("t", "", "1")])),
@@ -166,7 +166,7 @@ def test_listings_read_no_values(hollow: Path, listing: Callable[[Saver], object
     ],
     ids=["everything", "metadata", "writes"],
 )
-def test_values_are_gone(hollow: Path, look: Callable[[Saver], object]) -> None:
-    """What does read values, metadata behind them included, finds such a database damaged."""
+def test_reading_values_finds_the_damage(hollow: Path, read: Callable[[Saver], object]) -> None:
+    """Reading values, or metadata, which is stored after them, says that such a database is damaged."""
     with closing(open_file(hollow)) as saver, pytest.raises(DatabaseUnreachable, match="damaged"):
-        saver.moment(lambda: look(saver))
+        saver.moment(lambda: read(saver))

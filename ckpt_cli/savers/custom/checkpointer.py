@@ -1,4 +1,4 @@
-"""From what was named to an open checkpointer: functions are called, context managers entered, coroutines awaited."""
+"""Makes an open checkpointer of the named attribute: calls functions, enters context managers, awaits coroutines."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ckpt_cli.errors import DatabaseUnreachable
-from ckpt_cli.savers.custom.importing import Named, explained, importable, imported
+from ckpt_cli.savers.custom.importing import Target, import_attribute, importing_from, translate_errors
 from ckpt_cli.savers.custom.loop import Loop
 
 _STEPS = 5
-"""A function may give a function that gives a context manager …"""
+"""How many of these follow one another at most: a function may give a function that gives a context manager."""
 
 Leave = Callable[[], None]
 
 
-class Entered(NamedTuple):
+class OpenCheckpointer(NamedTuple):
     """An open checkpointer.
 
     Attributes:
-        loop: where its async methods run.
-        is_async: it was made on that loop, so its async methods are the ones to call.
-        leave: what to do at the end, the last first.
+        loop: runs its async methods.
+        is_async: whether it was made on that loop, so that its async methods must be called.
+        leave: calls that leave its context managers, the last one first.
     """
 
     saver: BaseCheckpointSaver[Any]
@@ -33,29 +33,29 @@ class Entered(NamedTuple):
     leave: tuple[Leave, ...]
 
 
-def entered(target: Named, folders: Sequence[Path]) -> Entered:
-    """Import and open what is named.
+def open_checkpointer(target: Target, folders: Sequence[Path]) -> OpenCheckpointer:
+    """Import the target and open its checkpointer.
 
     Raises:
-        DatabaseUnreachable: it failed, or leads to no checkpointer.
+        DatabaseUnreachable: it raised an error, or leads to no checkpointer.
     """
     loop = Loop()
     try:
-        with importable(folders):
-            return _entered(target, imported(target), loop)
+        with importing_from(folders):
+            return _opened(target, import_attribute(target), loop)
     except BaseException:
         loop.close()
         raise
 
 
-def _entered(target: Named, value: Any, loop: Loop) -> Entered:
+def _opened(target: Target, value: Any, loop: Loop) -> OpenCheckpointer:
     is_async, leave = False, list[Leave]()
     for _ in range(_STEPS):
-        kept = getattr(value, "checkpointer", None)
-        value = kept if isinstance(kept, BaseCheckpointSaver) else value
+        own = getattr(value, "checkpointer", None)
+        value = own if isinstance(own, BaseCheckpointSaver) else value
         if isinstance(value, BaseCheckpointSaver):
-            return Entered(value, loop, is_async or not _is_sync(value), tuple(leave))
-        with explained(target.text):
+            return OpenCheckpointer(value, loop, is_async or not _is_sync(value), tuple(leave))
+        with translate_errors(target.text):
             if isinstance(value, AbstractAsyncContextManager):
                 manager, is_async = value, True
                 value = loop.run(_enter(manager))
@@ -69,22 +69,22 @@ def _entered(target: Named, value: Any, loop: Loop) -> Entered:
                 value = _called(target, value)
             else:
                 break
-    raise DatabaseUnreachable(f"{target}: {type(value).__name__}, where a BaseCheckpointSaver should be")
+    raise DatabaseUnreachable(f"{target} is {type(value).__name__}, not a BaseCheckpointSaver")
 
 
-def _called(target: Named, make: Callable[..., Any]) -> Any:
-    needed = [name for name, p in inspect.signature(make).parameters.items() if _must_be_given(p)]
-    if needed:
-        what = f"{target} wants to be called with {', '.join(needed)}"
+def _called(target: Target, make: Callable[..., Any]) -> Any:
+    required = [name for name, p in inspect.signature(make).parameters.items() if _is_required(p)]
+    if required:
+        what = f"{target} needs the arguments {', '.join(required)}"
         raise DatabaseUnreachable(what, hint="name a checkpointer, or a function without arguments that makes one")
     if inspect.isasyncgenfunction(make):
         return asynccontextmanager(make)()
     return contextmanager(make)() if inspect.isgeneratorfunction(make) else make()
 
 
-def _must_be_given(parameter: inspect.Parameter) -> bool:
-    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return parameter.default is inspect.Parameter.empty and parameter.kind not in various
+def _is_required(parameter: inspect.Parameter) -> bool:
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
 
 
 async def _enter(manager: AbstractAsyncContextManager[Any]) -> Any:

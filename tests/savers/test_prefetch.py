@@ -1,4 +1,4 @@
-"""Reading ahead changes nothing but how often a database is asked."""
+"""Prefetch changes nothing but the number of queries."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -15,35 +15,35 @@ from ckpt_cli.operations.apply import verify
 from ckpt_cli.reading import Reader
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.memory import MemorySaver
-from ckpt_cli.savers.prefetch import Ahead
+from ckpt_cli.savers.prefetch import PrefetchingSaver
 from ckpt_cli.serde.codec import Codec
 
 
 class Far(MemorySaver):
-    """Counts how often it is asked."""
+    """A saver that counts the calls of its methods."""
 
     page = 10
 
     def __init__(self, records: Iterable[Checkpoint | Write] = ()) -> None:
-        self.asked = Counter[str]()
+        self.calls = Counter[str]()
         super().__init__(records)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        self.asked["rows_of"] += 1
+        self.calls["rows_of"] += 1
         yield from [row for thread_id in thread_ids for row in MemorySaver.rows(self, thread_id)]
 
     def writes_of(self, thread_ids: Collection[str], **how: Any) -> Iterator[Write]:
-        self.asked["writes_of"] += 1
+        self.calls["writes_of"] += 1
         yield from [w for thread_id in thread_ids for w in MemorySaver.writes(self, thread_id, **how)]
 
     def writes_on(self, refs: Collection[Ref], **how: Any) -> Iterator[Write]:
-        self.asked["writes_on"] += 1
+        self.calls["writes_on"] += 1
         yield from [w for r in refs for w in MemorySaver.writes(self, r.thread_id, r.ns, [r.checkpoint_id], **how)]
 
 
 def _counted(name: str) -> Callable[..., Any]:
     def ask(self: Far, *args: Any, **how: Any) -> Any:
-        self.asked[name] += 1
+        self.calls[name] += 1
         return getattr(MemorySaver, name)(self, *args, **how)
 
     return ask
@@ -55,18 +55,18 @@ for _name in ("thread", "namespaces", "count", "rows", "newest", "row", "metadat
 
 def _expecting(*expect: str) -> Callable[[Iterable[Checkpoint | Write]], Saver]:
     def make(records: Iterable[Checkpoint | Write]) -> Saver:
-        saver = Ahead(Far(records))
-        found = list(saver.threads())
+        saver = PrefetchingSaver(Far(records))
+        listed = list(saver.threads())
         for name in expect:
-            given = found if name == "expect_threads" else [thread.thread_id for thread in found]
+            given = listed if name == "expect_threads" else [thread.thread_id for thread in listed]
             getattr(saver, name)(given)
         return saver
 
     return make
 
 
-class TestTold(Conformance):
-    """With every thread announced."""
+class TestHints(Conformance):
+    """The contract holds with hints about all threads, and without."""
 
     @pytest.fixture(params=[(), ("expect_threads",), ("expect_whole",)], ids=["nothing", "heads", "all"])
     def make(self, request: pytest.FixtureRequest) -> Make:
@@ -96,9 +96,9 @@ def _pages(found: list[Any]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_asked_by_the_page(name: str) -> None:
-    """Twice as many threads are asked for with at most twice as many questions, a few a page and none a thread."""
-    asked = {}
+def test_calls_are_made_by_the_page(name: str) -> None:
+    """Twice as many threads take at most twice as many calls: a few for each page, none for each thread."""
+    totals = {}
     for count in (40, 80):
         saver = Far(
             _body(r)
@@ -106,10 +106,10 @@ def test_asked_by_the_page(name: str) -> None:
             for r in (checkpoint(f"t{n}", "1"), checkpoint(f"t{n}", "2", parent_id="1"), write(f"t{n}", "2"))
         )
         reader = Reader(saver, Codec())
-        saver.asked.clear()
+        saver.calls.clear()
         reader.moment(lambda reader=reader: LOOKS[name](reader))
-        asked[count] = saver.asked.total()
-        assert asked[count] <= 7 * count / Far.page, saver.asked
+        totals[count] = saver.calls.total()
+        assert totals[count] <= 7 * count / Far.page, saver.calls
 
 
 def _body(record: Checkpoint | Write) -> Checkpoint | Write:
@@ -121,7 +121,7 @@ def _body(record: Checkpoint | Write) -> Checkpoint | Write:
     return record._replace(body=Payload("json", data))
 
 
-def test_every_question_is_passed_on() -> None:
-    """Whatever the contract asks is asked of the saver behind, also what has a default answer."""
-    asked = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
-    assert asked - vars(Ahead).keys() == {"apply", "take_back"}
+def test_every_method_is_passed_on() -> None:
+    """Each method of the contract is passed on to the saver behind, also those with a default."""
+    methods = {name for name, value in vars(Saver).items() if callable(value) and not name.startswith("_")}
+    assert methods - vars(PrefetchingSaver).keys() == {"apply", "take_back"}

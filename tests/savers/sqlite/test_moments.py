@@ -1,4 +1,4 @@
-"""One moment at a time: a writer is never blocked, and what it does while a database is read is not seen by halves."""
+"""Moments: a reader never blocks a writer, and never sees a part of what is written meanwhile."""
 
 from collections.abc import Callable
 from itertools import count
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from ckpt_cli.errors import CheckpointNotFound, Refused
-from tests.savers.writer import Writer, folder, ids, opened, rollback_mode
+from tests.savers.sqlite.writer import Writer, folder, ids, opened, rollback_mode
 
 
 def test_live_writer_is_never_blocked(path: Path, writer: Writer) -> None:
-    """While one long look goes on the writer saves, and puts its log into the file; the look sees one moment."""
+    """During one long read, the writer saves and puts its log into the file; the read sees one moment."""
     with opened(path) as saver:
 
-        def look() -> tuple[list[str], list[str]]:
+        def read() -> tuple[list[str], list[str]]:
             first = [row.checkpoint_id for row in saver.rows("t")]
             writer.add("3")
             writer.run("UPDATE checkpoints SET checkpoint = zeroblob(100000) WHERE checkpoint_id = '1'")
@@ -22,117 +22,117 @@ def test_live_writer_is_never_blocked(path: Path, writer: Writer) -> None:
             writer.run("DELETE FROM checkpoints WHERE checkpoint_id = '2'")
             return first, [row.checkpoint_id for row in saver.rows("t")]
 
-        assert saver.moment(look) == (["1", "2"], ["1", "2"])
+        assert saver.moment(read) == (["1", "2"], ["1", "2"])
         assert ids(saver) == ["1", "3"]
 
 
 def test_rollback_writer_is_never_blocked(path: Path) -> None:
-    """In rollback mode too the writer never waits; the look that it disturbed is done again."""
+    """In rollback mode too the writer never waits; a read that it disturbed is repeated."""
     rollback_mode(path)
     with Writer(path) as writer, opened(path) as saver:
         calls = count()
 
-        def look() -> list[str]:
+        def read() -> list[str]:
             list(saver.rows("t"))
             if next(calls) == 0:
                 writer.add("2")
             return [row.checkpoint_id for row in saver.rows("t")]
 
-        assert saver.moment(look) == ["1", "2"]
+        assert saver.moment(read) == ["1", "2"]
         assert next(calls) == 2
 
 
 def test_writer_appears(path: Path) -> None:
-    """A writer that begins while a file is read as one that nobody writes is noticed, and the look done again."""
+    """A writer that starts during a read is noticed, and the read is repeated."""
     calls = count()
     with opened(path) as saver, Writer(path) as writer:
 
-        def look() -> list[str]:
-            found = [row.checkpoint_id for row in saver.rows("t")]
+        def read() -> list[str]:
+            checkpoint_ids = [row.checkpoint_id for row in saver.rows("t")]
             if next(calls) == 0:
                 writer.add("2")
-            return found
+            return checkpoint_ids
 
-        assert saver.moment(look) == ["1", "2"]
+        assert saver.moment(read) == ["1", "2"]
         assert next(calls) == 2
 
 
 def test_writer_comes_and_goes(path: Path) -> None:
-    """A writer that came, saved and went while a file was read is noticed by the file alone."""
+    """A writer that started, saved and ended during a read is noticed, by the changed file."""
     calls = count()
     with opened(path) as saver:
 
-        def look() -> list[str]:
-            found = [row.checkpoint_id for row in saver.rows("t")]
+        def read() -> list[str]:
+            checkpoint_ids = [row.checkpoint_id for row in saver.rows("t")]
             if next(calls) == 0:
                 with Writer(path) as writer:
                     writer.add("2")
-            return found
+            return checkpoint_ids
 
-        assert saver.moment(look) == ["1", "2"]
+        assert saver.moment(read) == ["1", "2"]
 
 
-def test_writer_takes_up_a_log_that_was_left(path: Path, writer: Writer) -> None:
-    """A log left by a killed writer that a new one takes up while it is read is noticed."""
+def test_writer_continues_a_leftover_log(path: Path, writer: Writer) -> None:
+    """If a new writer continues the log of a killed one during a read, that is noticed."""
     writer.kill()
     calls = count()
     with opened(path) as saver:
 
-        def look() -> list[str]:
-            found = [row.checkpoint_id for row in saver.rows("t")]
+        def read() -> list[str]:
+            checkpoint_ids = [row.checkpoint_id for row in saver.rows("t")]
             if next(calls) == 0:
                 with Writer(path) as next_writer:
                     next_writer.add("3")
-            return found
+            return checkpoint_ids
 
-        assert saver.moment(look) == ["1", "2", "3"]
+        assert saver.moment(read) == ["1", "2", "3"]
 
 
-def test_error_out_of_a_disturbed_look(path: Path) -> None:
-    """An error in a look that a writer disturbed may be the writer's doing, so the look is done again."""
+def test_error_in_a_disturbed_read(path: Path) -> None:
+    """An error in a read that a writer disturbed may be due to the writer, so the read is repeated."""
     with opened(path) as saver:
 
-        def look() -> list[str]:
+        def read() -> list[str]:
             if ids(saver) == ["1"]:
                 with Writer(path) as writer:
                     writer.add("2")
                 raise CheckpointNotFound("2")
             return ids(saver)
 
-        assert saver.moment(look) == ["1", "2"]
+        assert saver.moment(read) == ["1", "2"]
 
 
-def test_error_out_of_a_quiet_look(path: Path) -> None:
-    """Where nobody wrote, an error in a look is the answer, at once."""
+def test_error_in_an_undisturbed_read(path: Path) -> None:
+    """If nobody wrote, an error in a read is raised at once."""
     calls = count()
 
-    def look() -> None:
+    def read() -> None:
         next(calls)
         raise CheckpointNotFound("2")
 
     with opened(path) as saver:
         with pytest.raises(CheckpointNotFound):
-            saver.moment(look)
+            saver.moment(read)
         assert next(calls) == 1
 
 
 def test_written_all_the_time(path: Path) -> None:
-    """A file that changes during every attempt is given up, with an error and not with torn data."""
+    """If a file changes during every attempt, an error is raised; inconsistent data is never returned."""
     rollback_mode(path)
     numbers = count(2)
     with Writer(path) as writer, opened(path) as saver:
 
-        def look() -> None:
+        def read() -> None:
             list(saver.rows("t"))
             writer.add(str(next(numbers)))
 
         with pytest.raises(Refused, match="written all the time"):
-            saver.moment(look)
+            saver.moment(read)
         assert len(ids(saver)) > 3
 
 
 def test_each_moment_is_of_its_own_time(path: Path) -> None:
-    """A saver kept open follows the file through a writer's coming, saving, being killed and coming back."""
+    """An open saver sees every change while writers start, save, are killed and start again."""
     with opened(path) as saver:
         assert ids(saver) == ["1"]
         writer = Writer(path)
@@ -147,22 +147,22 @@ def test_each_moment_is_of_its_own_time(path: Path) -> None:
         assert list(folder(path.parent)) == ["x.sqlite"]
 
 
-def test_writer_goes_during_a_look(path: Path, writer: Writer) -> None:
-    """A writer that ends while its database is read leaves the look whole."""
+def test_writer_ends_during_a_read(path: Path, writer: Writer) -> None:
+    """If the writer ends during a read, the read still sees one moment."""
     with opened(path) as saver:
 
-        def look() -> list[str]:
+        def read() -> list[str]:
             list(saver.rows("t"))
             writer.close()
             return [row.checkpoint_id for row in saver.rows("t")]
 
-        assert saver.moment(look) == ["1", "2"]
+        assert saver.moment(read) == ["1", "2"]
         assert ids(saver) == ["1", "2"]
 
 
 @pytest.mark.parametrize("prepare", [lambda path: None, rollback_mode])
-def test_nothing_is_held_between_moments(path: Path, prepare: Callable[[Path], None]) -> None:
-    """Between two moments of an open saver a writer may do what needs the file for itself alone."""
+def test_no_lock_between_moments(path: Path, prepare: Callable[[Path], None]) -> None:
+    """Between two moments of an open saver, a writer can do what needs an exclusive lock."""
     prepare(path)
     with Writer(path) as writer, opened(path) as saver:
         writer.add("2")

@@ -1,0 +1,178 @@
+"""The SQL expressions of Postgres, for `sql.statements`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+from uuid import UUID
+
+from ckpt_cli.model import Scalar
+from ckpt_cli.savers import faults
+from ckpt_cli.savers.about import SideEffect
+from ckpt_cli.savers.postgres.connection import Connection
+from ckpt_cli.savers.postgres.faults import NEEDED_RIGHTS
+from ckpt_cli.savers.postgres.schema import Schema, quoted
+from ckpt_cli.savers.sql.engine import Engine, ResultRow
+from ckpt_cli.savers.sql.layout import CHECKPOINTS
+
+T = TypeVar("T")
+
+_MAY_WRITE = """
+SELECT current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery(), ARRAY(
+    SELECT wanted || ' on ' || name FROM unnest(%s::text[]) AS name, unnest(%s::text[]) AS wanted
+    WHERE NOT has_table_privilege(name, wanted))
+"""
+_RIGHTS: list[Scalar] = ["INSERT", "UPDATE", "DELETE"]
+_UNCAST_TYPES = {"bytea", "integer", "bigint", "smallint", "text"}
+
+
+class PostgresEngine(Engine):
+    """A database of Postgres, or of a server that speaks its SQL."""
+
+    def __init__(self, connection: Connection, schema: Schema) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    def query(
+        self, sql: str, parameters: Sequence[Scalar | list[Scalar]] = (), *, stream: bool = False
+    ) -> Iterator[ResultRow]:
+        """See `Connection.query`."""
+        return self._connection.query(sql, parameters, stream=stream)
+
+    def moment(self, read: Callable[[], T]) -> T:
+        """See `Connection.moment`."""
+        return self._connection.moment(read)
+
+    def must_be_writable(self) -> None:
+        """Read this user's rights from the server's catalogue; a replica is always in recovery."""
+        ((read_only, lacking),) = self.query(_MAY_WRITE, [[*self._schema.names()], _RIGHTS])
+        if read_only:
+            raise faults.read_only(self._connection.address.location, "its transactions are read-only")
+        if lacking:
+            raise faults.may_not_write(self._connection.address.location, f"no right to {lacking[0]}", NEEDED_RIGHTS)
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """See `Connection.transaction`; the rights to write are checked before `work` begins."""
+
+        def checked_work() -> T:
+            self.must_be_writable()
+            return work()
+
+        return self._connection.transaction(", ".join(self._schema.names()), checked_work)
+
+    def side_effects(self) -> list[SideEffect]:
+        """The triggers, rules and foreign keys of the tables and their partitions."""
+        from ckpt_cli.savers.postgres.triggers import side_effects
+
+        return side_effects(self, self._schema.names())
+
+    def caveats(self) -> list[str]:
+        """Sentences about row-level security."""
+        from ckpt_cli.savers.postgres.triggers import hidden_rows
+
+        return hidden_rows(self, self._schema.names())
+
+    def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
+        """See `Connection.run_many`."""
+        return self._connection.run_many(sql, parameters)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def table(self, relation: str) -> str:
+        """The name of a table, with that of its Postgres schema."""
+        return f"{quoted(self._schema.schema_names[relation])}.{relation}"
+
+    def quoted(self, name: str) -> str:
+        """A name in double quotes."""
+        return quoted(name)
+
+    def json_text(self, path: str) -> str:
+        """A text member of the header."""
+        return f"(checkpoint ->> '{path}')"
+
+    def select_expression(self, relation: str, column: str, expression: str = "") -> str:
+        """The expression cast to text, unless it is bytes, a whole number or text already."""
+        is_uncast = self._kind(relation, column) in _UNCAST_TYPES
+        return expression or quoted(column) if is_uncast else f"({expression or quoted(column)})::text"
+
+    def channel_versions(self) -> str:
+        """The member of the header, as JSON text."""
+        return "(checkpoint -> 'channel_versions')::text"
+
+    def metadata_equals(self) -> str:
+        """Compare as JSON, so that the number 5 doesn't equal the text "5"."""
+        return "metadata::jsonb -> %s::text = to_jsonb(%s::text)"
+
+    def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
+        """Key and text; None, which equals nothing, for what JSONB can't hold."""
+        return [self.search_value(CHECKPOINTS, "metadata", key), self.search_value(CHECKPOINTS, "metadata", text)]
+
+    def byte_length(self, column: str) -> str:
+        """The length; for a value that is stored apart (TOAST), Postgres reads only the value's header."""
+        return f"octet_length({column})"
+
+    def digest(self, column: str) -> str:
+        """Postgres' own SHA-256, which it has since version 11."""
+        return f"encode(sha256({column}), 'hex')"
+
+    def byte_order(self, expression: str) -> str:
+        """The expression with collation "C"; unchanged where the database sorts by bytes, so that an index is used."""
+        return expression if self._schema.by_bytes else f'({expression}) COLLATE "C"'
+
+    def subquery_end(self) -> str:
+        """An offset: Postgres doesn't merge such a subquery (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
+        return " OFFSET 0"
+
+    def insert_override(self, relation: str, columns: Sequence[str]) -> str:
+        """What columns that are GENERATED ALWAYS AS IDENTITY need (Postgres 15, "INSERT")."""
+        always = any(self._schema.layout.columns[relation][name].always for name in columns)
+        return "OVERRIDING SYSTEM VALUE " if always else ""
+
+    def equals(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
+        """Equality, which compares text by its bytes in every deterministic collation (Postgres 15, 24.2.2.4)."""
+        return f"{quoted(column)} = %s"
+
+    def among(
+        self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
+    ) -> tuple[str, list[Scalar | list[Scalar]]]:
+        """A condition with an array for each column, so that the statement is the same for any number of rows."""
+        names = [quoted(column) for column in columns]
+        arrays = [f"%s::{self._kind(relation, column)}[]" for column in columns]
+        values = [[self.search_value(relation, column, row[n]) for row in rows] for n, column in enumerate(columns)]
+        if len(columns) == 1:
+            return f"{names[0]} = ANY({arrays[0]})", [*values]
+        value_rows = f"SELECT * FROM unnest({', '.join(arrays)})"  # noqa: S608 - types and placeholders
+        return f"({', '.join(names)}) IN ({value_rows})", [*values]
+
+    def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
+        """The value; None for U+0000 or half a surrogate pair in text, and for a uuid column if it isn't a UUID."""
+        if not isinstance(value, str):
+            return value
+        if "\x00" in value or (not value.isascii() and not _encodable(value)):
+            return None
+        return value if self._kind(relation, column) != "uuid" or _is_uuid(value) else None
+
+    def canonical_json(self, texts: Sequence[str]) -> list[str]:
+        """The texts as the server spells them: JSONB keeps neither order nor spaces."""
+        kind = self._kind(CHECKPOINTS, "checkpoint")
+        numbered = "unnest(%s::text[]) WITH ORDINALITY AS given(text, n)"
+        statement = f"SELECT text::{kind}::text FROM {numbered} ORDER BY n"  # noqa: S608 - a type's name
+        return [text for (text,) in self.query(statement, [[*texts]])]
+
+    def _kind(self, relation: str, column: str) -> str:
+        return self._schema.layout.columns[relation][column].kind
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

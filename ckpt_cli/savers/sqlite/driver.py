@@ -1,0 +1,30 @@
+"""Connections of Python's ``sqlite3``."""
+
+import os
+import sqlite3
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ResultRow = tuple[Any, ...]
+
+_TIMEOUT = 1.0  # seconds to wait for a lock
+
+
+def connect(path: Path, options: str = "", *, threads: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode; bytes of text that aren't UTF-8 are kept as surrogates instead of refused.
+
+    With `threads`, threads other than the one that opened it may use it, one at a time.
+    """
+    address = f"file:{_quoted(path)}?{options}"
+    connection = sqlite3.connect(
+        address, timeout=_TIMEOUT, isolation_level=None, check_same_thread=not threads, uri=True
+    )
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    return connection
+
+
+def _quoted(path: Path) -> str:
+    """A path as a URI filename: ``?``, ``#``, ``%`` and everything that isn't plain ASCII becomes ``%HH``."""
+    plain = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))

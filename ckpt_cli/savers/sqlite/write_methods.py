@@ -1,0 +1,117 @@
+"""The methods of `SqliteSaver` that write."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from ckpt_cli.errors import NotSupported
+from ckpt_cli.model import Plan, Ref, Row, RowChange, Scalar, WriteKey
+from ckpt_cli.savers.about import Ability, SideEffect
+from ckpt_cli.savers.contract import Saver
+from ckpt_cli.savers.own_columns import restored
+from ckpt_cli.savers.sqlite.connection import Connection
+from ckpt_cli.savers.sqlite.images import Images
+from ckpt_cli.savers.sqlite.schema import WRITTEN, Schema, must_be_tables
+from ckpt_cli.savers.sqlite.thread_ids import OddIds
+from ckpt_cli.savers.sqlite.writable_connection import WritableConnection, open_writable
+
+T = TypeVar("T")
+
+
+class WriteMethods(Saver):
+    """Methods that change the two tables; `SqliteSaver` adds those that read."""
+
+    _connection: Connection
+    _images: Images
+    _schema: Schema
+    _writer: WritableConnection | None = None
+    _odd_ids: OddIds | None = None
+    _permitted: frozenset[str] = frozenset()
+
+    def transaction(self, work: Callable[[], T]) -> T:
+        """Run `work` in one write transaction, on a connection that is opened for it and closed after it."""
+        if self._writer is not None:
+            return work()
+        self._must_have_ids()
+        reader = self._connection
+        self._connection = self._writer = open_writable(reader.path, self._permitted)
+        self._odd_ids, self._images = None, self._fresh_images()
+
+        def checked_work() -> T:
+            must_be_tables(reader.path, self._connection.query)
+            return work()
+
+        try:
+            return self._writer.transaction(checked_work)
+        finally:
+            self._writer.close()
+            self._connection, self._writer = reader, None
+            reader.renew()
+
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - permissions show it
+        """Check the generation, and this user's permissions on the file and its folder, where SQLite puts its log."""
+        self._must_have_ids()
+        from ckpt_cli.savers.sqlite.writable_connection import must_be_permitted
+
+        must_be_permitted(self._connection.path)
+
+    def _must_have_ids(self) -> None:
+        if Ability.WRITE not in self.abilities:
+            raise NotSupported(f"{self._schema.generation}: its rows have no ids, so it can't be changed")
+
+    def expand(self, plan: Plan) -> Iterator[RowChange]:
+        """Give the changes of a plan to the rows of this generation's tables."""
+        from ckpt_cli.savers.sqlite.expand import expand
+
+        return expand(plan, self._schema, self._stored, self.current)
+
+    def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
+        """The record of a row; every row of the two tables is one."""
+        from ckpt_cli.savers.sqlite.records import record_of
+
+        return record_of(relation, key, self._schema, self._name)
+
+    def current(self, relation: str, key: Row) -> Row | None:
+        """All columns of the row of a key."""
+        return self._images.current(relation, key)
+
+    def written_columns(self, relation: str) -> frozenset[str] | None:
+        """LangGraph's own columns of a table; None for any other table."""
+        return WRITTEN.get(relation)
+
+    def restored(self, relation: str, image: Row, now: Row | None) -> Row:
+        """The row that brings an image back; SQLite's table_info, which gives its columns, shows no generated ones."""
+        return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
+
+    def side_effects(self) -> Sequence[SideEffect]:
+        """Triggers, and foreign keys where the connection enforces them."""
+        from ckpt_cli.savers.sqlite import triggers
+
+        return triggers.side_effects(self._connection.query, self._connection.fired_by)
+
+    def permit(self, side_effects: Collection[SideEffect]) -> None:
+        """Let these triggers, and no others, fire in later transactions."""
+        self._permitted = frozenset(effect.name for effect in side_effects if effect.kind == "trigger")
+
+    def caveats(self) -> Sequence[str]:
+        """Sentences about foreign keys that aren't enforced."""
+        from ckpt_cli.savers.sqlite import triggers
+
+        return triggers.caveats(self._connection.query)
+
+    def change(self, changes: Iterable[RowChange]) -> None:
+        """Insert, update and delete by key."""
+        if self._writer is None:
+            raise RuntimeError("rows are changed only inside a transaction")
+        self._writer.change(changes)
+
+    def _stored(self, thread_id: str) -> Scalar:
+        """A thread id as its column holds it: some programs stored a number."""
+        raise NotImplementedError
+
+    def _name(self, raw: Scalar) -> str:
+        """A stored thread id as text."""
+        raise NotImplementedError
+
+    def _fresh_images(self) -> Images:
+        """New images: old ones remember the columns of tables, which may have changed before a transaction."""
+        return Images(lambda sql, parameters: self._connection.query(sql, parameters))

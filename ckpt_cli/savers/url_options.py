@@ -1,0 +1,28 @@
+"""Options of a URL: what several backends read in the same way."""
+
+from collections.abc import Iterable, Mapping
+
+from ckpt_cli.errors import UsageError
+
+
+def parse_seconds(options: Mapping[str, str], name: str, default: float) -> float:
+    """The number of seconds that an option names, or `default` where the option is missing or empty.
+
+    Raises:
+        UsageError: its value is not a number.
+    """
+    try:
+        return float(options.get(name) or default)
+    except ValueError as error:
+        raise UsageError(f"{name}: a number of seconds is needed") from error
+
+
+def unknown_option(names: Iterable[str], known: Iterable[str]) -> str:
+    """The words for options that a URL may not have.
+
+    Only a misspelled option is named: any other may be part of a password.
+    """
+    from difflib import get_close_matches
+
+    near = next((name for name in sorted(names) if get_close_matches(name, known, n=1, cutoff=0.75)), "")
+    return f"unknown option {near!r}" if near else "an option that isn't known"

@@ -1,0 +1,1 @@
+"""SQLite: files of every generation, as LangGraph, other programs and killed writers leave them."""
