@@ -7,7 +7,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_database, sqlite_file
 
 
-def open_database(database: str | Path) -> Saver:
+def open_for_agent(database: str | Path) -> Saver:
     """Open an existing database, named as after ``--db``; nothing is created.
 
     Raises:
@@ -36,4 +36,4 @@ def create_database(path: str | Path) -> Saver:
     from ckpt_cli.savers.sqlite import create
 
     create(Path(path)).close()
-    return open_database(path)
+    return open_for_agent(path)

@@ -24,7 +24,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from ckpt_cli.langgraph import record_sets
 from ckpt_cli.langgraph.async_methods import AsyncMethods
 from ckpt_cli.langgraph.configs import ConfigKeys, config_of, newest_first
-from ckpt_cli.langgraph.databases import create_database, open_database
+from ckpt_cli.langgraph.databases import create_database, open_for_agent
 from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
 from ckpt_cli.langgraph.tuples import Tuples
@@ -53,7 +53,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
     def __init__(self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
-        self._saver = database if isinstance(database, Saver) else open_database(database)
+        self._saver = database if isinstance(database, Saver) else open_for_agent(database)
         self._turn = RLock()
         try:
             self._encoding.check_serializer()
