@@ -1,7 +1,7 @@
 """Every test runs in the same surroundings: its own folders, UTC, no colours or databases from outside."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.databases import unpacked
+from tests.servers.processes import ServerProcess
+from tests.slow import is_slow
 
 _SERVERS = {
     "boto3": ["tests.servers.dynamodb"],
@@ -22,9 +24,6 @@ _SERVERS = {
 pytest_plugins: list[str] = [
     plugin for driver, plugins in _SERVERS.items() if find_spec(driver) is not None for plugin in plugins
 ]
-
-_SLOW_FOLDERS = ("twins", "damage", "langgraph", "cross")
-_SLOW_FIXTURES = {"postgres", "pooler", "mysql", "redis_server", "valkey_server", "mongo", "dynamo"}
 
 _OUTSIDE = (
     "CKPT_DB",
@@ -46,15 +45,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=25)
 settings.load_profile("steady")  # a property that holds must not fail because the machine is busy
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The quick part tries fewer examples of a property, unless the property itself says how many."""
+    if config.getoption("markexpr") == "not slow":
+        settings.load_profile("quick")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what starts a server or runs another LangGraph: `-m "not slow"` leaves it out."""
+    """Mark the slow tests: `-m "not slow"` leaves them out."""
     for item in items:
-        fixtures = _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
-        if fixtures or any(part in item.path.parts for part in _SLOW_FOLDERS):
+        if is_slow(item):
             item.add_marker("slow")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that isn't marked as slow can start no server: else `-m "not slow"` would become slow unnoticed."""
+    ServerProcess.allowed = item.get_closest_marker("slow") is not None
+    return (yield)
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
-"""The databases under ``tests/data``: written by the real libraries of every generation, packed.
+"""The databases under ``tests/data``: written by the real libraries of every generation, compressed.
 
 Names are paths without the endings (``real``, ``js``, ``old/sqlite-v02``, ``legacy/py-0.2.60``). The ``legacy`` ones
-have a truth beside them, made by the library that wrote the database.
+have a truth file, made by the library that wrote the database.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""Output held by files: what a view looks like on terminals of 80 and 200 columns, in a pipe, and as JSON.
+"""Golden files: what a view looks like on terminals of 80 and 200 columns, in a pipe, and as JSON.
 
 ``CKPT_GOLDEN=write pytest …`` writes the files anew; the difference is then read in version control.
 """

@@ -1,4 +1,4 @@
-"""A database whose payloads attack who reads them: the known CVEs of LangGraph's serializers, and kin.
+"""A database whose payloads attack their reader: the known CVEs of LangGraph's serializers, and similar ones.
 
 CVE-2025-64439 (JSON ``lc: 2`` constructors name any callable), CVE-2026-28277 (msgpack extensions name any module),
 CVE-2026-27794 (pickles in a cache or a checkpoint), CVE-2026-48775 (``lc: 1`` constructors).
@@ -15,7 +15,7 @@ from typing import Any
 import ormsgpack
 
 CANARY = "ckpt_canary"
-"""A module that tells when it is imported, and a class of it when it is touched; see `canary`."""
+"""A module that reports its import, and any use of its class; see `canary`."""
 
 IDS = ("1f1e5786-50cb-6000-bfff-000000000001", "1f1e5786-50cb-6001-8000-000000000002")
 TASK = "0f0f0f0f-0000-0000-0000-000000000001"
@@ -136,7 +136,7 @@ def payloads(mark: Path) -> dict[str, tuple[str, bytes]]:
 
 
 def write(path: Path, mark: Path) -> int:
-    """Make the database: a thread a payload, which stands in the state, in writes and, as JSON, in metadata."""
+    """Make the database: for each payload a thread with it in its state, in writes and, if it is JSON, in metadata."""
     db = sqlite3.connect(path)
     db.executescript(TABLES)
     found = payloads(mark)

@@ -48,15 +48,15 @@ class Terminal:
         os.write(self._descriptor, text.encode())
 
     def wait_for_file(self, path: Path) -> None:
-        """Go on when a file is there."""
+        """Wait until a file exists."""
         assert self._wait(path.exists, _PATIENCE), f"{path} didn't come; the screen: {self._seen[-2000:]!r}"
 
     def wait_for_start(self) -> None:
-        """Go on at the first prompt; a key pressed before could end what the shell reads at its start."""
+        """Wait for the first prompt; a key pressed before it could interrupt the shell's start files."""
         assert self._wait(lambda: _PROMPT in self._seen, _PATIENCE), f"no prompt came; the screen: {self._seen!r}"
 
     def wait_for_prompt(self) -> None:
-        """Go on when the shell has run what was typed; what it doesn't take for finished is given up."""
+        """Wait until the shell has run what was typed; a line that it takes for unfinished is given up."""
         self._marks += 1
         mark = f"mark-{self._marks}-"
         for _ in range(int(_PATIENCE / 2)):

@@ -1,4 +1,4 @@
-"""What ARCHITECTURE.md says is so: its files exist, and its walks pass through the functions they name, in order."""
+"""ARCHITECTURE.md is true: its files exist, and its walks pass through the functions that they name, in order."""
 
 import os
 import re

@@ -43,20 +43,20 @@ def until(waits: Callable[[], bool]) -> None:
 
 
 def stopped(process: "subprocess.Popen[bytes]") -> str:
-    """Press Ctrl-C; gives the line that is said."""
+    """Press Ctrl-C, and give the line that the command prints."""
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=_BUSY)
+    _, printed = process.communicate(timeout=_BUSY)
     assert process.returncode == 130
-    assert said.startswith(b"ckpt: stopped")
-    assert said.count(b"\n") == 1
-    return said.decode().strip()
+    assert printed.startswith(b"ckpt: stopped")
+    assert printed.count(b"\n") == 1
+    return printed.decode().strip()
 
 
 def ended(*words: str) -> None:
     """Run a command to its end, which succeeds."""
     process = start(*words)
-    _, said = process.communicate(timeout=_BUSY)
-    assert process.returncode == 0, said
+    _, printed = process.communicate(timeout=_BUSY)
+    assert process.returncode == 0, printed
 
 
 def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
@@ -67,7 +67,7 @@ def opened(process: "subprocess.Popen[bytes]", path: Path) -> bool:
 
 @pytest.mark.parametrize("module", ["typer", "ckpt_cli.fast_start", "ckpt_cli.app", "ckpt_cli.session"])
 def test_while_modules_are_imported(module: str) -> None:
-    """From the command's first line on, however little of it is imported yet: Python tells what is."""
+    """Ctrl-C works from the command's first line on, whatever is imported by then; ``-X importtime`` says what."""
     with socket.create_server(("127.0.0.1", 0)) as server:  # takes the connection and never answers
         words = ["threads", "-d", f"redis://127.0.0.1:{server.getsockname()[1]}/0"]
         process = subprocess.Popen(
@@ -79,9 +79,9 @@ def test_while_modules_are_imported(module: str) -> None:
         while process.stderr.readline().decode().rpartition("|")[2].strip() != module:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=_BUSY)
+        _, printed = process.communicate(timeout=_BUSY)
     assert process.returncode == 130
-    assert [line for line in said.decode().splitlines() if not line.startswith("import time:")] == ["ckpt: stopped"]
+    assert [line for line in printed.decode().splitlines() if not line.startswith("import time:")] == ["ckpt: stopped"]
 
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells what a process waits for")
@@ -163,8 +163,10 @@ def test_a_change_that_is_planned_and_one_that_is_applied(postgres: PostgresServ
         rows = other.execute(_THREAD).fetchall()
         process = start(*words)
         until(lambda: bool(other.execute(_WAITING).fetchall()))
-        said = stopped(process)
-        assert said.startswith("ckpt: stopped; operation 1 is planned: the next change, or `ckpt operations --settle`")
+        printed = stopped(process)
+        assert printed.startswith(
+            "ckpt: stopped; operation 1 is planned: the next change, or `ckpt operations --settle`"
+        )
         ended("operations", "--settle", "-d", url)
         assert other.execute(_THREAD).fetchall() == rows
         until(lambda: not other.execute(_WAITING).fetchall())

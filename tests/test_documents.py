@@ -110,7 +110,7 @@ def settled(text: str, demo: AbstractSet[str]) -> str:
 def printed(command: str, folder: Path, exported: Mapping[str, str], answer: str = "") -> str:
     """What a shell shows for a command line on a terminal of 100 columns, and its exit code where it isn't 0.
 
-    Somebody sits there only if there is an answer, which is typed when the question is there.
+    The terminal is interactive only if there is an answer, which is typed at the question.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
@@ -167,7 +167,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tupl
 
 
 def test_the_installs_are_those_that_ci_runs() -> None:
-    """The two start commands stand in the README, and .ci/run runs what they say."""
+    """The README has these two start commands, and .ci/run runs the same."""
     ci = (ROOT / ".ci/run").read_text()
     assert [line for _, text in blocks(README, "sh") for line in text.splitlines()] == list(INSTALLS)
     for command in (" install --quiet --disable-pip-version-check .", "ckpt demo", "-e '.[test]'", "\npytest"):

@@ -245,7 +245,7 @@ def test_the_map_names_each_part() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
-    """A verb's signature, its plan, its view and its renderer are in files of its name."""
+    """A verb's signature, its plan (if it changes something), its view and its renderer are in files of its name."""
     command = import_module(f"ckpt_cli.commands.{verb}")
     returned = get_type_hints(getattr(command, verb))["return"]
     views = get_args(returned) or (returned,)
@@ -282,6 +282,6 @@ def test_a_verb_has_the_same_name_everywhere(verb: str) -> None:
     ],
 )
 def test_a_breach_is_named(module: str, source: str, breach: str) -> None:
-    """Each kind of breach is found anywhere in a module, and described in words."""
+    """Each kind of breach is found, wherever in the module it is, and described in words."""
     [found] = breaches(module, source)
     assert breach in found

@@ -1,4 +1,4 @@
-"""Where a truth file may say less than the database holds, each with its reason; a comparison that allows for it."""
+"""Where a truth file may have less than the database, each with its reason; a comparison that allows for it."""
 
 import base64
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ class Deviation(NamedTuple):
 
 
 def differences(got: Any, want: Any, path: str = "$") -> Iterator[Difference]:
-    """The places where what was read differs from the truth and no deviation explains it, with what stands there."""
+    """The places where a value differs from the truth and no deviation explains it, with both values."""
     if canonical(got) == canonical(want) or any(deviation.holds(got, want) for deviation in DEVIATIONS):
         return
     if isinstance(got, dict) and isinstance(want, dict):

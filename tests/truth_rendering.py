@@ -22,7 +22,7 @@ def canonical(value: Any) -> str:
 
 
 def rendered(value: Any, *, place: str = "") -> Any:
-    """A decoded value as a truth file shows it; `place` is the channel, for what is only known by where it stands."""
+    """A decoded value as a truth file shows it; `place` is the channel, for values that only their channel explains."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, bool | int | float | str):
@@ -134,7 +134,7 @@ def _array(parts: dict[str, Any]) -> Any:
 
 
 def enveloped(value: Any) -> Any:
-    """A value that came from JSON as it stands there: objects in their ``lc`` envelopes."""
+    """A value that came from JSON, with objects in their ``lc`` envelopes as in the JSON."""
     if isinstance(value, list):
         return [enveloped(item) for item in value]
     if isinstance(value, dict):

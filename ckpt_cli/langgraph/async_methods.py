@@ -1,4 +1,4 @@
-"""The async twin of every method: the same, run in a thread of its own while the event loop goes on."""
+"""The async methods: each runs its sync counterpart in a thread, so that the event loop isn't blocked."""
 
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,15 +15,15 @@ from langgraph.checkpoint.base import (
 )
 
 
-class Twins(BaseCheckpointSaver[Any]):
-    """Every ``a…`` method of LangGraph's checkpointers; what they mean stands at the method without the ``a``."""
+class AsyncMethods(BaseCheckpointSaver[Any]):
+    """Every ``a…`` method of LangGraph's checkpointers; `CkptSaver` documents the method without the ``a``."""
 
     if TYPE_CHECKING:
 
         def close(self) -> None: ...  # noqa: D102
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """`get_tuple`."""
+        """Async version of `get_tuple`."""
         return await to_thread(self.get_tuple, config)
 
     async def alist(
@@ -34,9 +34,9 @@ class Twins(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """`list`."""
-        found = iter(self.list(config, filter=filter, before=before, limit=limit))
-        while (item := await to_thread(next, found, None)) is not None:
+        """Async version of `list`."""
+        tuples = iter(self.list(config, filter=filter, before=before, limit=limit))
+        while (item := await to_thread(next, tuples, None)) is not None:
             yield item
 
     async def aput(
@@ -46,35 +46,35 @@ class Twins(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """`put`."""
+        """Async version of `put`."""
         return await to_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """`put_writes`."""
+        """Async version of `put_writes`."""
         await to_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """`delete_thread`."""
+        """Async version of `delete_thread`."""
         await to_thread(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """`delete_for_runs`."""
+        """Async version of `delete_for_runs`."""
         await to_thread(self.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """`copy_thread`."""
+        """Async version of `copy_thread`."""
         await to_thread(self.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """`prune`."""
+        """Async version of `prune`."""
         await to_thread(self.prune, thread_ids, strategy=strategy)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """`get_delta_channel_history`."""
+        """Async version of `get_delta_channel_history`."""
         return await to_thread(self.get_delta_channel_history, config=config, channels=channels)
 
     async def __aenter__(self) -> Self:

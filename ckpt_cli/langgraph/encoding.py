@@ -1,4 +1,4 @@
-"""An agent's live objects as the records of a database, and back: each value by the agent's own serializer."""
+"""Convert an agent's live objects to the records of a database and back, each value by the agent's serializer."""
 
 import json
 from collections.abc import Mapping
@@ -31,27 +31,27 @@ _HALVES = ("checkpoint", "metadata")
 
 
 class Encoding(NamedTuple):
-    """How a database keeps records, joined with a serializer."""
+    """The form in which a database keeps records, and the serializer of an agent."""
 
     form: RecordFormat
     serde: SerializerProtocol
 
-    def must_hold(self) -> None:
-        """Hold that what the serializer is for is kept.
+    def check_serializer(self) -> None:
+        """Check that the database can keep what the serializer makes.
 
         Raises:
-            NotSupported: it encrypts, but this kind of database has a form of its own for checkpoints.
+            NotSupported: the serializer encrypts, but this kind of database keeps checkpoints as JSON.
         """
         if self.form.body not in ("", "json") and isinstance(self.serde, EncryptedSerializer):
             raise NotSupported("this database keeps checkpoints as JSON of its own: they can't be encrypted")
 
     def payload(self, value: Any) -> Payload:
-        """A value as the serializer makes it."""
+        """A value, serialized."""
         tag, data = self.serde.dumps_typed(value)
         return Payload(tag, bytes(data))
 
     def value(self, payload: Payload) -> Any:
-        """A payload's value; an encoding that the serializer doesn't know is brought into one that it does."""
+        """A payload's value; an encoding that the serializer doesn't know is converted first."""
         if payload.tag == redisjson.TAG:
             return _redis_serializer().loads_typed((payload.tag, payload.data))
         half, is_half, tag = payload.tag.partition("@")
@@ -64,7 +64,7 @@ class Encoding(NamedTuple):
             return self.serde.loads_typed((known.tag, known.data))
 
     def metadata(self, payload: Payload) -> CheckpointMetadata:
-        """Metadata as the database's own saver gives it."""
+        """Metadata as the database's own saver returns it."""
         if payload.tag in ("json", ""):
             return cast(CheckpointMetadata, json.loads(payload.data or b"{}"))
         if payload.tag == pairs.TAG:
@@ -72,7 +72,7 @@ class Encoding(NamedTuple):
         return cast(CheckpointMetadata, self.value(payload) or {})
 
     def body(self, stored: Checkpoint) -> Live:
-        """The checkpoint object with the values of all channels in it (checkpoint-postgres 3.2, ``_load_blobs``)."""
+        """The checkpoint object with the values of all its channels (checkpoint-postgres 3.2, ``_load_blobs``)."""
         body: dict[str, Any] = {**self.value(stored.body)}
         apart = {c: self.value(p) for c, p in (stored.channels or {}).items() if p.tag != "empty"}
         body["channel_values"] = {**(body.get("channel_values") or {}), **apart}
@@ -86,55 +86,55 @@ class Encoding(NamedTuple):
         config: RunnableConfig,
         new_versions: ChannelVersions,
     ) -> Checkpoint:
-        """The record of a checkpoint; where channels are kept apart, with those that are new.
+        """The record of a checkpoint; where channels have payloads of their own, only the new ones are in it.
 
-        The same as checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's InMemorySaver make in ``put``.
+        It is what checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's InMemorySaver write in ``put``.
         """
-        said = self._told(config, metadata)
+        full = self._full_metadata(config, metadata)
         if self.form.metadata == "msgpack":
-            return Checkpoint(row, *self._halves(live, said))
-        written = self._metadata(said)
+            return Checkpoint(row, *self._halves(live, full))
+        metadata_payload = self._metadata(full)
         if not self.form.apart:
-            return Checkpoint(row, self._body(live), written)
+            return Checkpoint(row, self._body(live), metadata_payload)
         values = live["channel_values"]
-        inline = {c: value for c, value in values.items() if self._stands_inline(value)}
-        marks = {c: True for c, value in values.items() if self._marked(value)}
-        apart = {c: self._channel(c, values) for c in new_versions if c not in inline and self._kept(c, values)}
+        inline = {c: value for c, value in values.items() if self._is_inline(value)}
+        marks = {c: True for c, value in values.items() if self._leaves_mark(value)}
+        apart = {c: self._channel(c, values) for c in new_versions if c not in inline and self._has_payload(c, values)}
         header = {**live, "channel_values": inline | marks} if self.form.inline else _without(live, "channel_values")
-        return Checkpoint(row, self._header(header), written, apart)
+        return Checkpoint(row, self._header(header), metadata_payload, apart)
 
-    def _told(self, config: RunnableConfig, metadata: CheckpointMetadata) -> dict[str, Any]:
-        """Metadata with what the config adds to it.
+    def _full_metadata(self, config: RunnableConfig, metadata: CheckpointMetadata) -> dict[str, Any]:
+        """Metadata, and what the config adds to it.
 
-        langgraph-checkpoint-aws 1.2, ``dynamodb/saver.py: put`` takes the config's own metadata whole, if it is a dict
-        (a graph's own loop gives another mapping), and nothing else.
+        langgraph-checkpoint-aws 1.2, ``dynamodb/saver.py: put`` adds only ``config["metadata"]``, and only if that is a
+        dict (LangGraph's own loop passes another mapping).
         """
         if self.form.metadata == "msgpack":
             own = config.get("metadata")
             return {**metadata, **(own if isinstance(own, dict) else {})}
-        told = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
-        return dict(told(config, metadata))
+        merge = get_serializable_checkpoint_metadata if self.form.apart else get_checkpoint_metadata
+        return dict(merge(config, metadata))
 
-    def _halves(self, live: Live, said: dict[str, Any]) -> tuple[Payload, Payload]:
-        """Checkpoint and metadata where both are one value; if that is encrypted each has all of it.
+    def _halves(self, live: Live, metadata: dict[str, Any]) -> tuple[Payload, Payload]:
+        """Checkpoint and metadata for DynamoDB, whose saver keeps both as one value; encrypted, each half has it whole.
 
         langgraph-checkpoint-aws 1.2, ``dynamodb/unified_repository.py: put_checkpoint``.
         """
-        body, metadata = self.payload(live), self.payload(said)
-        if body.tag == metadata.tag == "msgpack":
-            return body, metadata
-        tag, data = self.serde.dumps_typed(dict(zip(_HALVES, (live, said), strict=True)))
+        first, second = self.payload(live), self.payload(metadata)
+        if first.tag == second.tag == "msgpack":
+            return first, second
+        tag, data = self.serde.dumps_typed(dict(zip(_HALVES, (live, metadata), strict=True)))
         first, second = (Payload(f"{half}@{tag}", bytes(data)) for half in _HALVES)
         return first, second
 
-    def _stands_inline(self, value: Any) -> bool:
+    def _is_inline(self, value: Any) -> bool:
         return self.form.inline and (value is None or isinstance(value, str | int | float))
 
-    def _marked(self, value: Any) -> bool:
+    def _leaves_mark(self, value: Any) -> bool:
         return self.form.marks_snapshots and isinstance(value, _DeltaSnapshot)
 
-    def _kept(self, channel: str, values: Mapping[str, Any]) -> bool:
-        """Whether a new version leaves a payload; where nothing stands in the header also a channel without a value."""
+    def _has_payload(self, channel: str, values: Mapping[str, Any]) -> bool:
+        """Whether a new version of a channel gets a payload: if it has a value, or if no values are inline."""
         return channel in values or not self.form.inline
 
     def _channel(self, channel: str, values: Mapping[str, Any]) -> Payload:
@@ -156,7 +156,7 @@ class Encoding(NamedTuple):
         return self._in_dialect(value, self.form.metadata)
 
     def _in_dialect(self, value: Any, tag: str) -> Payload:
-        """A value in an encoding that only this kind of database has."""
+        """A value in an encoding that only this kind of database uses."""
         neutral = Payload(*_PLAIN.dumps_typed(value))
         return Codec().encode(Codec().decode(neutral), like=Payload(tag, b"null"))
 

@@ -1,4 +1,4 @@
-"""Live objects out of the JSON that LangGraph's Redis saver keeps (checkpoint-redis 0.5.2, ``jsonplus_redis.py``)."""
+"""Live objects from the JSON that LangGraph's Redis saver writes (checkpoint-redis 0.5.2, ``jsonplus_redis.py``)."""
 
 from base64 import b64decode
 from typing import Any
@@ -10,14 +10,14 @@ from ckpt_cli.serde.redisjson import TAG
 
 
 class RedisSerializer(JsonPlusSerializer):
-    """LangGraph's own, which also reads this JSON: its markers, beside the constructors that it knows itself."""
+    """LangGraph's serializer, which reads this JSON's markers too, besides the constructors that it knows."""
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """A value, whatever encoding of LangGraph's it is in."""
+        """The value of a payload in any of LangGraph's encodings."""
         return super().loads_typed(("json", data[1]) if data[0] == TAG else data)
 
     def _reviver(self, value: dict[str, Any]) -> Any:
-        """What one JSON object stands for; what is inside of it is revived already."""
+        """The live object for one JSON object, whose members are live already."""
         if value.get("__interrupt__") is True and "value" in value:
             from langgraph.types import Interrupt
 

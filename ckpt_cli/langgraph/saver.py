@@ -1,7 +1,7 @@
 """`CkptSaver`: LangGraph's checkpointer over any database that ckpt can write.
 
 It writes what the database's own LangGraph saver writes for the same calls. An agent is not a person at a terminal:
-nothing is asked, and nothing is recorded in the operation log.
+it is asked nothing, and the operation log records nothing.
 """
 
 import random
@@ -21,14 +21,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ckpt_cli.langgraph import keeping
-from ckpt_cli.langgraph.async_methods import Twins
-from ckpt_cli.langgraph.delta import histories
+from ckpt_cli.langgraph import record_sets
+from ckpt_cli.langgraph.async_methods import AsyncMethods
+from ckpt_cli.langgraph.configs import ConfigKeys, config_of, newest_first
+from ckpt_cli.langgraph.databases import create_database, open_for_agent
+from ckpt_cli.langgraph.delta import read_delta_histories
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.langgraph.finding import Asked, config_of, newest_first
-from ckpt_cli.langgraph.loading import Loading
-from ckpt_cli.langgraph.opening import created, opened
-from ckpt_cli.langgraph.putting import make, put, put_writes
+from ckpt_cli.langgraph.tuples import Tuples
+from ckpt_cli.langgraph.writing import add_writes, apply_plan, save_checkpoint
 from ckpt_cli.model import CheckpointRow, Plan, Ref
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
@@ -36,49 +36,49 @@ from ckpt_cli.savers.paging import pages
 T = TypeVar("T")
 
 _PAGE = 20
-"""Checkpoints read at a time where many are listed."""
+"""How many checkpoints a listing reads at once."""
 
 
-class CkptSaver(Twins, BaseCheckpointSaver[Any]):
+class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     """A checkpointer on an open database; safe for any number of threads, which take turns.
 
     Args:
         database: a URL, a path or a name of the config file, as after ``--db``; or an open saver of ckpt's own.
-        serde: what makes bytes of values; LangGraph's own serializer unless given.
+        serde: the serializer of values; default: LangGraph's own.
 
     Raises:
-        DatabaseUnreachable: it isn't there, can't be reached, or has none of LangGraph's tables; none are made.
-        NotSupported: the serializer encrypts, and this kind of database has no place for that.
+        DatabaseUnreachable: it doesn't exist, can't be reached, or has none of LangGraph's tables. Nothing is created.
+        NotSupported: the serializer encrypts, but this kind of database can't keep encrypted checkpoints.
     """
 
     def __init__(self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
-        self._saver = database if isinstance(database, Saver) else opened(database)
+        self._saver = database if isinstance(database, Saver) else open_for_agent(database)
         self._turn = RLock()
         try:
-            self._encoding.must_hold()
+            self._encoding.check_serializer()
         except BaseException:
             self._saver.close()
             raise
 
     @classmethod
     def create(cls, path: str | Path, *, serde: SerializerProtocol | None = None) -> Self:
-        """Make a new SQLite database and open it; for servers LangGraph's own saver has ``setup()``.
+        """Create a SQLite database and open it; on a server, ``setup()`` of LangGraph's own saver makes the tables.
 
         Raises:
-            Refused: there is a file of that name.
-            DatabaseUnreachable: no file can be made there.
+            Refused: the file exists already.
+            DatabaseUnreachable: the file can't be created.
         """
-        return cls(created(path), serde=serde)
+        return cls(create_database(path), serde=serde)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the newest of its thread and namespace."""
-        thread_id, ns, checkpoint_id = Asked.one(config)
+        thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
 
         def look() -> CheckpointTuple | None:
             rows = [] if checkpoint_id else self._saver.newest(thread_id, ns, 1)
             refs = [Ref(thread_id, ns, checkpoint_id)] if checkpoint_id else [row.ref for row in rows]
-            return next(iter(self._loading.tuples(refs)), None)
+            return next(iter(self._tuples.tuples(refs)), None)
 
         return self._look(look)
 
@@ -90,18 +90,18 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Checkpoints by descending id, of a thread or of all; so many are read at a time as fit in a page.
+        """Checkpoints by descending id, of one thread or of all; they are read page by page.
 
         Args:
-            config: the thread, and the namespace and the checkpoint where it names them; None for every thread.
-            filter: keys of the metadata and what they must be.
-            before: only checkpoints with a lower id than its.
-            limit: give so many at most.
+            config: names the thread, and perhaps the namespace and the checkpoint; None for every thread.
+            filter: keys of the metadata and the values that they must have.
+            before: names a checkpoint; only those with a lower id are given.
+            limit: how many to give at most.
         """
-        asked, earlier = Asked.of(config), Asked.of(before).checkpoint_id
-        refs = self._look(lambda: newest_first(self._saver, asked, earlier, None if filter else limit))
-        found = (item for page in pages(refs, _PAGE) for item in self._page(page, filter))
-        for _, item in zip(range(len(refs) if limit is None else limit), found, strict=False):
+        keys, before_id = ConfigKeys.of(config), ConfigKeys.of(before).checkpoint_id
+        refs = self._look(lambda: newest_first(self._saver, keys, before_id, None if filter else limit))
+        tuples = (item for page in pages(refs, _PAGE) for item in self._page(page, filter))
+        for _, item in zip(range(len(refs) if limit is None else limit), tuples, strict=False):
             yield item
 
     def put(
@@ -111,53 +111,57 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, over the one of that id if there is one, and give the config that names it."""
-        thread_id, ns, parent_id = Asked.one(config)
+        """Save a checkpoint, replacing one with the same id, and give the config that names it."""
+        thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
-        self._change(lambda: put(self._saver, record))
-        named = config_of(row.ref)
-        named["configurable"]["thread_id"] = config["configurable"]["thread_id"]
-        return named
+        self._change(lambda: save_checkpoint(self._saver, record))
+        saved = config_of(row.ref)
+        saved["configurable"]["thread_id"] = config["configurable"]["thread_id"]
+        return saved
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save what a task wrote; an existing ordinary write is kept."""
-        thread_id, ns, checkpoint_id = Asked.one(config)
+        thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
         if checkpoint_id is None:
             raise KeyError("checkpoint_id")
         ref = Ref(thread_id, ns, checkpoint_id)
-        given = [(channel, self._encoding.payload(value)) for channel, value in writes]
-        self._change(lambda: put_writes(self._saver, ref, given, task_id, task_path))
+        payloads = [(channel, self._encoding.payload(value)) for channel, value in writes]
+        self._change(lambda: add_writes(self._saver, ref, payloads, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""
-        self._change(lambda: make(self._saver, Plan("", remove=keeping.all_of(self._saver, str(thread_id)))))
+        self._change(
+            lambda: apply_plan(self._saver, Plan("", remove=record_sets.all_records(self._saver, str(thread_id))))
+        )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove the checkpoints that some runs made, with their writes; metadata's ``run_id`` tells.
+        """Remove the checkpoints that these runs made (``run_id`` in metadata), with their writes.
 
-        A delta channel of a later checkpoint may have needed them: its value is then lost.
+        A later checkpoint loses the value of a delta channel that is rebuilt from them.
         """
         if not run_ids:
             return
-        refs = self._look(lambda: keeping.made_by(self._saver, self._encoding, set(run_ids)))
-        self._change(lambda: make(self._saver, Plan("", remove=keeping.with_writes(self._saver, refs))))
+        refs = self._look(lambda: record_sets.checkpoints_of_runs(self._saver, self._encoding, set(run_ids)))
+        self._change(lambda: apply_plan(self._saver, Plan("", remove=record_sets.with_writes(self._saver, refs))))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread under another thread id.
 
         Raises:
-            Refused: the other thread has one of these checkpoints already; nothing was written.
+            Refused: the target thread has one of these checkpoints already; nothing was written.
         """
         source, target = str(source_thread_id), str(target_thread_id)
-        self._change(lambda: make(self._saver, Plan("", add=keeping.copied(self._saver, source, target))))
+        self._change(
+            lambda: apply_plan(self._saver, Plan("", add=record_sets.copied_records(self._saver, source, target)))
+        )
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Remove all of some threads but the newest checkpoint of each namespace, or all (``delete``).
+        """Remove the checkpoints of these threads: all but the newest of each namespace, or all (``delete``).
 
-        What a delta channel of a newest checkpoint is rebuilt from stays too.
+        ``keep_latest`` also keeps the checkpoints from which the newest one's delta channels are rebuilt.
 
         Raises:
             ValueError: there is no such strategy.
@@ -176,18 +180,18 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """What delta channels are rebuilt from: the writes since the nearest stored value, and that value."""
-        thread_id, ns, checkpoint_id = Asked.one(config)
+        """For each delta channel the nearest stored value and the writes since, from which it is rebuilt."""
+        thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
 
         def look() -> Mapping[str, DeltaChannelHistory]:
             rows = [] if checkpoint_id else self._saver.newest(thread_id, ns, 1)
             start = checkpoint_id or next((row.checkpoint_id for row in rows), "")
-            return histories(self._saver, self._encoding, Ref(thread_id, ns, start), channels)
+            return read_delta_histories(self._saver, self._encoding, Ref(thread_id, ns, start), channels)
 
         return self._look(look) if channels else {}
 
     def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 - LangGraph's signature
-        """The version after `current` in the database's kind of versions.
+        """The version after `current`: text or int, as the database has them.
 
         checkpoint 4.3, ``memory/__init__.py: get_next_version`` (text), ``base/__init__.py`` (int).
         """
@@ -212,8 +216,8 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
         return Encoding(self._saver.form, self.serde)
 
     @property
-    def _loading(self) -> Loading:
-        return Loading(self._saver, self._encoding, self.get_next_version)
+    def _tuples(self) -> Tuples:
+        return Tuples(self._saver, self._encoding, self.get_next_version)
 
     def _look(self, look: Callable[[], T]) -> T:
         with self._turn:
@@ -224,7 +228,7 @@ class CkptSaver(Twins, BaseCheckpointSaver[Any]):
             self._saver.transaction(work)
 
     def _page(self, refs: Sequence[Ref], filter_: Mapping[str, Any] | None) -> Sequence[CheckpointTuple]:
-        return self._look(lambda: self._loading.tuples(self._loading.fitting(refs, filter_) if filter_ else refs))
+        return self._look(lambda: self._tuples.tuples(self._tuples.with_metadata(refs, filter_) if filter_ else refs))
 
     def _keep_latest(self, thread_id: str) -> None:
-        make(self._saver, Plan("", remove=keeping.all_but_latest(self._saver, self._encoding, thread_id)))
+        apply_plan(self._saver, Plan("", remove=record_sets.all_but_latest(self._saver, self._encoding, thread_id)))

@@ -47,6 +47,10 @@ class RecordFormat(NamedTuple):
     body: str = ""
 
 
+Form = RecordFormat
+"""Its earlier name."""
+
+
 class About(NamedTuple):
     """What a database is, by its schema alone.
 

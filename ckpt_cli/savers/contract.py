@@ -12,8 +12,9 @@ from typing import ClassVar, TypeVar
 
 from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
-from ckpt_cli.savers.about import Ability, About, Place, RecordFormat, SideEffect, Totals
+from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
 
+__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # docs/api.md: aliases for what moved
 T = TypeVar("T")
 
 

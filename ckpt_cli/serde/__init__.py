@@ -1,1 +1,1 @@
-"""bytes <-> values: one module per wire encoding, a table of type tags. Nothing a payload names is imported or run."""
+"""Decode and encode payloads: one module for each encoding. Nothing that a payload names is imported or run."""

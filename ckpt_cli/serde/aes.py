@@ -1,7 +1,7 @@
 """Encrypted payloads: AES in EAX mode as langgraph-checkpoint writes it (2.0.21 and later, ``serde/encrypted.py``).
 
-The bytes are nonce (16), tag (16) and ciphertext; there is no associated data. pycryptodome is the extra ``aes`` and is
-imported when a payload with that tag is met.
+The bytes are nonce (16), tag (16) and ciphertext; there is no associated data. pycryptodome, the extra ``aes``, is
+imported only when there is an encrypted payload.
 """
 
 import os
@@ -17,33 +17,33 @@ def decrypt(data: bytes, key: bytes | None) -> bytes:
     """The plaintext.
 
     Raises:
-        KeyMissing: no key, or one that is wrong (or the bytes are damaged: EAX can't tell them apart).
+        KeyMissing: no key, a wrong one, or damaged bytes (EAX can't distinguish the last two).
         MissingExtra: pycryptodome is not installed.
     """
-    nonce, tag, secret = data[:_NONCE], data[_NONCE : _NONCE + _TAG], data[_NONCE + _TAG :]
+    nonce, tag, ciphertext = data[:_NONCE], data[_NONCE : _NONCE + _TAG], data[_NONCE + _TAG :]
     if len(tag) < _TAG:
         raise KeyMissing("encrypted, but too short to be AES-EAX")
     try:
-        return bytes(_cipher(key, nonce).decrypt_and_verify(secret, tag))
+        return bytes(_cipher(key, nonce).decrypt_and_verify(ciphertext, tag))
     except ValueError as error:
         raise KeyMissing("the key doesn't fit, or the bytes are damaged") from error
 
 
 def encrypt(data: bytes, key: bytes | None, beginning: bytes = b"") -> bytes:
-    """The ciphertext under a fresh nonce.
+    """Nonce, tag and ciphertext, under a new nonce.
 
     Args:
         data: the plaintext.
         key: 16, 24 or 32 bytes.
-        beginning: what the nonce begins with; the rest of its 16 bytes is random.
+        beginning: the first bytes of the nonce; the rest of its 16 bytes is random.
 
     Raises:
         KeyMissing: there is no key.
         MissingExtra: pycryptodome is not installed.
     """
     nonce = beginning + os.urandom(_NONCE - len(beginning))
-    secret, tag = _cipher(key, nonce).encrypt_and_digest(data)
-    return bytes(nonce + tag + secret)
+    ciphertext, tag = _cipher(key, nonce).encrypt_and_digest(data)
+    return bytes(nonce + tag + ciphertext)
 
 
 def _cipher(key: bytes | None, nonce: bytes) -> Any:

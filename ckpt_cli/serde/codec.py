@@ -1,4 +1,4 @@
-"""`Codec`: the one door between payloads and values; it looks the type tag up and never raises for bad bytes."""
+"""`Codec`: decodes and encodes payloads by their type tag; bad bytes never raise an error."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -14,7 +14,7 @@ _AES = "aes"
 
 
 class Codec:
-    """Decodes and encodes payloads; holds the AES key and the cache that decodes equal bytes once."""
+    """Decodes and encodes payloads; keeps the AES key, and a cache so that equal bytes are decoded once."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key
@@ -34,13 +34,13 @@ class Codec:
 
     @property
     def has_key(self) -> bool:
-        """Whether it was given a key, right or wrong."""
+        """Whether there is a key, right or wrong."""
         return self._key is not None
 
     def decode(self, payload: Payload) -> Any:
-        """A payload's value; what can't be decoded becomes a BROKEN node, at the top or in its place.
+        """A payload's value. What can't be decoded becomes a BROKEN node: the whole value, or the damaged part of it.
 
-        Decoded values are shared (equal bytes are the same node), so they are never to be changed in place.
+        Equal bytes are decoded to the same node, so a decoded value must not be changed in place.
         """
         inner, encrypted, cipher = payload.tag.partition("+")
         if encrypted and cipher == _AES:
@@ -56,20 +56,21 @@ class Codec:
         return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
 
     def is_whole(self, payload: Payload, *, mapping: bool = False) -> bool:
-        """Whether a payload can be read to its end and is a mapping, many times faster than by decoding it.
+        """Whether a payload can be read to its end (with `mapping`: and is a mapping); much faster than decoding it.
 
-        What stands inside msgpack's objects isn't looked at.
+        The insides of msgpack's objects aren't checked.
         """
         shell = _SHELLS.get(payload.tag, self.decode)(payload)
         return not _is_broken(shell) and (isinstance(shell, dict) or not mapping)
 
     def encode(self, value: Any, like: Payload) -> Payload:
-        """A value in the encoding of `like`; `like` itself where the value is what `like` decodes to.
+        """A value in the encoding of `like`; `like` itself if that decodes to the value.
 
-        Of an edited value only what differs is encoded anew. As in the library, None and bytes have tags of their own.
+        Only what differs from the value of `like` is encoded anew. As in the library, None and bytes have tags of their
+        own.
 
         Raises:
-            UsageError: the value has no form in that encoding.
+            UsageError: that encoding can't express the value.
             KeyMissing: `like` is encrypted and the key is missing or wrong.
             NotSupported: the encoding can't be written (pickle, unknown tags).
         """
@@ -94,7 +95,9 @@ class Codec:
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
 
     def under_nonce(self, payload: Payload, beginning: bytes) -> Payload:
-        """An encrypted payload under a nonce with this beginning, which is visible without the key; others unchanged.
+        """An encrypted payload, encrypted anew with a nonce that begins so, which can be seen without the key.
+
+        Other payloads are returned as they are.
 
         Raises:
             KeyMissing: the key is missing or wrong.
@@ -125,7 +128,7 @@ def _json(value: Any, old: Any, data: bytes) -> bytes:
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise PayloadCorrupt("what is stored there as JSON is no UTF-8 text, so it can't be edited") from error
+        raise PayloadCorrupt("the JSON stored there is not UTF-8 text, so it can't be edited") from error
     return str(splice(JsonWire(text), value, old, text)).encode()
 
 

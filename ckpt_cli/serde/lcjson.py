@@ -2,8 +2,8 @@
 
 LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), everything else
 ``{"lc": 2, …}`` (langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
-``checkpoint/src/serde/jsonplus.ts``). A user's dict that merely looks like one stays a dict: the library itself fails
-on it, a reader must not.
+``checkpoint/src/serde/jsonplus.ts``). A user's dict that only looks like one stays a dict: the library fails on it, a
+reader must not.
 """
 
 import json
@@ -15,15 +15,15 @@ from ckpt_cli.values.node import Form, Node, Opened, broken
 Envelope = Callable[[dict[str, Any]], Any]
 
 LEVELS = 500
-"""Containers inside each other; Python's own recursion limit is 1,000."""
+"""How deep containers may be nested; Python's own recursion limit is 1,000."""
 
 
 def decode(data: bytes, envelope: Envelope | None = None) -> Any:
-    """The value of one JSON text; never raises. A damaged part becomes a BROKEN node in its place.
+    """The value of one JSON text; never raises. A damaged part becomes a BROKEN node.
 
     Args:
         data: UTF-8.
-        envelope: what becomes of each object in it; None is `revive`.
+        envelope: converts each JSON object; default: `revive`.
     """
     opened = envelope or revive
     try:
@@ -42,7 +42,7 @@ def decode(data: bytes, envelope: Envelope | None = None) -> Any:
 
 
 def shell(data: bytes) -> Any:
-    """The plain data of a JSON text; a BROKEN node where it isn't JSON to its end."""
+    """The plain data of a JSON text; a BROKEN node if it isn't JSON."""
     try:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
@@ -75,7 +75,7 @@ def _children(value: Any) -> Any:
 
 
 def revive(value: dict[str, Any]) -> Any:
-    """The node an envelope records; a dict that is no valid envelope as it is."""
+    """The node that an envelope records; any other dict unchanged."""
     version = value.get("lc")
     if type(version) is not int or version not in (1, 2):
         return value
@@ -110,10 +110,10 @@ def _lc2(value: dict[str, Any], path: list[str]) -> Any:
         return value
     if not value.keys() <= {"lc", "type", "id", "method", "args", "kwargs"}:
         return value
-    told = next((name for name in names if name), "")
-    if path == ["builtins", "bytes"] and told == "fromhex" and len(args) == 1:
+    called = next((name for name in names if name), "")
+    if path == ["builtins", "bytes"] and called == "fromhex" and len(args) == 1:
         try:
             return bytes.fromhex(args[0])
         except (TypeError, ValueError):
             return value
-    return Node(Opened(".".join(path[:-1]), path[-1], Form.LC2, {"args": args, "kwargs": kwargs}, method=told))
+    return Node(Opened(".".join(path[:-1]), path[-1], Form.LC2, {"args": args, "kwargs": kwargs}, method=called))

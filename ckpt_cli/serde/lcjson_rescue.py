@@ -1,7 +1,7 @@
-"""Text that is not quite JSON read as far as it goes: a BROKEN node where it is broken, and the rest is there.
+"""Decode damaged JSON as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
 
-LangGraph.js 0.2.3 wrote holes (``[1,,3]``) and the word ``undefined``; texts are also cut off, or hold bytes that are
-no UTF-8. The library fails on all of it; a person wants the other channels.
+LangGraph.js 0.2.3 wrote holes (``[1,,3]``) and the word ``undefined``; other texts are cut off, or contain bytes that
+are not UTF-8. The library fails on all of these; a person needs the other channels.
 """
 
 import json
@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde import where
+from ckpt_cli.serde import error_paths
 from ckpt_cli.values.node import DAMAGED, Node, broken
 
-_PROBLEMS = 1_000  # problems told one by one
+_PROBLEMS = 1_000  # problems that get a message of their own
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])|(?:null|true|false|NaN|-?Infinity)\b")
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -34,11 +34,11 @@ class _Frame:
     @property
     def step(self) -> str:
         """The path from this container to what is read next."""
-        return f"[{len(self.value)}]" if isinstance(self.value, list) else where.step(self.key)
+        return f"[{len(self.value)}]" if isinstance(self.value, list) else error_paths.step(self.key)
 
 
 class JsonRescue:
-    """One walk over text that has `problem`; bytes that were no UTF-8 are in it as lone surrogates where `escaped`."""
+    """Decodes one text that has `problem`. If `escaped`, lone surrogates in it are bytes that were not UTF-8."""
 
     def __init__(
         self, text: str, problem: str, levels: int, revive: Callable[[dict[str, Any]], Any], *, escaped: bool
@@ -54,7 +54,7 @@ class JsonRescue:
         self._last: Node | None = None
 
     def value(self) -> Any:
-        """What can be read; None where there is no container to read from."""
+        """What could be decoded; None if the text doesn't begin with a container."""
         self._space()
         if self._text[self._at : self._at + 1] not in ("{", "["):
             return None
@@ -63,12 +63,12 @@ class JsonRescue:
             frame = self._stack[-1]
             if self._is_done():
                 if not self._stack:
-                    return self._ended(self._whole(frame))
+                    return self._with_problem(self._whole(frame))
                 self._put(self._whole(frame))
             elif self._at >= len(self._text):
-                return self._cut()
-            elif self._named(frame):
-                self._read()
+                return self._close_all()
+            elif self._read_key(frame):
+                self._read_value()
 
     def _is_done(self) -> bool:
         self._space()
@@ -78,8 +78,8 @@ class JsonRescue:
         self._stack.pop()
         return True
 
-    def _named(self, frame: _Frame) -> bool:
-        """Read the key, where there must be one; False where there is none to read a value for."""
+    def _read_key(self, frame: _Frame) -> bool:
+        """Read the key if the container is an object; False if there is none."""
         if isinstance(frame.value, list):
             return True
         start, key = self._at, self._string()
@@ -94,7 +94,7 @@ class JsonRescue:
         self._put(self._broken("no key", start))
         return False
 
-    def _read(self) -> None:
+    def _read_value(self) -> None:
         start = self._at
         if start >= len(self._text):
             self._put(self._broken("truncated", start))
@@ -107,25 +107,25 @@ class JsonRescue:
                 self._put(self._broken(f"nested deeper than {self._levels} levels", start))
             return
         value = self._string()
-        if value is None and (found := _LITERAL.match(self._text, start)):
-            self._at = found.end()
-            value = self._number(found[0], start)
+        if value is None and (literal := _LITERAL.match(self._text, start)):
+            self._at = literal.end()
+            value = self._number(literal[0], start)
         elif value is None:
             self._skip()
             value = self._broken("no value", start)
         self._put(value)
 
     def _string(self) -> Any:
-        """The text that begins here, BROKEN where it is damaged; None where none begins."""
+        """The string that begins here, BROKEN if it is damaged; None if no string begins here."""
         start = self._at
         if self._text[start : start + 1] != '"':
             return None
         try:
             value, self._at = _DECODER.raw_decode(self._text, start)
         except json.JSONDecodeError:
-            found = _STRING.match(self._text, start)
-            self._at = found.end() if found else len(self._text)
-            return self._broken("a damaged text" if found else "truncated", start)
+            string = _STRING.match(self._text, start)
+            self._at = string.end() if string else len(self._text)
+            return self._broken("a damaged text" if string else "truncated", start)
         if self._escaped and _BAD_BYTES.search(value):
             return self._broken("bad UTF-8", start)
         return value
@@ -157,13 +157,13 @@ class JsonRescue:
         return self._revive(value) if isinstance(value, dict) and "lc" in value else value
 
     def _skip(self) -> None:
-        found = _UP_TO_NEXT.match(self._text, self._at)
-        end = found.end() if found else self._at
+        match = _UP_TO_NEXT.match(self._text, self._at)
+        end = match.end() if match else self._at
         self._at = end if end < len(self._text) and self._text[end] != '"' else len(self._text)
 
     def _space(self) -> None:
-        found = _SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        match = _SPACE.match(self._text, self._at)
+        self._at = match.end() if match else self._at
 
     def _path(self) -> str:
         return self._stack[-1].path + self._stack[-1].step if self._stack else ""
@@ -172,27 +172,27 @@ class JsonRescue:
         self._problems += 1
         if self._last is None or self._problems <= _PROBLEMS:
             raw = self._text[start : self._at].encode("utf-8", "surrogateescape" if self._escaped else "surrogatepass")
-            self._last = broken(where.told(problem, self._path()), raw)
+            self._last = broken(error_paths.with_path(problem, self._path()), raw)
         return self._last
 
-    def _cut(self) -> Any:
-        """Close what is open; each container says that more was to come."""
+    def _close_all(self) -> Any:
+        """Close the open containers at the end of the text; each gets a BROKEN node that says so."""
         while True:
             frame = self._stack[-1]
             frame.key = DAMAGED
-            cut = self._broken("truncated", self._at)
+            end = self._broken("truncated", self._at)
             if isinstance(frame.value, list):
-                frame.value.append(cut)
+                frame.value.append(end)
             else:
-                frame.value[DAMAGED] = cut
+                frame.value[DAMAGED] = end
             self._stack.pop()
             whole = self._whole(frame)
             if not self._stack:
                 return whole
             self._put(whole)
 
-    def _ended(self, value: Any) -> Any:
-        """The root; a problem that left no trace inside is reported at the root."""
+    def _with_problem(self, value: Any) -> Any:
+        """The root; if no part of it is BROKEN, the problem is added to the root."""
         if self._problems == 0 and isinstance(value, dict):
             value[DAMAGED] = self._broken(self._problem, self._at)
         elif self._problems == 0 and isinstance(value, list):

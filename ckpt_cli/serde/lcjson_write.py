@@ -1,4 +1,4 @@
-"""LangGraph's JSON written in the style of the payload it takes the place of: Python's spaces or JavaScript's none.
+"""Write LangGraph's JSON in the style of the payload that it replaces: with Python's spaces or, as JavaScript, without.
 
 langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
 ``checkpoint/src/serde/jsonplus.ts``.
@@ -19,7 +19,7 @@ _CONSTRUCT = "construct"
 
 
 class JsonWire:
-    """JSON taken apart and put together (`splice.Wire`); raw parts are text."""
+    """`splice.Wire` for JSON; raw parts are text."""
 
     def __init__(self, like: str) -> None:
         first = re.match(r'\{"(?:[^"\\]|\\.)*":( ?)', like)
@@ -32,8 +32,8 @@ class JsonWire:
         flat = _split(raw, "{", "}")
         if flat is None:
             return None
-        found = [(json.loads(key), key, value) for key, value in zip(flat[::2], flat[1::2], strict=True)]
-        return found if len({key for key, *_ in found}) == len(found) else None
+        members = [(json.loads(key), key, value) for key, value in zip(flat[::2], flat[1::2], strict=True)]
+        return members if len({key for key, *_ in members}) == len(members) else None
 
     def elements(self, raw: str) -> list[str] | None:
         """See `splice.Wire`."""
@@ -51,7 +51,7 @@ class JsonWire:
         """See `splice.Wire`.
 
         Raises:
-            UsageError: it holds what this JSON has no form for.
+            UsageError: this JSON can't express a part of it.
         """
         try:
             text = json.dumps(
@@ -66,7 +66,7 @@ class JsonWire:
         return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
     def write_object(self, new: Node, old: Node, raw: str, levels: int) -> str:
-        """An edited object: its envelope stays as it is, but for the arguments that changed."""
+        """An edited object in its old envelope; only the arguments that changed are written anew."""
         members = self.members(raw)
         parts = _arguments(new)
         if members is None or (new.type, new.form, new.method) != (old.type, old.form, old.method):
@@ -83,7 +83,7 @@ class JsonWire:
 
     def _envelope(self, item: Any) -> dict[str, Any]:
         if isinstance(item, bytes):
-            return self._octets(item)
+            return self._bytes_envelope(item)
         if not isinstance(item, Node):
             raise UsageError(f"a {type(item).__name__} can't be stored")
         form = item.form
@@ -98,7 +98,7 @@ class JsonWire:
         method = [None, _CONSTRUCT] if item.method == _CONSTRUCT else item.method or None
         return {"lc": 2, "type": "constructor", "id": path, "method": method, **_call(item)}
 
-    def _octets(self, data: bytes) -> dict[str, Any]:
+    def _bytes_envelope(self, data: bytes) -> dict[str, Any]:
         id_, method, args = ["builtins", "bytes"], "fromhex", [data.hex()]
         if self._javascript:
             id_, method, args = ["Uint8Array"], "from", [list(data)]  # type: ignore[list-item]
@@ -128,7 +128,7 @@ def _call(node: Node) -> dict[str, Any]:
 
 
 def _split(raw: str, opening: str, closing: str) -> list[str] | None:
-    """The raw values, or keys and values in turn, of one JSON container."""
+    """The raw elements of an array, or the keys and values of an object in turn; None if it is damaged or neither."""
     if not raw.startswith(opening):
         return None
     scan = json.JSONDecoder().raw_decode
@@ -147,5 +147,5 @@ def _split(raw: str, opening: str, closing: str) -> list[str] | None:
 
 
 def _skip(raw: str, at: int) -> int:
-    found = _SPACE.match(raw, at)
-    return found.end() if found else at
+    match = _SPACE.match(raw, at)
+    return match.end() if match else at

@@ -1,11 +1,10 @@
 """msgpack as LangGraph writes it (checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``), read lazily.
 
-The shell of a value is decoded by ormsgpack at its own speed. Every object in it (extension codes 0 to 7) becomes a
-`Node` that decodes its own payload when it is looked into; equal payloads are the same node, so they are decoded once.
+ormsgpack decodes the plain data of a value. Every object in it (extension codes 0 to 7) becomes a `Node` that decodes
+its own payload when it is used; equal payloads become the same node, so they are decoded once.
 
-Bounds: a value and all objects in it are at most `LEVELS` + `_SHALLOW` containers deep, and the copies of nested
-payloads that looking into everything makes stay within a multiple of the payload. What is beyond is a BROKEN node that
-keeps its bytes.
+Bounds: a value and all objects in it are at most `LEVELS` + `_SHALLOW` containers deep, and decoding all objects copies
+at most a multiple of the payload. What exceeds a bound becomes a BROKEN node that keeps its bytes.
 """
 
 from collections.abc import Callable
@@ -13,26 +12,26 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ckpt_cli.serde import shapes
-from ckpt_cli.serde.growing import Growing, place
+from ckpt_cli.serde.growing_list import GrowingList, put_back
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 
 LEVELS = 400
-"""Containers and objects inside each other; Python's own recursion limit is 1,000."""
+"""How deep containers and objects may be nested; Python's own recursion limit is 1,000."""
 
-_SHALLOW = 100  # bytes that may open a container, in a payload whose objects need no tracking
-_COPIES = 64 << 20  # bytes that looking into all objects may copy, beside 8 times the size of the value
-_PART = 4096  # bytes in which openers are counted at a time
-_MEMO = 16 << 20  # bytes of payloads whose nodes are remembered
+_SHALLOW = 100  # how many bytes may be the header of a container in a payload whose depth needn't be tracked
+_COPIES = 64 << 20  # bytes that decoding all objects may copy, besides 8 times the size of the value
+_PART = 4096  # bytes in which headers are counted at once
+_MEMO = 16 << 20  # bytes of payloads whose nodes are cached
 _MEMO_EACH = 64 << 10
-_LONG = 4096  # bytes of a payload that may hold a long list
+_LONG = 4096  # bytes from which on a payload may have a list that is worth keeping
 
 _PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
 
 
 def shell(data: bytes) -> Any:
-    """A payload with None for each object in it; a BROKEN node where it can't be read to its end."""
+    """The plain data of a payload, with None for each object; a BROKEN node if it can't be read to its end."""
     try:
         return unpack(data, lambda _code, _data: None)
     except ValueError as error:
@@ -40,14 +39,14 @@ def shell(data: bytes) -> Any:
 
 
 class _Room(NamedTuple):
-    """How much deeper a value may go, and how many more bytes its objects may copy on the way down."""
+    """How many more levels a value may have, and how many more bytes its objects may copy."""
 
     levels: int
     copies: int
 
 
 class _Unsettled(NamedTuple):
-    """An object that is not shallow, before its depth is known."""
+    """An object that may have many levels, before its own depth is known."""
 
     code: int
     data: bytes
@@ -55,7 +54,7 @@ class _Unsettled(NamedTuple):
 
 def _is_shallow(data: bytes) -> bool:
     left = min(_SHALLOW, _COPIES // max(len(data), 1))
-    for at in range(0, len(data), _PART):  # a long payload tells by its beginning
+    for at in range(0, len(data), _PART):  # the beginning of a long payload is mostly enough
         part = data[at : at + _PART]
         left -= len(part) - len(part.translate(None, _OPENERS))
         if left < 0:
@@ -64,7 +63,7 @@ def _is_shallow(data: bytes) -> bool:
 
 
 def _is_within(box: list[Any], levels: int) -> bool:
-    """Whether plain containers go no deeper than that, layer by layer: one pass at the speed of comprehensions."""
+    """Whether plain containers have at most so many levels; layer by layer, because comprehensions are fast."""
     layer = [item for item in box if type(item) in _PLAIN]
     for _ in range(levels):
         if not layer:
@@ -79,26 +78,26 @@ def _is_within(box: list[Any], levels: int) -> bool:
 
 
 class Unpacker:
-    """Decodes msgpack payloads; remembers nodes by their bytes, within bounds."""
+    """Decodes msgpack payloads; caches nodes by their bytes, within bounds."""
 
     def __init__(self) -> None:
         self._memo: dict[tuple[int, bytes, int], Node] = {}
         self._memo_size = 0
-        self._growing = Growing(_MEMO, _is_shallow)
+        self._growing = GrowingList(_MEMO, _is_shallow)
         self._shallow_loads = {code: partial(self._load, code, None) for code in range(8)}
 
     def value(self, data: bytes) -> Any:
-        """The value of one payload; never raises. A damaged part becomes a BROKEN node in its place."""
+        """The value of one payload; never raises. A damaged part becomes a BROKEN node."""
         room = _Room(LEVELS, 8 * len(data) + _COPIES)
         if len(data) < _LONG:
             return self._value(data, room)
-        value = self._grown(data, room)
+        value = self._with_known_list(data, room)
         if value is None:
-            self._growing.see(value := self._value(data, room))
+            self._growing.remember(value := self._value(data, room))
         return value
 
-    def _grown(self, data: bytes, room: _Room) -> Any:
-        """The value of a payload that holds the last one's list; None where it doesn't, or is damaged."""
+    def _with_known_list(self, data: bytes, room: _Room) -> Any:
+        """The value of a payload that contains the previous payload's list; None if it doesn't, or is damaged."""
         cut = self._growing.cut(data)
         if cut is None:
             return None
@@ -107,9 +106,9 @@ class Unpacker:
         except ValueError:
             return None
         whole = [*cut.known, *(self._shallow(code, added) for code, added in cut.new)] if cut.new else cut.known
-        value = place(rest, whole)
+        value = put_back(rest, whole)
         if value is not None:
-            self._growing.see(whole, cut.items)
+            self._growing.remember(whole, cut.items)
         return value
 
     def _value(self, data: bytes, room: _Room | None, skip: str = "", *, mend: bool = True) -> Any:
@@ -150,7 +149,7 @@ class Unpacker:
         return unsettled[-1]
 
     def _settle(self, box: list[Any], room: _Room) -> None:
-        """Give every object the room that is left at its depth."""
+        """Replace each unsettled object by a node with the room that is left at its depth."""
         stack: list[tuple[Any, int]] = [(box, room.levels)]
         while stack:
             container, levels = stack.pop()
@@ -161,10 +160,10 @@ class Unpacker:
                 elif kind is _Unsettled:
                     container[key] = self._node(value, _Room(levels - 1, room.copies - len(value.data)))
 
-    def _node(self, found: _Unsettled, room: _Room) -> Node:
+    def _node(self, unsettled: _Unsettled, room: _Room) -> Node:
         if room.levels < 0 or room.copies < 0:
-            return _broken(found.code, found.data, "nested too deep")
-        return self._remember(found.code, found.data, room.levels, partial(self._load, found.code, room))
+            return _broken(unsettled.code, unsettled.data, "nested too deep")
+        return self._remember(unsettled.code, unsettled.data, room.levels, partial(self._load, unsettled.code, room))
 
     def _remember(self, code: int, data: bytes, levels: int, load: Callable[[bytes], Opened]) -> Node:
         key = (code, data, levels)
@@ -182,15 +181,15 @@ class Unpacker:
 
     def _load(self, code: int, room: _Room | None, data: bytes) -> Opened:
         inner = self._value(data, room, skip="" if code == shapes.SNAPSHOT else "[2]")
-        return shapes.opened(code, inner, data)
+        return shapes.open_object(code, inner, data)
 
 
-_UNTRACKED = -1  # the level under which shallow objects are remembered
-_EACH = 500  # bytes a remembered node takes beside its payload
+_UNTRACKED = -1  # stands for the level of shallow objects in the cache's keys
+_EACH = 500  # bytes that a cached node takes besides its payload
 
 
 def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], skip: str) -> Any:
-    """What can be read of a payload that ormsgpack refuses."""
+    """The value of a payload that ormsgpack refuses, as far as it can be decoded."""
     from ckpt_cli.serde.rescue import Rescue
 
     return Rescue(data, levels, hook, skip).value()

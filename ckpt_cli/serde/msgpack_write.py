@@ -1,6 +1,6 @@
-"""msgpack written as langgraph-checkpoint 4.3 writes it (``serde/jsonplus.py: _msgpack_enc``), from values and nodes.
+"""Write values and nodes as msgpack, as langgraph-checkpoint 4.3 does (``serde/jsonplus.py: _msgpack_enc``).
 
-A node that kept its payload is written with it; one that was made (by an edit, by ``demo``) is written by its form.
+A node that was read is written with the payload that it kept; a new one (by an edit, by ``demo``) by its form.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def pack(value: Any) -> bytes:
     """The msgpack of a value.
 
     Raises:
-        UsageError: it holds what msgpack, or LangGraph's use of it, has no form for.
+        UsageError: msgpack, or LangGraph's use of it, can't express a part of it.
     """
     import ormsgpack
 
@@ -63,7 +63,7 @@ def _object(item: Any) -> Any:
 
 
 def _reserved(code: int, data: bytes) -> bytes:
-    """An extension of msgpack's own range (timestamps), which ormsgpack reads and doesn't write."""
+    """An extension with one of msgpack's own codes (timestamps), which ormsgpack reads but doesn't write."""
     sizes = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
     if len(data) in sizes:
         return bytes([sizes[len(data)], code & 0xFF]) + data
@@ -71,7 +71,7 @@ def _reserved(code: int, data: bytes) -> bytes:
 
 
 def whole(node: Node) -> bytes:
-    """The bytes of a broken element, if at least its end is where it says.
+    """The bytes of a broken element that has the length that its header says.
 
     Raises:
         UsageError: it is cut off, so nothing could follow it.
@@ -112,18 +112,18 @@ def _as_call(node: Node) -> tuple[Form, Any]:
 
 
 class MsgpackWire:
-    """msgpack taken apart and put together (`splice.Wire`)."""
+    """`splice.Wire` for msgpack; raw parts are bytes."""
 
     def members(self, raw: bytes) -> list[tuple[Any, bytes, bytes]] | None:
-        """See `splice.Wire`; duplicate keys are no map to be taken apart."""
+        """See `splice.Wire`; None also for a map with duplicate keys."""
         if not spans.is_map(raw):
             return None
         try:
             flat = [raw[start:end] for start, end in spans.elements(raw)]
-            found = [(_key(key), key, value) for key, value in zip(flat[::2], flat[1::2], strict=True)]
+            members = [(_key(key), key, value) for key, value in zip(flat[::2], flat[1::2], strict=True)]
         except (spans.DamageError, ValueError):
             return None
-        return found if len({key for key, *_ in found}) == len(found) else None
+        return members if len({key for key, *_ in members}) == len(members) else None
 
     def elements(self, raw: bytes) -> list[bytes] | None:
         """See `splice.Wire`."""
@@ -145,30 +145,30 @@ class MsgpackWire:
         return pack(value)
 
     def write_object(self, new: Node, old: Node, raw: bytes, levels: int) -> bytes:
-        """An edited object: its class and method stay as they are, and of its insides all that was not edited."""
+        """An edited object, in which everything that was not edited keeps its bytes."""
         same_class = (new.module, new.name, new.form, new.method) == (old.module, old.name, old.form, old.method)
-        if new.raw is None and same_class and (found := _payload(raw)) is not None and new.form in _PLACES:
-            code, payload = found
+        if new.raw is None and same_class and (extension := _payload(raw)) is not None and new.form in _WITH_STATE:
+            code, payload = extension
             if new.form is Form.SNAPSHOT:
                 return _extension(code, splice(self, new.state, old.state, payload, levels))
             parts = self.elements(payload)
-            if parts is not None and len(parts) > _PLACE:
-                parts[_PLACE] = splice(self, new.state, old.state, parts[_PLACE], levels)
+            if parts is not None and len(parts) > _STATE_AT:
+                parts[_STATE_AT] = splice(self, new.state, old.state, parts[_STATE_AT], levels)
                 return _extension(code, self.join_list(parts))
         return pack(new)
 
 
-_PLACE = 2  # of an object's insides, behind module and name
-_PLACES = frozenset(_CODES) - {Form.ARRAY}
+_STATE_AT = 2  # an object's payload is module, name, state
+_WITH_STATE = frozenset(_CODES) - {Form.ARRAY}
 
 
 def _payload(raw: bytes) -> tuple[int, bytes] | None:
-    """Code and content of an extension; None for other kinds."""
+    """Code and content of an extension; None if it isn't one."""
     try:
-        found = spans.head(raw, 0)
+        head = spans.head(raw, 0)
     except spans.DamageError:
         return None
-    return (found.code, raw[found.start : found.end]) if found.kind == spans.EXT and found.end == len(raw) else None
+    return (head.code, raw[head.start : head.end]) if head.kind == spans.EXT and head.end == len(raw) else None
 
 
 def _extension(code: int, data: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""MongoDB's metadata: a document whose dicts stay dicts and whose other values are pairs of type tag and bytes.
+"""MongoDB's metadata: a document of dicts, in which every other value is a pair of type tag and bytes.
 
-checkpoint-mongodb 0.5.1 ``utils.py: dumps_metadata``; up to 0.1 a value is JSON bytes without a tag. Its saver hands
-the document over as JSON: a dict is an object, a pair ``[tag, base64]``, untagged bytes ``[base64]``.
+checkpoint-mongodb 0.5.1 ``utils.py: dumps_metadata``; up to 0.1 a value is JSON bytes without a tag. ckpt's MongoDB
+saver gives the document as JSON: a dict is an object, a pair ``[tag, base64]``, untagged bytes ``[base64]``.
 """
 
 import json
@@ -17,11 +17,11 @@ from ckpt_cli.values.same import same
 TAG = "mongo-pairs"
 
 _NEW = Payload("bytes", b"")
-"""What is followed where there is nothing: msgpack, ``null`` or ``bytes`` come of it, as checkpoint 4.3 makes them."""
+"""What new values are encoded like if the metadata has no other: msgpack, ``null`` or ``bytes``, as checkpoint 4.3."""
 
 
 def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:
-    """Metadata's values; `value` decodes one payload."""
+    """The values of metadata; `value` decodes one payload."""
     try:
         document = json.loads(data or b"{}") or {}
     except ValueError as error:
@@ -32,10 +32,10 @@ def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:
 def encode(
     values: Any, like: bytes, value: Callable[[Payload], Any], encoded: Callable[[Any, Payload], Payload]
 ) -> bytes:
-    """Metadata with each value as `like` has it, or as its others are; what is the same keeps its very bytes.
+    """The bytes of metadata; values that `like` has too keep their bytes, new ones are encoded as its other values are.
 
     Raises:
-        UsageError: it is no mapping with text keys.
+        UsageError: a key isn't text.
     """
     old = json.loads(like or b"{}") or {}
     return json.dumps(_document(values, old, next(_leaves(old), _NEW), value, encoded)).encode()
@@ -72,7 +72,7 @@ def _leaf(payload: Payload) -> list[str]:
 
 
 def _leaves(part: Any) -> Any:
-    """The payloads that show how a new value is encoded: whatever is not one of the tags for special values."""
+    """The payloads that show how values are encoded: all but those with the tags of special values."""
     if isinstance(part, dict):
         for item in part.values():
             yield from _leaves(item)

@@ -1,7 +1,7 @@
-"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and markers of its own for what they can't hold.
+"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and markers of its own for other values.
 
 checkpoint-redis 0.5.2, ``jsonplus_redis.py: _preprocess_redis_json, _default_handler``, and ``base.py:
-_msgpack_to_redis_json`` for bytes, which only checkpoints may hold.
+_msgpack_to_redis_json`` for bytes, which only checkpoints may contain.
 """
 
 from base64 import b64decode, b64encode
@@ -19,22 +19,22 @@ _MESSAGES = "langchain_core.messages"
 
 
 def decode(data: bytes) -> Any:
-    """The value of one JSON text; never raises. A damaged part becomes a BROKEN node in its place."""
+    """The value of one JSON text; never raises. A damaged part becomes a BROKEN node."""
     return lcjson.decode(data, revive if b'"__' in data or b'"lc"' in data else None)
 
 
 def encode(value: Any, old: Any, data: bytes) -> bytes:
-    """A value in the place of `old`, which `data` decodes to.
+    """The JSON of a value that replaces `old`, the value of `data`.
 
     Raises:
-        UsageError: it holds what this JSON has no form for.
+        UsageError: this JSON can't express a part of it.
     """
     text = data.decode("utf-8", "surrogatepass")
     return str(splice(RedisWire(text), value, old, text)).encode()
 
 
 def revive(value: dict[str, Any]) -> Any:
-    """The node a marker or an envelope records; a dict that is neither as it is."""
+    """The node that a marker or an envelope records; any other dict unchanged."""
     if value.get("__interrupt__") is True and "value" in value:
         fields = {name: item for name, item in value.items() if name != "__interrupt__"}
         return Node(Opened(_TYPES, "Interrupt", Form.KWARGS, fields))
@@ -51,7 +51,7 @@ def revive(value: dict[str, Any]) -> Any:
 
 
 class RedisWire(JsonWire):
-    """As RedisJSON gives it: no spaces, no NaN."""
+    """`splice.Wire` for JSON as RedisJSON returns it: no spaces, no NaN."""
 
     def __init__(self, like: str) -> None:
         super().__init__(like)
@@ -73,7 +73,7 @@ class RedisWire(JsonWire):
 
 
 def _marked(item: Node) -> dict[str, Any] | None:
-    """The marker of a node, where it has one."""
+    """The marker of a node; None if it has none."""
     if item.form is Form.SNAPSHOT:
         return {"__delta_snapshot__": True, "value": item.state}
     if item.module == _TYPES and item.name == "Interrupt" and isinstance(item.state, dict):

@@ -1,20 +1,20 @@
-"""A damaged msgpack payload decoded as far as it goes: a BROKEN node where it is broken, and the rest is there.
+"""Decode damaged msgpack as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
 
-ormsgpack gives up a whole checkpoint for one bad UTF-8 byte; a person with a damaged database wants the other channels.
+ormsgpack refuses a whole checkpoint for one bad UTF-8 byte; a person with a damaged database needs the other channels.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde import spans, where
+from ckpt_cli.serde import error_paths, spans
 from ckpt_cli.serde.spans import DamageError, Head
 from ckpt_cli.serde.unpack import unpack
 from ckpt_cli.values.node import DAMAGED, Form, Node, Opened
 
 ENCODING = "msgpack"
-"""The encoding of a node that keeps one whole msgpack element."""
+"""`Node.encoding` of a node that keeps the bytes of one msgpack element."""
 
-_PROBLEMS = 1_000  # problems told one by one
+_PROBLEMS = 1_000  # problems that get a message of their own
 
 
 class _Frame:
@@ -22,15 +22,15 @@ class _Frame:
 
     __slots__ = ("at_key", "key", "left", "path", "value")
 
-    def __init__(self, found: Head, path: str) -> None:
+    def __init__(self, head: Head, path: str) -> None:
         self.path = path
-        self.value: Any = [] if found.kind == spans.ARRAY else {}
-        self.left = found.children
-        self.at_key = found.kind == spans.MAP
+        self.value: Any = [] if head.kind == spans.ARRAY else {}
+        self.left = head.children
+        self.at_key = head.kind == spans.MAP
         self.key: Any = None
 
     def put(self, value: Any) -> None:
-        """The next key, value or item."""
+        """Add the next key, value or item."""
         self.left -= 1
         if isinstance(self.value, list):
             self.value.append(value)
@@ -46,13 +46,13 @@ class _Frame:
             return f"[{len(self.value)}]"
         if self.at_key:
             return ".<key>"
-        return where.step(self.key)
+        return error_paths.step(self.key)
 
 
 class Rescue:
-    """One walk over damaged bytes, bounded by their number and by `levels` of containers.
+    """Decodes one damaged payload; containers go at most `levels` deep.
 
-    `skip` is the way from an object's payload to its fields, which is left out of the paths in problems.
+    `skip` is the path from an object's payload to its fields; it is left out of the paths in messages.
     """
 
     def __init__(self, data: bytes, levels: int, node: Callable[[int, bytes], Any], skip: str = "") -> None:
@@ -66,12 +66,12 @@ class Rescue:
         self._last: Node | None = None
 
     def value(self) -> Any:
-        """What can be read."""
+        """What could be decoded."""
         while True:
             try:
                 value = self._next()
             except DamageError as damage:
-                return self._cut(damage)
+                return self._close_all(damage)
             if isinstance(value, _Frame):
                 self._stack.append(value)
             elif self._stack:
@@ -86,29 +86,29 @@ class Rescue:
 
     def _next(self) -> Any:
         at = self._at
-        found = spans.head(self._data, at)
+        head = spans.head(self._data, at)
         key = bool(self._stack) and self._stack[-1].at_key
-        if found.kind in (spans.ARRAY, spans.MAP):
+        if head.kind in (spans.ARRAY, spans.MAP):
             if not key and len(self._stack) < self._levels:
-                self._at = found.end
-                return _Frame(found, self._path())
+                self._at = head.end
+                return _Frame(head, self._path())
             self._at = spans.end(self._data, at)
             return self._key(at) if key else self._broken(f"nested deeper than {self._levels} levels", at)
-        self._at = found.end
-        if found.kind == spans.EXT:
-            content = self._data[found.start : found.end]
-            return self._broken("an object as a key", at) if key else self._node(found.code, content)
-        return self._scalar(found, at)
+        self._at = head.end
+        if head.kind == spans.EXT:
+            content = self._data[head.start : head.end]
+            return self._broken("an object as a key", at) if key else self._node(head.code, content)
+        return self._scalar(head, at)
 
-    def _scalar(self, found: Head, at: int) -> Any:
-        if found.kind == spans.STR:
+    def _scalar(self, head: Head, at: int) -> Any:
+        if head.kind == spans.STR:
             try:
-                return self._data[found.start : found.end].decode()
+                return self._data[head.start : head.end].decode()
             except UnicodeDecodeError:
                 return self._broken("bad UTF-8", at)
-        if found.kind == spans.BIN:
-            return self._data[found.start : found.end]
-        return self._broken("reserved byte 0xc1", at) if found.kind == spans.RESERVED else found.value
+        if head.kind == spans.BIN:
+            return self._data[head.start : head.end]
+        return self._broken("reserved byte 0xc1", at) if head.kind == spans.RESERVED else head.value
 
     def _key(self, at: int) -> Any:
         try:
@@ -121,15 +121,15 @@ class Rescue:
         if self._last is not None and self._problems > _PROBLEMS:
             return self._last
         raw = self._data[at : self._at]
-        told = where.told(problem, self._path().removeprefix(self._skip))
-        opened = Opened("", "", Form.BROKEN, raw, problem=told)
+        message = error_paths.with_path(problem, self._path().removeprefix(self._skip))
+        opened = Opened("", "", Form.BROKEN, raw, problem=message)
         self._last = Node(opened, encoding=ENCODING, raw=raw)
         return self._last
 
     def _path(self) -> str:
         return self._stack[-1].path + self._stack[-1].step if self._stack else ""
 
-    def _cut(self, damage: DamageError) -> Any:
+    def _close_all(self, damage: DamageError) -> Any:
         at, self._at = damage.at, len(self._data)
         value: Any = None
         while self._stack:

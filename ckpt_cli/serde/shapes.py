@@ -1,7 +1,7 @@
-"""What the payload of each msgpack extension code must look like, and the `Opened` it becomes.
+"""Turn the payload of an msgpack extension into an `Opened`, if it has the shape that its code requires.
 
-langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. A payload of any
-other shape is nothing the library wrote, so it opens as BROKEN instead of being guessed at.
+langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. The library
+writes no other shapes, so a payload of another shape becomes BROKEN; nothing is guessed.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 from ckpt_cli.values.node import Form, Node, Opened
 
 PYDANTIC_METHOD = "model_validate_json"
-"""The method the library names beside every pydantic v2 object; `Opened.method` is ``""`` for it."""
+"""The method that the library stores with every pydantic v2 object; `Opened.method` is ``""`` for it."""
 
 
 def is_known(code: int) -> bool:
@@ -18,14 +18,14 @@ def is_known(code: int) -> bool:
     return code in _SHAPES or code == SNAPSHOT
 
 
-def opened(code: int, value: Any, raw: bytes) -> Opened:
-    """The object that an extension's decoded payload records."""
+def open_object(code: int, value: Any, raw: bytes) -> Opened:
+    """The object that an extension's decoded payload records; BROKEN if it has another shape."""
     if code == SNAPSHOT:
         return Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value)
     if isinstance(value, list):
-        found = _SHAPES[code](value)
-        if found is not None:
-            return found
+        record = _SHAPES[code](value)
+        if record is not None:
+            return record
     problem = _first_problem(value) or f"not the shape of extension {code}"
     return Opened("", "", Form.BROKEN, raw, problem=problem)
 
@@ -89,7 +89,7 @@ def _array(value: list[Any]) -> Opened | None:
 
 
 SNAPSHOT = 7
-"""The one extension whose payload is the value itself, without a class."""
+"""The code of the one extension whose payload is a value without a class."""
 
 _SHAPES: dict[int, Callable[[list[Any]], Opened | None]] = {
     0: _single,

@@ -1,7 +1,7 @@
-"""Where the values of a msgpack payload begin and end, found without recursion and without trusting any length.
+"""Find where the values of a msgpack payload begin and end, without recursion and without trusting any length.
 
-The format is msgpack's own (its specification). ormsgpack tells nothing about positions and fails a whole payload for
-one bad byte; this walker is slower, so it is used where bytes are damaged or are to be kept as they are.
+Format: msgpack's specification. ormsgpack gives no positions and refuses a whole payload for one bad byte; this module
+is slower, so it is used only where bytes are damaged or must be kept.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ NIL, BOOL, NUMBER, STR, BIN, EXT, ARRAY, MAP, RESERVED = range(9)
 
 
 class DamageError(Exception):
-    """The bytes end, or lie, at `at`."""
+    """The bytes are damaged, or end, at `at`."""
 
     def __init__(self, what: str, at: int) -> None:
         super().__init__(what)
@@ -21,12 +21,12 @@ class DamageError(Exception):
 
 
 class Head(NamedTuple):
-    """One element's header: its kind, where its content begins, and how much of it there is.
+    """One element's header: its kind, where its content begins, and how long that is.
 
     Attributes:
-        size: bytes of content of scalars, strings and extensions; elements of an array; pairs of a map.
+        size: bytes of content of a scalar, string or extension; elements of an array; pairs of a map.
         code: the extension code.
-        value: the value itself where the header already holds it.
+        value: the value, if it is a number or a boolean.
     """
 
     kind: int
@@ -37,12 +37,12 @@ class Head(NamedTuple):
 
     @property
     def children(self) -> int:
-        """How many elements follow that belong to this one."""
+        """How many elements are directly in this one; keys and values count one each."""
         return self.size if self.kind == ARRAY else 2 * self.size if self.kind == MAP else 0
 
     @property
     def end(self) -> int:
-        """Where the header and the content of its own end; the elements of a container come after."""
+        """Where this element ends; for a container, where its first element begins."""
         return self.start if self.kind in (ARRAY, MAP) else self.start + self.size
 
 
@@ -81,14 +81,14 @@ def head(data: bytes, at: int) -> Head:
     """The header of the element at `at`.
 
     Raises:
-        DamageError: the bytes end within it, or its length is more than there is.
+        DamageError: the bytes end before the element does.
     """
     if at >= len(data):
         raise DamageError("truncated", at)
-    found = _small(data[at], at) or _large(data, at)
-    if found.end > len(data):
+    result = _small(data[at], at) or _large(data, at)
+    if result.end > len(data):
         raise DamageError("truncated", at)
-    return found
+    return result
 
 
 def _small(byte: int, at: int) -> Head | None:
@@ -144,21 +144,21 @@ def end(data: bytes, at: int = 0) -> int:
     """
     left = 1
     while left:
-        found = head(data, at)
-        left += found.children - 1
-        at = found.end
+        element = head(data, at)
+        left += element.children - 1
+        at = element.end
     return at
 
 
 def elements(data: bytes, at: int = 0) -> Iterator[tuple[int, int]]:
-    """The spans of what an array holds, or of the keys and values of a map in turn; none for other kinds.
+    """The spans of an array's elements, or of a map's keys and values in turn; none for other kinds.
 
     Raises:
-        DamageError: from the element on whose bytes end too early.
+        DamageError: the bytes end before the element does that would come next.
     """
-    found = head(data, at)
-    at = found.end
-    for _ in range(found.children):
+    container = head(data, at)
+    at = container.end
+    for _ in range(container.children):
         after = end(data, at)
         yield at, after
         at = after

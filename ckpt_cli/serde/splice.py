@@ -1,7 +1,7 @@
-"""An edited value encoded so that only what was edited is encoded anew: everything else keeps its very bytes.
+"""Encode an edited value so that only what was edited is encoded anew and everything else keeps its bytes.
 
-What a payload holds beyond its value (how numbers are spelled, the order of keys, damaged parts) would not survive a
-re-encoding.
+Encoding everything anew would lose what a payload has besides its value: how numbers are spelled, the order of keys,
+damaged parts.
 """
 
 from collections.abc import Sequence
@@ -11,33 +11,33 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
 _LEVELS = 60
-"""How deep an edit is followed; below, a value is encoded whole."""
+"""How many levels deep an edit is traced; a value below that is encoded whole."""
 
 
 class Wire(Protocol):
-    """An encoding that can be taken apart and put together; `raw` is bytes or text, as the encoding has it."""
+    """Takes apart and joins the parts of one encoding; `raw` parts are bytes or text."""
 
     def members(self, raw: Any) -> list[tuple[Any, Any, Any]] | None:
-        """Key, raw key and raw value of each member of a map; None for other kinds and where it is damaged."""
+        """Key, raw key and raw value of each member of a map; None if it is no map or damaged."""
 
     def elements(self, raw: Any) -> list[Any] | None:
-        """The raw elements of an array; None for other kinds and where it is damaged."""
+        """The raw elements of an array; None if it is no array or damaged."""
 
     def join_map(self, pairs: Sequence[tuple[Any, Any]]) -> Any:
-        """A map of raw keys and raw values."""
+        """A map of these raw keys and values."""
 
     def join_list(self, items: Sequence[Any]) -> Any:
-        """An array of raw elements."""
+        """An array of these raw elements."""
 
     def write(self, value: Any) -> Any:
-        """A value encoded whole."""
+        """A value, encoded whole."""
 
     def write_object(self, new: Node, old: Node, raw: Any, levels: int) -> Any:
-        """An object that was edited."""
+        """An edited object; `raw` is the encoding of `old`."""
 
 
 def splice(wire: Wire, new: Any, old: Any, raw: Any, levels: int = _LEVELS) -> Any:
-    """The encoding of `new`, given that `raw` is the one of `old`."""
+    """The encoding of `new`, where `raw` is the encoding of `old`."""
     if same(new, old):
         return raw
     if levels and type(new) is type(old):
@@ -51,11 +51,11 @@ def splice(wire: Wire, new: Any, old: Any, raw: Any, levels: int = _LEVELS) -> A
 
 
 def _map(wire: Wire, new: dict[Any, Any], old: dict[Any, Any], members: list[tuple[Any, Any, Any]], levels: int) -> Any:
-    kept = {key: (raw_key, raw) for key, raw_key, raw in members}
+    raw_by_key = {key: (raw_key, raw) for key, raw_key, raw in members}
     pairs = []
     for key, value in new.items():
-        if key in kept and key in old:
-            raw_key, raw = kept[key]
+        if key in raw_by_key and key in old:
+            raw_key, raw = raw_by_key[key]
             pairs.append((raw_key, splice(wire, value, old[key], raw, levels)))
         else:
             pairs.append((wire.write(key), wire.write(value)))
@@ -63,18 +63,16 @@ def _map(wire: Wire, new: dict[Any, Any], old: dict[Any, Any], members: list[tup
 
 
 def _list(wire: Wire, new: list[Any], old: list[Any], elements: list[Any], levels: int) -> Any:
-    """Elements are matched from both ends; between, the very same objects are found wherever they were, the others
-    by position.
-    """
+    """Match elements from both ends; in between, identical objects wherever they were, and the others by position."""
     shorter = min(len(new), len(old))
     head = next((i for i in range(shorter) if not same(new[i], old[i])), shorter)
     rest = shorter - head
     tail = next((i for i in range(rest) if not same(new[-1 - i], old[-1 - i])), rest)
     items = elements[:head]
-    kept = {id(item): at for at, item in enumerate(old[head : len(old) - tail], head)}
+    old_place = {id(item): at for at, item in enumerate(old[head : len(old) - tail], head)}
     for at in range(head, len(new) - tail):
-        if id(new[at]) in kept:
-            items.append(elements[kept[id(new[at])]])
+        if id(new[at]) in old_place:
+            items.append(elements[old_place[id(new[at])]])
         elif at < len(old) - tail:
             items.append(splice(wire, new[at], old[at], elements[at], levels))
         else:

@@ -1,12 +1,12 @@
-"""The one call of ormsgpack's decoder, behind a check of our own that no header claims more than the bytes hold.
+"""Call ormsgpack's decoder, after a check that no header claims more elements than there are bytes.
 
-ormsgpack up to 1.13.0 makes room for as many elements as a header claims: 9 to 105 bytes end the process (1.10 to 1.12
-by a segmentation fault, 1.13.0 by an abort). pyproject.toml asks for 1.13.1, which reads what is there; the check holds
-whatever is installed. How deep containers go inside each other every version bounds itself (1,024 levels).
+ormsgpack up to 1.13.0 allocates as many elements as a header claims: 9 to 105 bytes end the process (1.10 to 1.12 by a
+segmentation fault, 1.13.0 by an abort). pyproject.toml requires 1.13.1, which doesn't; the check protects whatever
+version is installed. Every version itself limits how deep containers are nested (1,024 levels).
 
-Most payloads are cleared by what they lack: four bytes, of which one begins each header that can claim much. The others
-are walked, at the speed of a regular expression, which takes about twice as long as decoding them. So where the decoder
-is known to read what is there, only short ones are.
+Most payloads pass at once, because they have none of the four bytes with which headers of large containers begin. The
+others are walked by a regular expression, which takes about twice as long as decoding. So if the decoder is one that
+doesn't trust headers, only short payloads are walked.
 """
 
 import re
@@ -16,21 +16,21 @@ from typing import Any
 
 _LENGTHS = dict(zip(range(0xC4, 0xCA), (1, 2, 4, 1, 2, 4), strict=True))  # binaries, extensions
 _LENGTHS |= dict(zip(range(0xD9, 0xE0), (1, 2, 4, 2, 4, 2, 4), strict=True))  # strings, arrays, maps
-"""Headers with a length or a count behind them, and how many bytes it has."""
+"""The first bytes of headers that have a length or a count, and how many bytes that takes."""
 
 _EACH = {0xDC: 1, 0xDD: 1, 0xDE: 2, 0xDF: 2}
-"""Those of arrays and maps, which can claim more than 30 elements, and how many elements each count is."""
+"""The first bytes of headers that can claim more than 30 elements, and how many elements each unit of the count is."""
 
 _CODED = frozenset({0xC7, 0xC8, 0xC9})
 
 _CAREFUL = (1, 13, 1)
-"""The first ormsgpack that makes no room for elements that aren't there."""
+"""The first ormsgpack that allocates nothing for elements that don't exist."""
 
-_SHORT = 4096  # bytes of a payload that is walked whatever decodes it
+_SHORT = 4096  # bytes of a payload that is walked whatever version is installed
 
 
 def unpack(data: bytes, hook: Callable[[int, bytes], Any] | None = None) -> Any:
-    """What a payload holds; `hook` makes something of the code and the content of each extension.
+    """The value of a payload; `hook` converts the code and content of each extension.
 
     Raises:
         ValueError: it is damaged, or a header claims more than there is.
@@ -43,7 +43,7 @@ def unpack(data: bytes, hook: Callable[[int, bytes], Any] | None = None) -> Any:
 
 
 def _is_modest(data: bytes) -> bool:
-    """Whether no header can claim too much, wherever the headers are: often no where the walk says yes."""
+    """Whether no byte could be a header that claims too much; quicker than the walk, and stricter."""
     if b"\xdc" not in data and b"\xdd" not in data and b"\xde" not in data and b"\xdf" not in data:
         return True
     room = len(data)
@@ -58,13 +58,13 @@ def _is_modest(data: bytes) -> bool:
 
 
 def must_hold(data: bytes) -> None:
-    """Check, from header to header, that a payload can hold what they claim.
+    """Walk from header to header and check that the payload is long enough for what they claim.
 
-    Every element takes a byte at least, so all arrays and maps together have no more elements than there are bytes.
-    Where an element ends doesn't depend on the container that it is in, so nothing needs to be kept.
+    Every element takes at least one byte, so all arrays and maps together have no more elements than there are bytes.
+    Where an element ends doesn't depend on its container, so the walk needs no stack.
 
     Raises:
-        ValueError: it can't.
+        ValueError: the payload is too short.
     """
     at, room, run = 0, len(data), _fixed()
     while (at := _after(run, data, at)) < len(data):
@@ -82,20 +82,20 @@ def must_hold(data: bytes) -> None:
 
 @cache
 def _is_careful(version: str) -> bool:
-    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    return found is not None and tuple(map(int, found.groups())) >= _CAREFUL
+    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    return numbers is not None and tuple(map(int, numbers.groups())) >= _CAREFUL
 
 
 def _after(run: re.Pattern[bytes], data: bytes, at: int) -> int:
-    found = run.match(data, at)
-    return found.end() if found else at
+    match = run.match(data, at)
+    return match.end() if match else at
 
 
 @cache
 def _fixed() -> re.Pattern[bytes]:
-    """Any number of elements whose first byte tells their size, and of headers of short arrays and maps.
+    """A pattern for elements whose first byte determines their size; headers of short arrays and maps are among them.
 
-    The quantifiers are possessive: nothing is remembered to go back to.
+    The quantifiers are possessive: the match never backtracks.
     """
     texts = [rb"\x%02x.{%d}" % (0xA0 + length, length) for length in range(1, 32)]
     sized = [rb"[\xcc\xd0].", rb"[\xcd\xd1\xd4]..", rb"[\xca\xce\xd2].{4}", rb"[\xcf\xd3].{8}"]

@@ -35,7 +35,7 @@ def cases(long: str, many: str) -> list[Case]:
 
 @contextmanager
 def databases() -> Iterator[tuple[str, str]]:
-    """The URLs of the two databases, gone afterwards."""
+    """The URLs of the two databases, which are dropped afterwards."""
     import psycopg
 
     from tests.servers.postgres import PostgresServer, own_server

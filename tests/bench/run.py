@@ -1,6 +1,6 @@
 """Measures ckpt against scripts that get the same answer from LangGraph's own saver: whole processes, medians, ratios.
 
-Learning reducers from a whole thread has no peer there: it is held against reading the thread's bytes.
+For learning reducers from a whole thread there is no such script: it is compared with reading the thread's bytes.
 
 ``python tests/bench/run.py [--data FOLDER] [--rounds N] [--only NAME] [--check]``. Rounds are interleaved, so that
 a busy machine is busy for both sides. ``--check`` exits 1 where a target is missed.
@@ -25,7 +25,7 @@ _CKPT = Path(sys.executable).with_name("ckpt")
 
 @dataclass
 class Case:
-    """One comparison: `ratio` says how many times faster than the peer it must be, or how many times as slow."""
+    """One comparison: `ratio` is how many times faster than the peer it must be, or as slow it may be."""
 
     name: str
     ckpt: list[str]
@@ -46,7 +46,7 @@ class Case:
 
     @property
     def reached_cpu(self) -> float:
-        """The same of processor time, which says little of a server's work, and is steady on a busy machine."""
+        """The same for processor time, which is steady on a busy machine but leaves out a server's work."""
         return self._ratio(self.our_cpu, self.their_cpu)
 
     def _ratio(self, ours: list[float], theirs: list[float]) -> float:
@@ -87,7 +87,7 @@ def cases(folder: Path) -> list[Case]:
 
 
 def timed(command: list[str], environment: dict[str, str]) -> tuple[float, float, int]:
-    """Seconds, those of the processor, and peak megabytes of one process; its output goes nowhere."""
+    """Wall seconds, processor seconds and peak megabytes of one process, whose output is discarded."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)

@@ -14,8 +14,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from ckpt_cli.app import run
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.place import default_path
+from ckpt_cli.savers.about import Ability
 from tests.cross.backend import Backend, Fresh
-from tests.cross.steps import killed
+from tests.cross.steps import killed, moments
 from tests.cross.travel import MINE, THEIRS, contents, start, stopping_deltas
 from tests.graphs.building import on
 from tests.graphs.kinds import failing
@@ -42,9 +43,6 @@ class Names(NamedTuple):
     def of(cls, prefix: str) -> "Names":
         """Threads whose ids begin alike."""
         return cls(*(f"{prefix}: 一/#{name}" for name in cls._fields))
-
-
-_MOST = 200
 
 
 class Forget:
@@ -134,7 +132,9 @@ class Forget:
                 start(stopping_deltas(official), thread_id, {"log": ["x"], "n": 1})
         assert run(["edit", MINE, "--set", "n=7", "-d", backend.url, "--yes"]) == 0
         before, others = contents(backend), self.of_others(backend)
-        for rows in range(_MOST):
+        with closing(backend.saver()) as saver:
+            atomic = Ability.ATOMIC in saver.abilities
+        for rows in moments(atomic=atomic):
             code = killed(backend, ["delete", MINE, "--forget"], rows)
             if code == 0:
                 break

@@ -45,7 +45,7 @@ class Steps:
         with closing(backend.saver()) as saver:
             log = OperationLog(default_path(saver.identity))
             atomic = Ability.ATOMIC in saver.abilities
-        for rows in range(_MOST):
+        for rows in moments(atomic=atomic):
             code = killed(backend, COMMANDS[name], rows)
             if code == 0:
                 break
@@ -65,6 +65,16 @@ class Steps:
 
 
 _MOST = 200
+
+
+def moments(*, atomic: bool) -> list[int]:
+    """After how many rows to kill: after each; inside one transaction, which is taken back whole, after 0, 1, 2, 4, 8 …
+
+    With ``CKPT_KILLS`` set, after each row in any case.
+    """
+    if atomic and "CKPT_KILLS" not in os.environ:
+        return [0, *(1 << power for power in range(_MOST.bit_length()))]
+    return list(range(_MOST))
 
 
 def killed(backend: Backend, words: list[str], rows: int) -> int:

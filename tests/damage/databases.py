@@ -76,7 +76,7 @@ _THREADS = """
 
 
 def harm(path: Path, damage: Damage) -> str:
-    """Change one row of a database, and tell whose it was."""
+    """Change one row of a database, and give the thread that it belonged to."""
     with closing(sqlite3.connect(path)) as db, db:
         (count,) = db.execute("SELECT count(*) FROM sqlite_schema WHERE name = ?", (damage.table,)).fetchone()
         table = damage.table if count else "checkpoints"

@@ -40,10 +40,10 @@ class Kind(ABC):
 
     @abstractmethod
     def harm(self, draw: Any) -> str:
-        """Damage one row, and give the thread it is of."""
+        """Damage one row, and give the thread that it belongs to."""
 
     def close(self) -> None:  # noqa: B027 - only where something is open
-        """Let go of what is open."""
+        """Close everything that is open."""
 
     @abstractmethod
     def dump(self) -> Any:

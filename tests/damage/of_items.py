@@ -1,4 +1,4 @@
-"""DynamoDB: attributes of any type, keys whose parts don't decode, items that are gone."""
+"""DynamoDB: attributes of any type, keys whose parts don't decode, missing items."""
 
 from contextlib import suppress
 from typing import Any

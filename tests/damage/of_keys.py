@@ -32,7 +32,7 @@ Contents = dict[bytes, tuple[bytes, Any]]
 
 
 class Keys(Kind):
-    """A server and its keys; the subclass says what is done to the value of one."""
+    """A server and its keys; the subclass says how a value is damaged."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -144,7 +144,7 @@ class OnValkey(Keys):
             talk(saver)
 
     def changed(self, draw: Any, key: bytes, kind: bytes, value: Any) -> tuple[Any, ...]:
-        """A field, of one of the writes where there are several; or all of it."""
+        """One field, of one of the writes if there are several; or the whole value."""
         if kind != b"string" or draw(st.sampled_from([True] + [False] * 5)):
             return super().changed(draw, key, kind, value)
         whole = json.loads(value)
@@ -169,7 +169,7 @@ class OnAgentCore(OnValkey):
     written = False
 
     def fill(self) -> None:
-        """By `AgentCoreValkeySaver`, told its actor."""
+        """Written by `AgentCoreValkeySaver`, for one actor."""
         with Acting.from_conn_string(self.url) as saver:
             talk(saver)
 
@@ -181,7 +181,7 @@ class OnAgentCore(OnValkey):
         return super().changed(draw, key, kind, value)
 
     def harm(self, draw: Any) -> str:
-        """Namespaces are hashed in its keys, so whose a key was isn't told by it."""
+        """Namespaces are hashed in its keys, so a key doesn't say which namespace it belongs to."""
         try:
             return super().harm(draw)
         except StopIteration:

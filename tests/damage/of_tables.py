@@ -24,7 +24,7 @@ _KEPT = 4  # threads of a database that was made once
 
 
 class Tables(Kind):
-    """A database whose columns, but those of keys, take NULL; beside each table is a copy of it as it was."""
+    """A database whose columns take NULL, except those of keys; each table has a copy from before the damage."""
 
     columns: dict[str, dict[str, str]]
 

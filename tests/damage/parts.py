@@ -57,7 +57,7 @@ REPLACED = st.builds(
 
 
 def replace_part(path: Path, damage: Replaced) -> str:
-    """Replace a part of one value of a database, and tell whose it was."""
+    """Replace a part of one value of a database, and give the thread that it belonged to."""
     with closing(sqlite3.connect(path)) as db, db:
         (writes,) = db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'writes'").fetchone()
         table, column = ("writes", "value") if damage.column == "value" and writes else ("checkpoints", "checkpoint")

@@ -1,4 +1,4 @@
-"""What a column, a field or a part of a checkpoint may hold, whoever wrote it."""
+"""What a column, a field or a part of a checkpoint may contain."""
 
 import json
 from typing import Any

@@ -55,7 +55,7 @@ def tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def threads(kind: Kind) -> dict[str, Any]:
-    """What `ckpt threads` says of each thread."""
+    """The line of `ckpt threads` for each thread."""
     answer = ask(kind.url, "threads", "--limit", "0", "--json")
     assert answer.code in (0, 5), answer.err
     return {thread["thread_id"]: thread for thread in json.loads(answer.out)["threads"]}

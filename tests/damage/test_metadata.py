@@ -72,7 +72,7 @@ def test_unreadable_metadata_is_marked(bad: int, place: Place) -> None:
 
 
 def test_a_filter_says_what_it_could_not_read(place: Place) -> None:
-    """A thread whose metadata can't be read may be the one that is meant: it is counted, and said before deleting."""
+    """A thread whose metadata can't be read may be one of those selected: it is counted and named before a deletion."""
     place.damage("metadata", BAD[place.tables.engine]["metadata"][0], "chat", "ask")
     for words in (["step >= 0"], ["user != 'nobody'", "--any"]):
         answer = ask(place.url, "threads", "--where", *words, "--json")
@@ -92,7 +92,7 @@ def test_a_filter_says_what_it_could_not_read(place: Place) -> None:
 @pytest.mark.parametrize("column", ["metadata", "checkpoint"])
 @pytest.mark.parametrize("bad", range(3))
 def test_changes_that_need_it_refuse(column: str, bad: int, place: Place) -> None:
-    """Exit code 5 and a plain sentence, and nothing is written; what doesn't need it goes on."""
+    """Exit code 5, a plain sentence and nothing written; commands that don't need the metadata work."""
     place.damage(column, BAD[place.tables.engine][column][bad], "ask")
     before = _counts(place.url)
     for words in (*CHANGES, *([RESUME] if column == "checkpoint" else [])):

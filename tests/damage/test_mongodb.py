@@ -98,7 +98,7 @@ def talked(saver: Any, thread_id: str) -> None:
 
 
 def listed(url: str) -> dict[str, Any]:
-    """What is said of each thread."""
+    """The line of `ckpt threads` for each thread."""
     answer = ask(url, "threads", "--limit", "0", "--json")
     assert answer.code in (0, 5), answer.err
     return {thread["thread_id"]: thread for thread in json.loads(answer.out)["threads"]}
@@ -144,7 +144,7 @@ def test_a_field_of_any_type(
 
 
 def check(url: str, client: MongoClient[Any], name: str, sound: Any, kind: str, turn: int, *, mixed: bool) -> None:
-    """Hold what the test says of one damaged document; `mixed` ids have no lowest one on the stand-in."""
+    """Check what the test promises for one damaged document; the stand-in can't order `mixed` ids."""
     found = listed(url)
     assert found["sound"] == sound
     odd = sorted(found.keys() - {"sound"})

@@ -40,7 +40,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def threads(path: Path) -> dict[str, Any]:
-    """What `ckpt threads` says of each thread."""
+    """The line of `ckpt threads` for each thread."""
     answer = ask(str(path), "threads", "--limit", "0", "--json")
     assert answer.code in (0, 5), answer.err
     return {thread["thread_id"]: thread for thread in json.loads(answer.out)["threads"]}
@@ -48,7 +48,7 @@ def threads(path: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def sound(path: Path) -> Callable[[str], dict[str, Any]]:
-    """What is said of the threads of a database before it is damaged."""
+    """The lines of `ckpt threads` before the database is damaged."""
 
     @cache
     def told(name: str) -> dict[str, Any]:

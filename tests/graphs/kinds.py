@@ -1,4 +1,4 @@
-"""Errors, Sends, commands, and the kinds of graphs beside the usual ones."""
+"""Graphs with errors, Sends and commands, and unusual kinds of graphs."""
 
 import contextlib
 import operator
@@ -21,7 +21,7 @@ _overwrite = getattr(types, "Overwrite", list)  # langgraph 0.6 has none: there 
 
 
 def failing(saver: Any) -> Graph:
-    """Two siblings, one of which fails while told to, once the other has finished, and a join of both."""
+    """Two siblings and a join of both; one fails as long as it should, once the other has finished."""
     finished = Event()
 
     def good(_: Bag) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def failing(saver: Any) -> Graph:
 
 @scenario
 def errors(saver: BaseCheckpointSaver[Any]) -> Threads:
-    """A failed node beside a finished sibling; the same mended by an update, and run again."""
+    """A failed node with a finished sibling; the same repaired by an update, and run again."""
     graph = failing(saver)
     for thread_id in ("error", "error-mended", "error-retried"):
         with contextlib.suppress(ValueError):
@@ -118,7 +118,7 @@ def commands(saver: BaseCheckpointSaver[Any]) -> Threads:
 
 @scenario
 def routes(saver: BaseCheckpointSaver[Any]) -> Threads:
-    """A router that goes to both nodes at once; and the same, which goes to both, to one and to none."""
+    """A router that routes to both nodes at once; and one that routes to both, to one and to none."""
     builder = StateGraph(Bag)
     for name in ("ask", "left", "right"):
         builder.add_node(name, says(name))

@@ -65,7 +65,7 @@ def _mongodb(request: pytest.FixtureRequest) -> Backend:
 
 
 def _made(url: str, official: Callable[[], AbstractContextManager[Any]]) -> Backend:
-    """A database whose official saver makes what it needs when it is opened."""
+    """A database whose official saver creates what it needs when it is opened."""
     with official():
         return Backend(url, official)
 

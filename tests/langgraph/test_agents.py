@@ -56,7 +56,7 @@ def test_runs_alike(saver: CkptSaver, tmp_path: Path, scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_official_saver_carries_on(saver: CkptSaver, path: Path, scenario: str) -> None:
-    """What the adapter wrote the official saver reads alike, beside it in the same process."""
+    """The official saver reads the same as the adapter from what the adapter wrote, in the same process."""
     threads = list(SCENARIOS[scenario](saver))
     with SqliteSaver.from_conn_string(str(path)) as official:
         for thread_id, _ in threads:
@@ -78,7 +78,7 @@ def test_many_threads_at_once(saver: CkptSaver) -> None:
 
 
 def test_async(saver: CkptSaver) -> None:
-    """Agents of one event loop run at once, ask, are answered, and tell their histories."""
+    """Agents of one event loop run at once, ask, are answered, and read their delta channels' histories."""
 
     async def live(number: int) -> tuple[list[Any], int]:
         graph = asking(saver)
@@ -109,7 +109,7 @@ def test_an_async_list_may_be_left(saver: CkptSaver) -> None:
 
 
 def test_encrypted(path: Path) -> None:
-    """With an encrypting serializer nothing readable is stored, and the agent goes on."""
+    """With an encrypting serializer nothing readable is stored, and the agent continues."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     with CkptSaver(path, serde=serde) as saver:
         graph = asking(saver)
@@ -120,7 +120,7 @@ def test_encrypted(path: Path) -> None:
 
 
 def test_old_databases_go_on(database: Any) -> None:
-    """An agent goes on in a database without task paths, which stays as it is but for the new rows."""
+    """An agent continues in a database without task paths; only new rows are added."""
     path = database("legacy/py-0.6.11")
     with closing(sqlite3.connect(path)) as connection:
         before = connection.execute("SELECT sql FROM sqlite_schema").fetchall()
@@ -133,7 +133,7 @@ def test_old_databases_go_on(database: Any) -> None:
 
 
 def test_opening_makes_nothing(tmp_path: Path) -> None:
-    """A database that isn't there is an error that says how to make one; one that is there isn't made anew."""
+    """A missing database is an error that says how to create one; an existing one is never created anew."""
     path = tmp_path / "no.sqlite"
     for name in (path, f"sqlite:///{path}"):
         with pytest.raises(DatabaseUnreachable) as caught:

@@ -16,7 +16,7 @@ from tests.langgraph.places import Where
 
 
 def report(fresh: Callable[[], CkptSaver], capability: str) -> CapabilityReport:
-    """What the suite says of one capability."""
+    """The suite's result for one capability."""
 
     @checkpointer_test(name="ckpt")
     async def made() -> AsyncIterator[BaseCheckpointSaver[Any]]:
@@ -31,7 +31,7 @@ CAPABILITIES = [capability.value for capability in Capability]
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_conforms(where: Where, capability: str) -> None:
-    """Each capability, base and extended, is there and passes all of its tests."""
+    """Every capability, base and extended, exists and passes all of its tests."""
     must_pass(report(lambda: CkptSaver(where().url), capability), capability)
 
 

@@ -19,7 +19,7 @@ from tests.langgraph.places import Where
 
 @pytest.mark.parametrize("mine_first", [True, False])
 def test_questions(where: Where, mine_first: bool) -> None:
-    """A question asked on one is answered on the other, and so is the next; several siblings go on alike."""
+    """A question asked on one saver is answered on the other, and so is the next; several siblings continue alike."""
     place = where()
     with CkptSaver(place.url) as mine, place.official() as theirs:
         first, second = (mine, theirs) if mine_first else (theirs, mine)
@@ -66,7 +66,7 @@ def test_subgraphs_and_deltas(where: Where) -> None:
 
 
 def test_encrypted(where: Where) -> None:
-    """With one key both read what the other encrypted; where checkpoints can't be encrypted, that is refused."""
+    """With the same key each reads what the other encrypted; where checkpoints can't be encrypted, that is refused."""
     place, serde = where(), EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     if place.url.startswith("redis"):
         with pytest.raises(NotSupported, match="can't be encrypted"):

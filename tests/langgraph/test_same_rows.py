@@ -63,7 +63,7 @@ def test_rows(pair: Both, scenario: str) -> None:
 
 
 def test_writes_twice(pair: Both) -> None:
-    """Special writes replace what stands in their places, others leave it, and a checkpoint replaces its like."""
+    """Special writes replace existing ones, ordinary writes don't, and a checkpoint replaces the one with its id."""
     config = {"configurable": {"thread_id": 7, "checkpoint_ns": "", "checkpoint_id": "1"}}
     for value in ("first", "second"):
         pair.put_writes(config, [("a", value), ("b", value), ("a", value)], "task", "path")

@@ -278,6 +278,7 @@ def run_machine(kind: type[Machine], name: str) -> None:
     run_state_machine_as_test(kind, settings=quick)
 
 
+@pytest.mark.slow
 def test_files(capsys: pytest.CaptureFixture[str]) -> None:
     """SQLite: whatever happens to files, undo brings back what it took, in that database, or refuses."""
 

@@ -21,14 +21,14 @@ def packed(code: int, *fields: Any) -> Payload:
     return Payload("msgpack", ormsgpack.packb({"x": [ormsgpack.Ext(code, ormsgpack.packb(list(fields)))]}))
 
 
-def told(envelope: dict[str, Any]) -> Payload:
+def json_payload(envelope: dict[str, Any]) -> Payload:
     """One envelope as JSON stores it."""
     return Payload("json", json.dumps({"x": [envelope]}).encode())
 
 
 def lc2(*path: str, **rest: Any) -> Payload:
     """A constructor envelope."""
-    return told({"lc": 2, "type": "constructor", "id": list(path), **rest})
+    return json_payload({"lc": 2, "type": "constructor", "id": list(path), **rest})
 
 
 ATTACKS = {
@@ -53,8 +53,8 @@ ATTACKS = {
     "json method": lc2("pathlib", "Path", method="touch", args=[MARK]),
     "json methods": lc2("builtins", "object", method=[None, "__subclasses__"], args=[]),
     # LangChain's own objects, and secrets that name environment variables
-    "json lc1": told({"lc": 1, "type": "constructor", "id": ["langchain", "llms", "Bash"], "kwargs": {"x": 1}}),
-    "json secret": told({"lc": 1, "type": "secret", "id": ["HOME"]}),
+    "json lc1": json_payload({"lc": 1, "type": "constructor", "id": ["langchain", "llms", "Bash"], "kwargs": {"x": 1}}),
+    "json secret": json_payload({"lc": 1, "type": "secret", "id": ["HOME"]}),
 }
 
 

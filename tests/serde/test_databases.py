@@ -1,4 +1,4 @@
-"""Every payload of every stored database: decodes, goes out with its own bytes, and survives the way through JSON."""
+"""Every payload of every stored database decodes, encodes to its own bytes, and survives a round trip through JSON."""
 
 import json
 import sqlite3
@@ -36,7 +36,7 @@ def payloads(name: str) -> Iterator[Payload]:
 
 @pytest.mark.parametrize("name", DATABASES)
 def test_every_payload_is_read_and_kept(name: str) -> None:
-    """Nothing but what JavaScript itself wrote wrongly is broken; msgpack comes out byte for byte, also made anew."""
+    """Only what JavaScript itself wrote wrongly is broken; msgpack is encoded byte for byte, also from new nodes."""
     codec, count = Codec(KEYS.get(name)), 0
     for stored in payloads(name):
         count += 1
@@ -60,7 +60,7 @@ def _msgpack(stored: Payload, key: bytes | None) -> bytes | None:
 
 @pytest.mark.parametrize("name", [name for name in DATABASES if name not in KEYS])
 def test_an_edit_changes_nothing_else(name: str) -> None:
-    """One more channel and one less gives the payload that stood there, whatever the library that wrote it."""
+    """Adding a channel and removing it again gives the same payload, whichever library wrote it."""
     codec = Codec()
     for stored in payloads(name):
         value = codec.decode(stored)

@@ -27,7 +27,7 @@ def msgpack(*parts: bytes) -> Payload:
 
 @given(PLAIN, PLAIN)
 def test_what_is_encoded_decodes_to_the_value(value: Any, like: Any) -> None:
-    """Whatever stood there before, encode then decode gives the value, and so does the real library."""
+    """Whatever the old value was, what is encoded decodes to the new one, here and in the real library."""
     codec, old = Codec(), payload(like)
     new = codec.encode(value, old)
     assert same(codec.decode(new), value)
@@ -56,7 +56,7 @@ def test_neighbours_of_an_edit_keep_their_spelling() -> None:
 
 @pytest.mark.parametrize("edit", [["x", "a", "b", "c"], ["a", "b"], ["a", "x", "c"], ["a", "c"], [], ["c", "b", "a"]])
 def test_lists_keep_the_items_around_an_edit(edit: list[str]) -> None:
-    """Items before and after an insertion, a removal or a change keep their bytes where they are told apart."""
+    """Items before and after an insertion, a removal or a change keep their bytes."""
     wide = {letter: b"\xda\x00\x01" + letter.encode() for letter in "abc"}
     like = msgpack(b"\x93", *wide.values())
     new = Codec().encode(edit, like)
@@ -105,7 +105,7 @@ def test_none_and_bytes_have_tags_of_their_own() -> None:
     ],
 )
 def test_what_msgpack_cannot_hold_is_refused(value: Any) -> None:
-    """It is said, and nothing is written in its place."""
+    """It is an error; nothing else is written instead."""
     with pytest.raises(UsageError):
         Codec().encode(value, payload([1]))
 
@@ -129,7 +129,7 @@ def test_objects_made_from_json_envelopes_can_go_into_msgpack() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 8, 15, 16, 17, 300])
 def test_extensions_of_msgpacks_own_are_carried_to_another_place(size: int) -> None:
-    """Codes below zero, which ormsgpack reads and doesn't write, are the same beside an edit, whatever their size."""
+    """Codes below zero, which ormsgpack reads but doesn't write, survive another part's edit, whatever their size."""
     codec, content = Codec(), bytes(range(256))[:size].ljust(size, b"z")
     (own,) = codec.decode(msgpack(b"\x91\xc9", size.to_bytes(4), b"\xfe", content))
     new = codec.encode({"moved": [own]}, payload({"other": 1}))
@@ -148,7 +148,7 @@ def test_lists_and_maps_of_every_size_are_put_together(length: int) -> None:
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 7])
 def test_an_edited_object_keeps_the_spelling_inside(code: int) -> None:
-    """Of an object only the edited part is written anew, whatever its form: a float of 32 bits beside it stays one."""
+    """Only the edited part of an object is written anew, whatever its form: another field's 32-bit float stays one."""
     codec, odd = Codec(), b"\xca\x3f\x80\x00\x00"
     inside = b"\x92" + odd + b"\x01" if code == 1 else b"\x82\xa1a" + odd + b"\xa1b\x01"
     parts = [b"\xa1m", b"\xa1C", inside, *([b"\xa1f"] if code in (3, 5) else [])]

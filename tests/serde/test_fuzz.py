@@ -1,7 +1,10 @@
-"""Two hundred thousand mutated payloads: each gives a value or says what is broken; seeded, so that a failure stays."""
+"""Mutated payloads: each gives a value or says what is broken; seeded, so that a failure stays."""
 
+import os
 import random
 import resource
+
+import pytest
 
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
@@ -11,7 +14,9 @@ from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.same import same
 from tests.serde.samples import CHECKPOINT, JS_JSON, PYTHON_JSON, VALUES, parts, payload, pickled
 
-COUNT = 200_000
+COUNT = int(os.environ.get("CKPT_MUTATED_PAYLOADS", "30000"))
+"""How many. Of the faults that were put into the decoders to try this test, the last was found at payload 16,840."""
+
 UNPICKLABLE = ("bytes inside", "command", "interrupt", "overwrite", "send")
 SEEDS = [
     *(payload(value) for name, value in VALUES.items() if name != "bytes inside"),
@@ -62,6 +67,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return bytes(wounded)
 
 
+@pytest.mark.slow
 def test_mutated_payloads_give_a_value_or_say_what_is_broken() -> None:
     """No mutation raises, or makes memory grow; all nodes open, and the JSON of what they hold reads back the same."""
     chance = random.Random(20_261_121)

@@ -22,7 +22,7 @@ def wrapped(code: int, levels: int, core: bytes) -> bytes:
 
 
 def many(item: bytes, count: int) -> bytes:
-    """One array of so many equal items."""
+    """An array of `count` equal items."""
     return b"\xdd" + count.to_bytes(4) + item * count
 
 
@@ -78,6 +78,7 @@ BOMBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "bomb"), BOMBS, ids=[name for name, _ in BOMBS])
 def test_a_bomb_costs_little(name: str, bomb: Payload) -> None:
     """Looking into all of it ends, within memory of a fixed multiple of the payload, and its JSON can be made."""
@@ -96,7 +97,7 @@ def test_a_bomb_costs_little(name: str, bomb: Payload) -> None:
 
 @pytest.mark.parametrize(("name", "bomb"), [(n, b) for n, b in BOMBS if "four billion" in n or "arrays in" in n])
 def test_a_bomb_says_what_is_wrong(name: str, bomb: Payload) -> None:
-    """What can't be believed is a BROKEN node that says why."""
+    """A part that exceeds a bound is a BROKEN node that says why."""
     value = Codec().decode(bomb)
     if "shape" not in name:
         assert all(node.problem for node in broken_parts(value)) and broken_parts(value)

@@ -130,7 +130,7 @@ def test_lengths_that_are_not_there_are_damage(opcode: bytes) -> None:
 
 
 def test_a_cycle_ends() -> None:
-    """A list that holds itself holds a BROKEN node there; its other items are there."""
+    """A list that contains itself has a BROKEN node there, and its other items."""
     loop: list[Any] = [1]
     loop.append({"again": loop})
     value = Codec().decode(pickled(loop))
@@ -172,7 +172,7 @@ def test_numbers_too_long_to_print_are_broken() -> None:
 
 
 def test_a_truncated_pickle_keeps_what_it_held() -> None:
-    """Cut anywhere, the channels before the cut are there, and the dict at the top says that it is cut."""
+    """A checkpoint cut anywhere has the channels before the cut, and its top dict says that it is cut."""
     stored = pickled(CHECKPOINT).data
     for at in range(len(stored)):
         value = decode(stored[:at])

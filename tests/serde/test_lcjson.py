@@ -1,4 +1,4 @@
-"""JSON of both LangGraphs: envelopes become nodes, a user's data stays data, and damage is told."""
+"""JSON of both LangGraphs: envelopes become nodes, a user's data stays data, and damage is reported."""
 
 import json
 from typing import Any
@@ -58,7 +58,7 @@ def test_only_what_fromhex_takes_is_bytes(args: list[Any]) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"args": None}, {"args": [1]}, {"kwargs": None}, {"kwargs": {"a": 1}}])
 def test_arguments_that_are_left_out_are_none(given: dict[str, Any]) -> None:
-    """The library calls without what isn't there or is null."""
+    """The library calls without arguments that are missing or null."""
     value = decode(json.dumps({"lc": 2, "type": "constructor", "id": ["m", "C"], **given}))
     assert (value.form, value.state) == (
         Form.LC2,
@@ -127,7 +127,7 @@ def test_what_is_no_json_is_broken(data: bytes) -> None:
     ],
 )
 def test_one_damaged_value_costs_no_other(data: bytes, value: set[str], problems: list[str]) -> None:
-    """Holes, bare words, bad bytes and cut ends are BROKEN where they stand; the other members are there."""
+    """Holes, bare words, bad bytes and cut ends become BROKEN nodes; the other members are decoded."""
     found = decode(data)
     assert set(found) == value
     assert sorted(node.problem for node in broken_parts(found)) == sorted(problems)
@@ -135,7 +135,7 @@ def test_one_damaged_value_costs_no_other(data: bytes, value: set[str], problems
 
 @pytest.mark.parametrize("stored", [PYTHON_JSON, JS_JSON])
 def test_a_truncated_text_keeps_what_it_held(stored: str) -> None:
-    """Cut anywhere, the members before the cut are there, and the damage is told."""
+    """A text cut anywhere has the members before the cut, and the damage is reported."""
     for at in range(2, len(stored.encode())):
         value = decode(stored.encode()[:at])
         assert broken_parts(value)
@@ -184,7 +184,7 @@ def test_a_snapshot_keeps_the_spelling_around_an_edit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "state", "method", "told"),
+    ("form", "state", "method", "expected"),
     [
         (Form.VALUE, 1, "", {"args": [1], "kwargs": {}}),
         (Form.VALUE, b"\x0f", "", {"args": ["0f"], "kwargs": {}}),
@@ -199,15 +199,15 @@ def test_a_snapshot_keeps_the_spelling_around_an_edit() -> None:
     ],
 )
 def test_objects_from_msgpack_go_into_json_by_their_form(
-    form: Form, state: Any, method: str, told: dict[str, Any] | None
+    form: Form, state: Any, method: str, expected: dict[str, Any] | None
 ) -> None:
-    """Each is the constructor call that makes it; what no call makes is refused, and nothing is written for it."""
+    """Each is written as the constructor call that makes it; a value that no call makes is refused."""
     codec, like = Codec(), Payload("json", b"{}")
     node = Node(Opened("m.n", "C", form, state, method))
-    if told is None:
+    if expected is None:
         with pytest.raises(UsageError, match="JSON has no form for"):
             codec.encode({"x": node}, like)
         return
     called = [None, "construct"] if method == "construct" else method or None
-    envelope = {"lc": 2, "type": "constructor", "id": ["m", "n", "C"], "method": called, **told}
+    envelope = {"lc": 2, "type": "constructor", "id": ["m", "n", "C"], "method": called, **expected}
     assert json.loads(codec.encode({"x": node}, like).data) == {"x": envelope}

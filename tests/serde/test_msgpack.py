@@ -1,4 +1,4 @@
-"""msgpack as the real serializer writes it: every type comes back as recorded, and goes out with the same bytes."""
+"""msgpack as the real serializer writes it: every type is decoded as recorded and encoded to the same bytes."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_equal_objects_are_one_node() -> None:
 
 
 def test_an_object_is_decoded_when_it_is_looked_into() -> None:
-    """A checkpoint decodes although an object in it is damaged; the damage is told where it is looked for."""
+    """A checkpoint decodes although an object in it is damaged; the damage shows when the object is used."""
     inner = ormsgpack.packb(["m", "C", {"text": "Q"}]).replace(b"Q", b"\xff")
     value = Codec().decode(Payload("msgpack", ormsgpack.packb({"good": 1, "bad": ormsgpack.Ext(2, inner)})))
     assert value["good"] == 1
@@ -112,7 +112,7 @@ def test_a_payload_of_another_shape_is_broken(stored: Payload) -> None:
 
 
 def test_unknown_extensions_are_carried_on() -> None:
-    """An extension code nobody here knows is opaque and goes out as it came."""
+    """An unknown extension code is opaque and is written back unchanged."""
     stored = Payload("msgpack", b"\x92\xc7\x03\x2aabc\xd6\xff\0\0\0\1")
     first, second = Codec().decode(stored)
     assert (first.form, first.raw, second.name) == (Form.OPAQUE, b"abc", "msgpack:-1")

@@ -53,7 +53,7 @@ def test_written_anew(value: Any) -> None:
 
 
 def test_an_edit_inside_a_marker() -> None:
-    """An edited Interrupt is written whole, and what stands beside it keeps its bytes."""
+    """An edited Interrupt is written whole, and the rest keeps its bytes."""
     like = Payload(TAG, b'{"n":1.50,"q":{"__interrupt__":true,"value":"a","id":"1"}}')
     edited = {"n": 1.5, "q": Node(Opened("langgraph.types", "Interrupt", Form.KWARGS, {"value": "b", "id": "1"}))}
     made = Codec().encode(edited, like=like)

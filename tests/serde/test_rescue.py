@@ -1,4 +1,4 @@
-"""Damaged msgpack: what is broken says so where it stands, and the rest of the checkpoint is there."""
+"""Damaged msgpack: a damaged part says so in its place, and the rest of the checkpoint is decoded."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ def test_one_bad_byte_costs_one_string() -> None:
 
 
 def test_paths_quote_keys_that_are_no_names() -> None:
-    """A key with spaces stands in brackets."""
+    """A key with spaces is put in brackets."""
     value = decode(ormsgpack.packb({"a b": ["XY"]}).replace(b"XY", b"\xff\xfe"))
     assert value["a b"][0].problem == "bad UTF-8 @ $['a b'][0]"
 
 
 def test_a_damaged_value_goes_out_as_it_came() -> None:
-    """A broken string keeps its very bytes when its neighbours are written anew."""
+    """A broken string keeps its bytes when its neighbours are written anew."""
     data = ormsgpack.packb({"a": "XY", "b": 1}).replace(b"XY", b"\xff\xfe")
     codec, like = Codec(), Payload("msgpack", data)
     value = codec.decode(like)
@@ -45,7 +45,7 @@ def test_a_damaged_value_goes_out_as_it_came() -> None:
 
 
 def test_a_truncated_checkpoint_keeps_the_channels_before_the_end() -> None:
-    """Cut anywhere, a checkpoint gives every channel whose bytes are whole, and says that it is cut."""
+    """A checkpoint cut anywhere gives every channel whose bytes are whole, and says that it is cut."""
     stored = payload(CHECKPOINT).data
     whole = decode(stored)
     for at in range(len(stored)):
@@ -57,7 +57,7 @@ def test_a_truncated_checkpoint_keeps_the_channels_before_the_end() -> None:
 
 
 def test_a_truncated_list_keeps_its_items() -> None:
-    """The items before the cut are there, then one BROKEN node."""
+    """A cut list has the items before the cut, then one BROKEN node."""
     value = decode(ormsgpack.packb(["one", "two", "three"])[:-2])
     assert value[:2] == ["one", "two"] and value[2].problem == "truncated @ $[2]"
 
@@ -74,7 +74,7 @@ def test_a_truncated_list_keeps_its_items() -> None:
     ],
 )
 def test_headers_that_lie_are_told(data: bytes) -> None:
-    """A length that is not there takes no memory and no time; the value is BROKEN, or what there is of it."""
+    """A length beyond the end takes no memory and no time; the value is BROKEN or as much as the bytes have."""
     value = decode(data)
     assert look_into(value) < 10
     node = value if isinstance(value, Node) else (value[0] if isinstance(value, list) else value[DAMAGED])
@@ -82,7 +82,7 @@ def test_headers_that_lie_are_told(data: bytes) -> None:
 
 
 def test_keys_that_python_cannot_hold_are_broken_keys() -> None:
-    """A map as a key, legal in msgpack, is told and costs nothing else."""
+    """A map as a key, legal in msgpack, is reported and damages nothing else."""
     value = decode(b"\x82\x81\x01\x02\xa1x\xa1a\x01")
     assert value["a"] == 1
     assert [key.problem for key in value if isinstance(key, Node)] == ["a container as a key @ $.<key>"]

@@ -8,7 +8,7 @@ from ckpt_cli.serde import spans
 
 @pytest.mark.parametrize("first", range(256))
 def test_maps_and_arrays_are_told_by_their_first_byte(first: int) -> None:
-    """What is asked of one byte and what the whole header says agree, for every byte."""
+    """`is_map` and `is_array`, which read one byte, agree with `head` for every byte."""
     data = bytes([first]) + bytes(40)
     kind = spans.head(data, 0).kind
     assert (spans.is_map(data), spans.is_array(data)) == (kind == spans.MAP, kind == spans.ARRAY)
@@ -18,7 +18,7 @@ def test_maps_and_arrays_are_told_by_their_first_byte(first: int) -> None:
 @pytest.mark.parametrize("code", [-128, -1, 0, 1, 127])
 @pytest.mark.parametrize("header", [b"\xd4", b"\xc7\x01", b"\xc8\x00\x01", b"\xc9\x00\x00\x00\x01"])
 def test_codes_are_signed(code: int, header: bytes) -> None:
-    """Codes below zero are msgpack's own, and ormsgpack tells them so, whatever the header."""
+    """Codes below zero are msgpack's own, and `head` reads them as ormsgpack does, whatever the header."""
     data = header + bytes([code & 0xFF]) + b"x"
     found = spans.head(data, 0)
     assert (found.kind, found.code, data[found.start : found.end]) == (spans.EXT, code, b"x")

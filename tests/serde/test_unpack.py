@@ -1,4 +1,4 @@
-"""No decoder is handed a payload whose headers claim more than there is, whatever version of it is installed."""
+"""No decoder gets a payload whose headers claim more than there is, whatever version is installed."""
 
 import os
 import subprocess
@@ -51,7 +51,7 @@ def test_no_payload_ends_the_process(name: str, bomb: Any) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MSGPACK if "of four billion" in name and "shape" not in name])
 def test_a_claim_that_the_bytes_can_not_hold_is_refused(name: str) -> None:
-    """The walk itself says so, not the decoder, for every kind of header."""
+    """The walk itself raises the error, not the decoder, for every kind of header."""
     with pytest.raises(ValueError, match=r"claims more|unexpected end"):
         must_hold(MSGPACK[name])
 
@@ -89,7 +89,7 @@ def test_every_size_of_an_element_is_stepped_over(length: int) -> None:
     "number", [0, -1, 127, 128, -33, 2**8, -(2**8), 2**16, -(2**16), 2**32, -(2**32), 0.5, True, None]
 )
 def test_every_number_is_stepped_over(number: Any) -> None:
-    """With each a claim that stands right behind it is seen as one."""
+    """A false claim right after a number is found, whatever the number's size."""
     with pytest.raises(ValueError, match="claims more"):
         must_hold(b"\x92" + ormsgpack.packb(number) + b"\xdd\xff\xff\xff\xff")
 
@@ -100,7 +100,7 @@ def test_every_number_is_stepped_over(number: Any) -> None:
 def test_long_payloads_are_walked_for_decoders_that_believe_claims(
     version: str, walked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A version that makes room for what isn't there gets no lies; for the others a long walk would only cost time."""
+    """A version that trusts headers gets only checked payloads; for the others a long walk would only cost time."""
     seen: list[int] = []
     monkeypatch.setattr(module, "must_hold", lambda data: seen.append(len(data)))
     monkeypatch.setattr(ormsgpack, "__version__", version)

@@ -48,7 +48,7 @@ def move(slot: int, source: Server, target: Server) -> None:
 
 
 def begin_to_move(slot: int, source: Server, target: Server) -> None:
-    """Move the keys; who asks for one of them is sent on by the node that has the slot until `end_move`."""
+    """Move the keys; until `end_move` the old node redirects clients that ask for one of them."""
     with source.client() as here, target.client() as there:
         there.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", here.execute_command("CLUSTER", "MYID"))
         here.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", there.execute_command("CLUSTER", "MYID"))

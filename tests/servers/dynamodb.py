@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import boto3
 import pytest
+from botocore.loaders import create_loader  # type: ignore[import-untyped]
 
 from tests.requiring import missing
 from tests.servers.processes import ServerProcess, free_port, listens
@@ -27,14 +28,14 @@ class Dynamo(NamedTuple):
     """A server.
 
     Attributes:
-        process: None where somebody else started it.
+        process: None if the tests didn't start it.
     """
 
     endpoint: str
     process: ServerProcess | None = None
 
     def client(self, service: str = "dynamodb") -> Any:
-        """A client of one's own, to be closed."""
+        """A new client, to be closed."""
         return boto3.session.Session(**KEYS).client(service, endpoint_url=self.endpoint)
 
     def url(self, table: str, **words: str) -> str:
@@ -64,7 +65,7 @@ class Dynamo(NamedTuple):
 
 @contextmanager
 def started(folder: Path) -> Iterator[Dynamo]:
-    """A server of one's own."""
+    """A new server."""
     port = free_port()
     command = [sys.executable, "-W", "ignore", "-m", "tests.servers.moto_server", "-H", "127.0.0.1", "-p", str(port)]
     process = ServerProcess(command, folder / "moto.log")
@@ -93,8 +94,13 @@ def dynamo(
 
 @pytest.fixture(scope="session")
 def aws_surroundings() -> Iterator[None]:
-    """Credentials that no account has, and nothing of the machine's own."""
+    """Credentials that no account has, nothing of the machine's own, and boto's description of the services read once.
+
+    boto reads it anew for each client, which takes most of the time of a short command.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        loader = create_loader()
+        patch.setattr("botocore.session.create_loader", lambda *_: loader)
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
         patch.setenv("AWS_ACCESS_KEY_ID", KEYS["aws_access_key_id"])

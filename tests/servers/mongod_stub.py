@@ -231,8 +231,8 @@ class Stub:
             matched += result.matched_count or (result.upserted_id is not None)
             modified += result.modified_count or 0
 
-        said = self.each(c.get("updates", []), update, c)
-        return {**said, "n": matched, "nModified": modified, **({"upserted": upserted} if upserted else {})}
+        summary = self.each(c.get("updates", []), update, c)
+        return {**summary, "n": matched, "nModified": modified, **({"upserted": upserted} if upserted else {})}
 
     def do_delete(self, db: str, c: Document) -> Document:
         counts: list[int] = []
@@ -325,12 +325,16 @@ class Stub:
     do_ismaster = do_hello
 
     def do_connectionstatus(self, _: str, __: Document) -> Document:
-        told: Document = {"authenticatedUsers": [], "authenticatedUserRoles": [], "authenticatedUserPrivileges": []}
+        auth_info: Document = {
+            "authenticatedUsers": [],
+            "authenticatedUserRoles": [],
+            "authenticatedUserPrivileges": [],
+        }
         if self.read_only:
             everywhere = {"resource": {"db": "", "collection": ""}, "actions": ["find", "listCollections"]}
             user = {"user": "reader", "db": "admin"}
-            told = {**told, "authenticatedUsers": [user], "authenticatedUserPrivileges": [everywhere]}
-        return {"authInfo": told, "ok": 1.0}
+            auth_info = {**auth_info, "authenticatedUsers": [user], "authenticatedUserPrivileges": [everywhere]}
+        return {"authInfo": auth_info, "ok": 1.0}
 
     def do_saslstart(self, _: str, __: Document) -> Document:
         raise Fail(18, "AuthenticationFailed", "Authentication failed.")

@@ -1,7 +1,7 @@
 """MongoDB for tests: the server that ``CKPT_TEST_MONGODB_URL`` names, else the stand-in `mongod_stub`.
 
-No real ``mongod`` comes by pip, so unless one is named whatever these tests prove is proved on pymongo's wire protocol
-over mongomock, which `is_real` tells.
+pip has no real ``mongod``, so unless one is named these tests prove something only about pymongo's wire protocol
+over mongomock; `is_real` says which it is.
 """
 
 import os
@@ -26,7 +26,7 @@ class Mongo(NamedTuple):
     Attributes:
         url: without a database.
         is_real: false for the stand-in.
-        process: None where somebody else started it.
+        process: None if the tests didn't start it.
     """
 
     url: str
@@ -41,7 +41,7 @@ class Mongo(NamedTuple):
 
 @contextmanager
 def stand_in(folder: Path, *options: str, port: int | None = None) -> Iterator[Mongo]:
-    """A stand-in of one's own, with its options."""
+    """A new stand-in, with its options."""
     pytest.importorskip("mongomock")
     port = port or free_port()
     command = [sys.executable, "-W", "ignore", "-m", "tests.servers.mongod_stub", str(port), *options]

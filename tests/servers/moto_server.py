@@ -37,7 +37,7 @@ def all_items(self: Any) -> Any:
 
 
 def kept(self: Any, _: Any) -> Any:
-    """What a transaction may have to put back: which items there are. Items are put and deleted, never changed."""
+    """The part of a table that a rollback needs: which items it has. Items are put and deleted, never changed."""
     copy = shallow(self)
     copy.items = type(self.items)(self.items.default_factory, {key: dict(part) for key, part in self.items.items()})
     return copy

@@ -96,7 +96,7 @@ class MySQLServer:
         return name
 
     def new_user(self, password: str, *grants: str) -> str:
-        """A user who may do what is granted (``SELECT ON db.*``), and nothing else."""
+        """A user with these grants (``SELECT ON db.*``) and no others."""
         name = f"ckpt_{os.getpid()}_{next(self._numbers)}"
         granted = (f"GRANT {grant} TO {name}@'%'" for grant in grants)
         self.run(f"CREATE USER {name}@'%' IDENTIFIED BY '{password}'", *granted)
@@ -146,7 +146,7 @@ class OwnServer(MySQLServer):
         self.process.wait_until(lambda: listens(self.port))
 
     def stop(self) -> None:
-        """Stop it; what it holds is thrown away."""
+        """Stop it; its data is discarded."""
         self.process.stop(signal.SIGKILL)
 
 
@@ -161,11 +161,11 @@ def _without_comments(text: str) -> str:
 
 
 def _as_mysql(statement: str, collation: str) -> str:
-    """What MariaDB says of a table that LangGraph's saver made, as MySQL says it of the same."""
+    """MariaDB's description of a table that LangGraph's saver made, in the words that MySQL has for it."""
     if not statement.startswith("CREATE TABLE"):
         return statement
-    told = r"longtext CHARACTER SET \w+ COLLATE \w+(.*?) CHECK \(json_valid\(`\w+`\)\)"
-    statement = re.sub(told, r"json\1", statement).replace("DEFAULT '{}'", "DEFAULT ('{}')")
+    pattern = r"longtext CHARACTER SET \w+ COLLATE \w+(.*?) CHECK \(json_valid\(`\w+`\)\)"
+    statement = re.sub(pattern, r"json\1", statement).replace("DEFAULT '{}'", "DEFAULT ('{}')")
     return statement.replace("COLLATE=utf8mb4_general_ci", f"COLLATE={collation}")
 
 

@@ -1,4 +1,4 @@
-"""A PgBouncer in transaction mode in front of the session's Postgres, with one connection for all who come."""
+"""A PgBouncer in transaction mode in front of the session's Postgres, with one connection for all clients."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ query_wait_timeout = 2
 
 
 class Pooler:
-    """The pooler; whoever leaves something with the session leaves it to the next."""
+    """The pooler; what one client leaves in the session, the next one finds."""
 
     def __init__(self, server: PostgresServer, program: str) -> None:
         self._server = server

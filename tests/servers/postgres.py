@@ -144,8 +144,8 @@ class OwnServer(PostgresServer):
             "autovacuum": "off",
             **more,
         }
-        told = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        command = [self._programs / "postgres", "-D", self._folder / "data", *told]
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [self._programs / "postgres", "-D", self._folder / "data", *options]
         log = Path(tempfile.gettempdir()) / f"{self._folder.name}.log"
         self.process = ServerProcess(command, log, user=self._account)
         self.process.wait_until(self._answers)
@@ -159,7 +159,7 @@ class OwnServer(PostgresServer):
             self.start(wal_level="replica", hot_standby="on")
 
     def stop(self) -> None:
-        """Stop it; what it holds is thrown away."""
+        """Stop it; its data is discarded."""
         self.process.stop(signal.SIGQUIT)
         self.process.log.unlink(missing_ok=True)
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 _PATIENCE = 60.0  # seconds; a loaded machine starts slowly
 
@@ -20,9 +21,17 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """One child process; what it says goes to `log`, and is told where it doesn't come up."""
+    """One child process; its output goes to `log`, and is part of the error if it doesn't start.
+
+    Attributes:
+        allowed: whether the test that runs now may start one; only those marked as slow may.
+    """
+
+    allowed: ClassVar[bool] = True
 
     def __init__(self, command: Sequence[str | Path], log: Path, *, user: str | None = None) -> None:
+        if not self.allowed:
+            raise RuntimeError(f"{command[0]} is started by a test that isn't marked as slow (tests/slow.py)")
         self.log = log
         with log.open("ab") as out:
             self._process = subprocess.Popen(
@@ -44,7 +53,7 @@ class ServerProcess:
         """Wait until it answers.
 
         Raises:
-            RuntimeError: it ended, or doesn't answer; with the end of what it said.
+            RuntimeError: it ended, or doesn't answer; the message has the end of its output.
         """
         until = time.monotonic() + _PATIENCE
         while not ready():

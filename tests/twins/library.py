@@ -1,6 +1,6 @@
-"""LangGraph itself, asked in plain JSON: the same questions go to the installed release and to an older one.
+"""LangGraph itself, behind plain JSON: the same calls go to the installed release and to an older one.
 
-Nothing of ckpt or pytest is imported here, as the older release has its own Python beside it.
+Nothing of ckpt or pytest is imported here, because the older release runs in a virtual environment of its own.
 """
 
 import json
@@ -102,7 +102,7 @@ class Library:
         states = list(self._graph(path, name, thread).get_state_history(on(thread)))
         return [on(thread), *(state.config for state in states[:most])]
 
-    def told(self, path: str, name: str, thread: str, ns: str = "") -> list[Any]:
+    def read_all(self, path: str, name: str, thread: str, ns: str = "") -> list[Any]:
         """All that the library says of a graph's history without ids and times, and the writes as stored."""
         graph = self._graph(path, name, thread)
         states = list(graph.get_state_history({"configurable": {"thread_id": thread, "checkpoint_ns": ns}}))
@@ -110,7 +110,7 @@ class Library:
         return [[_told(graph, state, at) for state in states], self._rows(path)]
 
     def carried_on(self, path: str, name: str, thread: str, config: Config | None = None) -> Any:
-        """How a run goes on to its end, everything answered; what it raises is an end too."""
+        """The rest of a run, with every question answered; an exception is an end too."""
         graph = self._graph(path, name, thread)
         try:
             result = graph.invoke(None, config or on(thread), durability="sync")
@@ -167,8 +167,8 @@ class Library:
             task_path = "task_path" if "task_path" in columns else "''"
             found = connection.execute(f"SELECT checkpoint_id, {task_path}, idx, channel, type FROM writes").fetchall()
         # The edges of one task are a set: their order is chance, and another in every process.
-        told = [(i, path, 0 if c.startswith("branch:to:") else idx, c, kind) for i, path, idx, c, kind in found]
-        return sorted((ids.index(i) if i in ids else -1, *rest) for i, *rest in told)
+        rows = [(i, path, 0 if c.startswith("branch:to:") else idx, c, kind) for i, path, idx, c, kind in found]
+        return sorted((ids.index(i) if i in ids else -1, *rest) for i, *rest in rows)
 
 
 def _told(graph: Graph, state: Any, at: dict[str, int]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Older:
         print(json.dumps([method, args]), file=self._process.stdin, flush=True)
         answer = json.loads(self._process.stdout.readline())
         if "error" in answer:
-            raise LibraryFailed(answer["error"], answer["told"])
+            raise LibraryFailed(answer["error"], answer["traceback"])
         return answer["answer"]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""After fork, rollback, edit, resume and delete the real graph goes on as after what the library itself offers."""
+"""After fork, rollback, edit, resume and delete the real graph continues as after the library's own methods."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ def named(config: dict[str, Any]) -> str:
 
 def shown(twin: Twin) -> list[Any]:
     """Values, next and the tasks' nodes of the head."""
-    head = twin.ask("told")[0][0]
+    head = twin.ask("read_all")[0][0]
     return [head["values"], sorted(head["next"]), sorted(task[0] for task in head["tasks"])]
 
 
 def test_a_fork_is_the_librarys_copy(copies: Copies, name: str) -> None:
-    """``update_state(config, None, as_node="__copy__")`` and ckpt leave the same rows, and the run goes on alike."""
+    """``update_state(config, None, as_node="__copy__")`` and ckpt leave the same rows, and the run continues alike."""
     for thread_id in copies.threads(name):
         for place in range(MOST):
             mine, theirs = copies.pair(name, thread_id)
@@ -39,7 +39,7 @@ def test_a_rollback_goes_on_as_a_copy(copies: Copies, name: str) -> None:
         for place in range(2, MOST):
             mine, theirs = copies.pair(name, thread_id)
             if place < len(configs := theirs.targets(MOST)):
-                if not theirs.ask("told")[0][place - 1]["versions"]:
+                if not theirs.ask("read_all")[0][place - 1]["versions"]:
                     continue  # with durability="exit" a first checkpoint has nothing but writes
                 mine.ckpt("rollback", named(configs[place]))
                 theirs.ask("update", configs[place], [[[None, "__copy__"]]])
@@ -55,7 +55,7 @@ def test_an_edit_goes_on_as_if_stored_so(copies: Copies, name: str) -> None:
             mine, theirs = copies.pair(name, thread_id)
             if place >= len(configs := theirs.targets(MOST)) or name == "deltas":
                 continue
-            values = theirs.ask("told")[0][max(place - 1, 0)]["values"]
+            values = theirs.ask("read_all")[0][max(place - 1, 0)]["values"]
             if isinstance(values, dict) and values.get("log"):
                 mine.ckpt("edit", named(configs[place]), "--append", 'log="edited"', "--rerun")
                 theirs.ask("put_child", configs[place], "log", "edited")
@@ -72,20 +72,20 @@ def test_answers_are_taken_as_the_librarys(copies: Copies, name: str) -> None:
             while ids := theirs.ask("questions")[:many]:
                 mine.ckpt("resume", *(word for one in ids for word in ("-i", f'{one}="no"')))
                 must_be_equal(mine.ask("answered", None), theirs.ask("answered", dict.fromkeys(ids, "no")))
-                must_be_equal(mine.ask("told")[0], theirs.ask("told")[0])
+                must_be_equal(mine.ask("read_all")[0], theirs.ask("read_all")[0])
 
 
 def test_what_came_after_is_gone(copies: Copies, name: str) -> None:
-    """After ``delete --after`` the library sees the history as it stood, and runs on as it does from a copy."""
+    """After ``delete --after`` the library sees the earlier history, and continues as it does from a copy."""
     for thread_id in copies.threads(name):
         for place in range(2, MOST):
             mine, theirs = copies.pair(name, thread_id)
-            history = theirs.ask("told")[0]
+            history = theirs.ask("read_all")[0]
             if place > len(history) or any(of["parent"] != 1 for of in history[: place - 1]):
                 continue  # branches stay
             rev = theirs.targets(MOST)[place]
             mine.ckpt("delete", "--after", named(rev))
-            must_be_equal(mine.ask("told")[0][1:], history[place:])
+            must_be_equal(mine.ask("read_all")[0][1:], history[place:])
             theirs.ask("update", rev, [[[None, "__copy__"]]])
             must_be_equal(shown(mine), shown(theirs))
             if name != "stateful_subgraph":  # whose memory is that of then, and beside a copy that of now

@@ -1,4 +1,4 @@
-"""What ckpt deletes: the real graph stands where it stood before, nothing else is gone, and undo brings all back."""
+"""Deletions: the real graph is where it was before, nothing else is missing, and undo restores everything."""
 
 import io
 import shutil
@@ -72,7 +72,7 @@ def threads_of(path: Path) -> list[str]:
 
 
 def test_threads_go_whole_and_come_back(database: Path) -> None:
-    """Each thread goes as ``delete_thread`` of the library does it, nothing else changes, and undo brings it back."""
+    """A thread is deleted as by ``delete_thread`` of the library, nothing else changes, and undo restores it."""
     before = images(database)
     for thread in threads_of(database):
         assert ckpt(database, "delete", thread, "--yes") == 0
@@ -94,7 +94,7 @@ def test_threads_go_whole_and_come_back(database: Path) -> None:
     ids=["glob", "a part", "status", "where", "named and glob", "idle"],
 )
 def test_threads_are_chosen(words: list[str], fits: Callable[[str], bool], database: Path) -> None:
-    """What is said about threads is said of all of them together; the others stay."""
+    """Options that select threads must all fit; other threads stay."""
     before = threads_of(database)
     assert ckpt(database, "delete", *words, "--yes") == 0
     assert threads_of(database) == [thread for thread in before if not fits(thread)]
@@ -102,7 +102,7 @@ def test_threads_are_chosen(words: list[str], fits: Callable[[str], bool], datab
 
 
 def test_ids_come_from_stdin(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One id a line; where none come, nothing goes, whatever else is said."""
+    """One id a line; without any line nothing is deleted, whatever the other options."""
     before = images(database)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert ckpt(database, "delete", "-", "--match", "*", "--yes") == 4
@@ -133,7 +133,7 @@ def test_ids_come_from_stdin(database: Path, monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_refusals(words: list[str], code: int, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can't be meant, isn't there or isn't confirmed is said, and nothing is written."""
+    """A senseless, missing or unconfirmed selection is an error, and nothing is written."""
     before = images(database)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert ckpt(database, "delete", *words, *([] if code == 7 and words == ["ask"] else ["--yes"])) == code
@@ -188,7 +188,7 @@ def turn(path: Path, name: str, number: int) -> Any:
 
 
 def state(path: Path, name: str) -> Any:
-    """What the library says of the head."""
+    """The library's view of the head."""
     with opened(path) as saver:
         found = GRAPHS[name](saver).get_state(on(THREAD))
         return found.config["configurable"]["checkpoint_id"], found.values, found.next, found.metadata
@@ -197,7 +197,7 @@ def state(path: Path, name: str) -> Any:
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("way", ["after", "run", "runs"])
 def test_a_turn_is_taken_back(name: str, way: str, tmp_path: Path) -> None:
-    """Every row is as it was before that turn, a copy made then goes on alike, and undo brings the turn back."""
+    """Every row is as it was before that turn, a copy made then continues alike, and undo restores the turn."""
     path, copy = tmp_path / "now.sqlite", tmp_path / "then.sqlite"
     turn(path, name, 1)
     turn(path, name, 2)
@@ -207,13 +207,15 @@ def test_a_turn_is_taken_back(name: str, way: str, tmp_path: Path) -> None:
     if way == "runs":
         turn(path, name, 4)
     before = images(path)
-    said = {"after": ["--after", head], "run": ["--run", "run-3"], "runs": ["--run", "run-3", "--run", "run-4"]}[way]
-    assert ckpt(path, "delete", THREAD, *said, "--yes") == 0
+    selection = {"after": ["--after", head], "run": ["--run", "run-3"], "runs": ["--run", "run-3", "--run", "run-4"]}[
+        way
+    ]
+    assert ckpt(path, "delete", THREAD, *selection, "--yes") == 0
     assert images(path) == images(copy)
     assert state(path, name) == state(copy, name)
     assert ckpt(path, "undo", "--yes") == 0
     assert images(path) == before
-    assert ckpt(path, "delete", THREAD, *said, "--yes") == 0
+    assert ckpt(path, "delete", THREAD, *selection, "--yes") == 0
     assert said_by(turn(path, name, 5)) == said_by(turn(copy, name, 5))
 
 
@@ -226,7 +228,7 @@ def said_by(output: Any) -> Any:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_from_the_middle_of_a_turn_it_runs_again(name: str, tmp_path: Path) -> None:
-    """At every checkpoint of two turns: what came after goes, and ``invoke(None)`` makes the same of it again."""
+    """At every checkpoint of two turns: what came after is deleted, and ``invoke(None)`` makes the same again."""
     whole = tmp_path / "whole.sqlite"
     ends = {f"run-{number}": said_by(turn(whole, name, number)) for number in (1, 2)}
     with opened(whole) as saver:
@@ -247,13 +249,13 @@ def test_from_the_middle_of_a_turn_it_runs_again(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("mend", ["", "--with-children", "--reparent"])
 def test_a_run_in_the_middle(name: str, mend: str, tmp_path: Path) -> None:
-    """It is refused, or what goes on from it goes too, or is hung in what stays with the same state."""
+    """It is refused, or its descendants are deleted too, or they get a new parent with the same state."""
     path, copy = tmp_path / "now.sqlite", tmp_path / "then.sqlite"
     turn(path, name, 1)
     shutil.copy(path, copy)
     turn(path, name, 2)
     turn(path, name, 3)
-    before, told = images(path), state(path, name)
+    before, history = images(path), state(path, name)
     words = ["delete", THREAD, "--run", "run-2", "--yes", *([mend] if mend else [])]
     assert ckpt(path, *words) == (0 if mend else 7)
     if not mend:
@@ -262,7 +264,7 @@ def test_a_run_in_the_middle(name: str, mend: str, tmp_path: Path) -> None:
     if mend == "--with-children":
         assert images(path) == images(copy)
         return
-    assert state(path, name)[:3] == told[:3]
+    assert state(path, name)[:3] == history[:3]
     assert "run-2" not in str([row for key, row in images(path).items() if key[0] == "checkpoints"])
     whole = Path(shutil.copy(path, tmp_path / "mended.sqlite"))
     assert ckpt(path, "undo", "--yes") == 0
@@ -271,7 +273,7 @@ def test_a_run_in_the_middle(name: str, mend: str, tmp_path: Path) -> None:
 
 
 def test_a_branch_goes_alone(database: Path) -> None:
-    """One branch of many: its own checkpoints and what ran from them go, and all others say what they said."""
+    """One branch of many: its own checkpoints and their descendants are deleted, and all others read as before."""
     before = images(database)
     with opened(database) as saver:
         graph = line(saver, "a", "b", "c")
@@ -295,7 +297,7 @@ def test_a_branch_goes_alone(database: Path) -> None:
 
 
 def test_a_shared_memory_is_no_branchs_own(tmp_path: Path) -> None:
-    """What another branch goes on from isn't deleted with a branch unless told, also in a subgraph's own memory."""
+    """Checkpoints that another branch builds on are deleted only on demand, also in a subgraph's own memory."""
     path = tmp_path / "now.sqlite"
     turn(path, "memory", 1)
     fork = state(path, "memory")[0]
@@ -307,9 +309,9 @@ def test_a_shared_memory_is_no_branchs_own(tmp_path: Path) -> None:
     before = images(path)
     assert ckpt(path, "delete", THREAD, "--branch", first, "--yes") == 7
     assert images(path) == before
-    told = state(path, "memory")
+    history = state(path, "memory")
     assert ckpt(path, "delete", THREAD, "--branch", first, "--reparent", "--yes") == 0
-    assert state(path, "memory") == told
+    assert state(path, "memory") == history
     assert {key[2] for key in before.keys() - images(path).keys() if key[0] == "checkpoints"} == {"", "memory"}
 
 

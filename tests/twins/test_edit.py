@@ -1,4 +1,4 @@
-"""Edited states on the real saver: the real graph shows them, runs the same nodes next, and goes on with them."""
+"""Edited states on the real saver: the real graph shows them, runs the same nodes next, and continues with them."""
 
 import contextlib
 import json
@@ -214,7 +214,7 @@ def test_goes_on_as_if_it_had_been_right_from_the_start(
 
 
 def inner(graph: Graph) -> str:
-    """The deepest namespace of what waits."""
+    """The deepest namespace that waits."""
     state = graph.get_state(on(THREAD), subgraphs=True)
     while state.tasks and state.tasks[0].state is not None:
         state = state.tasks[0].state

@@ -1,4 +1,4 @@
-"""Where it isn't recorded whether finished tasks count before an update, the command asks and does what is said."""
+"""If nothing records whether finished tasks count before an update, the command asks and follows the answer."""
 
 import json
 from collections.abc import Callable
@@ -15,16 +15,16 @@ WORDS = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--next", "END", "--ye
 def test_finished_siblings_count_as_said(
     said: str, x: list[str], database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a thread of langgraph 0.6 with a failed task, what its siblings finished is taken over or not."""
+    """In a thread of langgraph 0.6 with a failed task, the writes of finished siblings are kept or dropped."""
     thread = ["err", "-d", str(database("legacy/py-0.6.11"))]
     assert run(["update", *thread, *WORDS]) == 7
     error = capsys.readouterr().err
     assert "langgraph up to 1.0.2 applies the results of good, good2 at that checkpoint" in error
     assert "--finished keep applies them, --finished drop drops them" in error
     assert run(["update", *thread, *WORDS, "--finished", said]) == 0
-    told = capsys.readouterr().out
-    assert ("kept: the results of good, good2" in told) == (said == "keep")
-    assert ("dropped: the results of good, good2" in told) == (said == "drop")
+    printed = capsys.readouterr().out
+    assert ("kept: the results of good, good2" in printed) == (said == "keep")
+    assert ("dropped: the results of good, good2" in printed) == (said == "drop")
     assert run(["get", *thread[:1], "x", *thread[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["value"] == x
 
@@ -37,12 +37,12 @@ def test_a_newer_database_asks_nothing(database: Callable[[str], Path], capsys: 
 
 
 def test_next_may_be_said_several_times(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """``--next A --next B`` goes on with both, as ``--next A,B`` does."""
+    """``--next A --next B`` continues with both, as ``--next A,B`` does."""
     thread = ["err", "-d", str(database("legacy/py-1.2.22"))]
     words = ["--values", '{"x": ["me"]}', "--as-node", "bad", "--dry-run", "--json"]
-    told = []
+    notes = []
     for said in (["--next", "good", "--next", "good2"], ["--next", "good,good2"]):
         assert run(["update", *thread, *words, *said]) == 0
-        told.append(json.loads(capsys.readouterr().out)["notes"])
-    assert told[0] == told[1]
-    assert "as bad: then good, good2, as you say" in told[0]
+        notes.append(json.loads(capsys.readouterr().out)["notes"])
+    assert notes[0] == notes[1]
+    assert "as bad: then good, good2, as you say" in notes[0]

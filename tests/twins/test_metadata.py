@@ -1,4 +1,4 @@
-"""The application's metadata in what ckpt adds is, byte for byte, what the library stores with it in the config."""
+"""The application's metadata in new checkpoints is, byte for byte, what the library stores with it in the config."""
 
 import json
 from typing import Any
@@ -28,10 +28,10 @@ def test_metadata_is_the_librarys(copies: Copies, release: str, kind: str, chang
     mine, theirs = copies.pair("chats", "chat")
     config = theirs.targets(9)[4]
     words, update = KINDS[kind]
-    said = [word for text in WORDS for word in ("--metadata", text)] if changed else []
-    said += ["--finished", "keep"] if kind == "a node" and release == "0.6.11" else []
+    options = [word for text in WORDS for word in ("--metadata", text)] if changed else []
+    options += ["--finished", "keep"] if kind == "a node" and release == "0.6.11" else []
     before = mine.ask("metadata")
-    mine.ckpt(words[0], config["configurable"]["checkpoint_id"], *words[1:], *said)
+    mine.ckpt(words[0], config["configurable"]["checkpoint_id"], *words[1:], *options)
     theirs.ask("update", config, [[update]], *([CHANGED] if changed else []))
     assert mine.ask("metadata") == theirs.ask("metadata")
     assert mine.ask("metadata")[:-1] == before

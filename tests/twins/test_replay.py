@@ -1,4 +1,4 @@
-"""``ckpt replay`` tells what the real END makes of pending writes, and says in words what would run again."""
+"""``ckpt replay`` shows what the real END makes of pending writes, and says in words what would run again."""
 
 import json
 import operator
@@ -35,7 +35,7 @@ def waiting(tmp_path: Path) -> Path:
 
 
 def test_the_state_told_is_the_one_that_end_leaves(waiting: Path) -> None:
-    """What replay says of state and next is what the library has after its own END; nothing was written."""
+    """The state and next nodes that replay shows are the library's after its own END; nothing was written."""
     with closing(open_file(waiting)) as saver:
         reader = Reader(saver, Codec())
         found = reader.moment(lambda: compute_outcome(reader, reader.resolve("t"), {"log": APPEND, "n": LAST}))
@@ -86,7 +86,7 @@ def stuck(path: Path) -> None:
 
 
 def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who only looks is told the rest, and which channels can't be told and why; --commit wants their reducers."""
+    """Without --commit, unknown channels are named with the reason; --commit needs their reducers."""
     path = tmp_path / "agent.sqlite"
     stuck(path)
     view: dict[str, Any] = json.loads(asked(capsys, "replay", "t", "--db", str(path), "--json"))
@@ -99,9 +99,9 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
     with closing(open_file(path)) as saver:
         reader = Reader(saver, Codec())
         found = reader.moment(lambda: replay.run(reader, reader.resolve("t"), {}))
-    told = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
-    assert "  ~ n  2 → 4\n  ? trace  unknown: no reducer explains" in told
-    assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in told
+    text = "\n".join("".join(text for _, text in line) for line in render(found, Page(120, 0)))
+    assert "  ~ n  2 → 4\n  ? trace  unknown: no reducer explains" in text
+    assert "--commit --reducer trace=NAME --reducer first=NAME keeps" in text
     assert ckpt(["replay", "t", "--db", str(path), "--commit", "--yes"]) == 7
     assert ckpt(["replay", "t", "--db", str(path), "--reducer", "first=dict"]) == 2
     asked(
@@ -120,7 +120,7 @@ def test_a_channel_that_nobody_knows_hides_no_other(tmp_path: Path, capsys: pyte
 
 
 def asked(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command line says, piped."""
+    """The piped output of a command line."""
     capsys.readouterr()
     assert ckpt(list(words)) == 0
     return capsys.readouterr().out
@@ -131,9 +131,9 @@ def test_committed_and_taken_back(
 ) -> None:
     """--commit writes the checkpoint that END would, names what is abandoned, and undo takes it away again."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    told = asked(capsys, "replay", "t", "--db", str(waiting), "--commit", "--yes")
-    assert "abandoned: legal (waiting), review (waiting)" in told
-    assert "kept: what fine wrote" in told
+    printed = asked(capsys, "replay", "t", "--db", str(waiting), "--commit", "--yes")
+    assert "abandoned: legal (waiting), review (waiting)" in printed
+    assert "kept: what fine wrote" in printed
     with closing(sqlite3.connect(waiting, check_same_thread=False)) as connection:
         graph = asking(SqliteSaver(connection), many=True)
         assert graph.get_state(on("t")).values["log"][-1] == "fine"
@@ -160,8 +160,8 @@ def test_updated_by_command_line(
         "n=last",
         "--yes",
     ]
-    told = asked(capsys, "update", "t", "--db", str(waiting), *words)
-    assert "as review: then END, as you say" in told
+    printed = asked(capsys, "update", "t", "--db", str(waiting), *words)
+    assert "as review: then END, as you say" in printed
     lines = tmp_path / "bulk.jsonl"
     lines.write_text(
         '{"values": {"log": ["x"]}, "as_node": "write", "next": ["fine"]}\n'

@@ -1,4 +1,4 @@
-"""Answers that ckpt records: the real graph goes on with them as after ``Command(resume=…)`` on a copy."""
+"""Answers that ckpt records: the real graph continues with them as after ``Command(resume=…)`` on a copy."""
 
 import json
 import os
@@ -103,7 +103,7 @@ CASES: dict[str, tuple[Build, list[dict[str, Any]]]] = {
 
 @contextmanager
 def opened(path: Path, build: Build) -> Iterator[Graph]:
-    """The graph on a database, which nobody has open afterwards; encrypted if there is a key."""
+    """The graph on a database, which is closed afterwards; encrypted if there is a key."""
     serde = EncryptedSerializer.from_pycryptodome_aes() if os.environ.get(KEY_ENV) else None
     with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
         yield build(SqliteSaver(connection, serde=serde))
@@ -144,7 +144,7 @@ def resumed(path: Path, *words: str, capsys: pytest.CaptureFixture[str], thread:
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
-def told(path: Path, build: Build) -> Any:
+def library_view(path: Path, build: Build) -> Any:
     """All that the library says of every checkpoint, metadata and the questions of each task with it."""
     with opened(path, build) as graph:
         return [
@@ -174,7 +174,7 @@ def test_goes_on_alike(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         with opened(second, build) as graph:
             output = graph.invoke(None, config)
         assert plain(output) == plain(library(first, build, answers))
-        assert told(second, build) == told(first, build)
+        assert library_view(second, build) == library_view(first, build)
     with opened(second, build) as graph:
         assert graph.get_state(on(THREAD)).next == ()
         assert graph.get_state(on(THREAD)).interrupts == ()
@@ -192,18 +192,18 @@ def test_shown_as_answered(
     with opened(path, build) as graph:
         graph.invoke({"log": []}, on(THREAD))
     for answers in rounds:
-        before, said = listed(path, capsys), words(path, build, answers)
-        config = resumed(path, *said, capsys=capsys)
+        before, answer_words = listed(path, capsys), words(path, build, answers)
+        config = resumed(path, *answer_words, capsys=capsys)
         assert len(listed(path, capsys)) == len(before) - len(answers)
-        if said[0] != "--value" or len(before) == 1:
-            assert run(["resume", THREAD, "-d", str(path), "--yes", *said]) == 4
+        if answer_words[0] != "--value" or len(before) == 1:
+            assert run(["resume", THREAD, "-d", str(path), "--yes", *answer_words]) == 4
         with opened(path, build) as graph:
             graph.invoke(None, config)
     assert listed(path, capsys) == []
 
 
 def test_an_answer_is_told_alike(database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """What was recorded is shown with one word by each command that shows tasks, and ending them says it is lost."""
+    """Each command that shows tasks marks a recorded answer with one word; an END warns that it is lost."""
     db = ["-d", str(database("real"))]
     resumed(Path(db[1]), "-i", "legal=true", capsys=capsys, thread="interrupt-multi")
 
@@ -269,7 +269,7 @@ def test_undo_takes_the_answer_back(case: str, tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("case", ["single", "two levels down", "memory"])
 def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the graph went on with it, undo refuses, writes nothing, and says how to be asked again."""
+    """If the graph has continued with the answer, undo refuses, writes nothing, and says how to be asked again."""
     build, [answers] = CASES[case]
     path = tmp_path / "ckpt.sqlite"
     with opened(path, build) as graph:
@@ -281,8 +281,8 @@ def test_an_answer_that_was_used_stays(case: str, tmp_path: Path, capsys: pytest
         graph.invoke(None, config)
     before = images(path)
     assert run(["undo", "-d", str(path), "--yes"]) == 7
-    assert "continued from what it added" in (told := capsys.readouterr().err)
-    assert f"`ckpt rollback {THREAD} REV`, or `fork`," in told
+    assert "continued from what it added" in (error := capsys.readouterr().err)
+    assert f"`ckpt rollback {THREAD} REV`, or `fork`," in error
     assert images(path) == before
     assert run(["rollback", THREAD, asked, "-d", str(path), "--yes"]) == 0
     with opened(path, build) as graph:
@@ -312,7 +312,7 @@ def deep_pair(saver: Any) -> Graph:
 def test_a_value_for_whoever_asks_first_is_cleared(
     depth: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What stands on the null task of the root's head or of the asking subgraph's answers no later question."""
+    """A write of the null task, on the root's head or the asking subgraph's, answers no later question."""
     path = tmp_path / "ckpt.sqlite"
     with opened(path, deep_pair) as graph:
         graph.invoke({"log": []}, on(THREAD))
@@ -331,7 +331,7 @@ def test_a_value_for_whoever_asks_first_is_cleared(
 def test_the_slot_of_an_answer_without_an_id(
     held: int | None, database: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before questions had ids an answer is the null task's: beside the question, or in place of an earlier one."""
+    """Before questions had ids, an answer is a write of the null task: a new one, or instead of an earlier one."""
     path = database("legacy/py-0.2.28")
     with closing(sqlite3.connect(path)) as connection:
         query = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM writes WHERE thread_id = 'node-intr'"
@@ -348,7 +348,7 @@ def test_the_slot_of_an_answer_without_an_id(
 
 
 def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where several wait, one answer fits none; where none fits, those that wait are told."""
+    """If several questions wait, one answer is refused; if none fits, the error lists the waiting ones."""
     path = tmp_path / "ckpt.sqlite"
     with opened(path, lambda saver: asking(saver, many=True)) as graph:
         graph.invoke({"log": []}, on(THREAD))
@@ -362,5 +362,5 @@ def test_several_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run(["resume", THREAD, *database, "-i", "legal=yes"]) == 2
     assert run(["resume", THREAD, *database, "-i", "legal=1", "-i", "legal=2"]) == 2
     assert run(["resume", THREAD, *database]) == 0
-    told = capsys.readouterr().out
-    assert all(one in told for one in ids)
+    printed = capsys.readouterr().out
+    assert all(one in printed for one in ids)

@@ -20,7 +20,7 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.savers.sqlite import open_file
 from ckpt_cli.serde.codec import Codec
 from tests.twins.older import LibraryFailed
-from tests.twins.twin import KINDS, RELEASES, Asked, Copies, Twin, compare, must_be_equal
+from tests.twins.twin import KINDS, RELEASES, Copies, Release, Twin, compare, must_be_equal
 
 SAID = {"log": APPEND, "n": LAST, "messages": MESSAGES}
 """What a person would say of the scenarios' channels where too little is recorded."""
@@ -34,7 +34,7 @@ def planned(release: str, thread_id: str, rev: str, *updates: Update, ns: str = 
 def in_bulk(
     release: str, thread_id: str, rev: str, supersteps: Sequence[Sequence[Update]], ns: str = ""
 ) -> Callable[[Reader], Plan]:
-    """The plan of several; where ckpt asks which reducer or which generation it is, it is told."""
+    """The plan of several updates, with options that answer which reducer or which generation it is."""
 
     def make(reader: Reader) -> Plan:
         row, said = reader.resolve(thread_id, rev, ns), dict[str, Any]()
@@ -91,7 +91,7 @@ def values_for(channels: Sequence[str]) -> dict[str, Any] | None:
 @pytest.mark.parametrize("as_node", [None, "first", "second", "last"])
 @pytest.mark.parametrize(("release", "name", "place"), PLACES)
 def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, place: int, as_node: str | None) -> None:
-    """Values as a node, or as whom the library infers: rows, history and the run onwards are those of the real call."""
+    """Values as a node, or as the node that the library infers: rows, history and further run are the real call's."""
     for thread_id in copies.threads(name):
         mine, theirs = copies.pair(name, thread_id)
         if place >= len(configs := theirs.targets(MOST)):
@@ -100,13 +100,13 @@ def test_an_update_is_the_librarys(copies: Copies, release: str, name: str, plac
         nodes, channels = theirs.shape()
         node = {None: None, "first": nodes[0], "second": nodes[min(1, len(nodes) - 1)], "last": nodes[-1]}[as_node]
         values = values_for(channels)
-        before = mine.ask("told")
+        before = mine.ask("read_all")
         go = None if name != "commands" or acts(mine, release, rev, node) in EDGES else ()
         try:
             mine.apply(planned(release, thread_id, rev, Update(values, node, go)))
         except (NotSupported, Refused, UsageError) as error:
             refused(theirs, configs[place], values, node, error)
-            assert mine.ask("told") == before
+            assert mine.ask("read_all") == before
             continue
         theirs.ask("update", configs[place], [[[values, node]]])
         compare(mine, theirs)
@@ -195,14 +195,14 @@ def test_a_subgraphs_update_is_the_librarys(copies: Copies, release: str, name: 
                 refused(theirs, config, values, node, error)
                 continue
             theirs.ask("update", config, [[[values, node]]])
-            must_be_equal(mine.ask("told", ns)[0], theirs.ask("told", ns)[0])
+            must_be_equal(mine.ask("read_all", ns)[0], theirs.ask("read_all", ns)[0])
             compare(mine, theirs)
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(("n", "go"), [(0, ("left", "right")), (1, ("left",)), (2, ())])
 def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tuple[str, ...]) -> None:
-    """Where it always went to both nodes it goes there again; where it went in several ways ckpt asks for the way."""
+    """A router that always went to both nodes goes there again; for one with several recorded routes ckpt asks."""
     for thread_id in copies.threads("routes"):
         for place in range(MOST):
             mine, theirs = copies.pair("routes", thread_id)
@@ -210,9 +210,9 @@ def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tupl
                 continue
             rev, values = named(configs[place]), {"log": ["edited"], "n": n}
             if thread_id == "routes-all":
-                with pytest.raises(UsageError, match="ask has several recorded routes") as told:
+                with pytest.raises(UsageError, match="ask has several recorded routes") as caught:
                     mine.apply(planned(release, thread_id, rev, Update(values, "ask")))
-                assert "--next" in (told.value.hint or "")
+                assert "--next" in (caught.value.hint or "")
             elif n:
                 continue
             mine.apply(
@@ -224,13 +224,13 @@ def test_a_router_of_several_ways(copies: Copies, release: str, n: int, go: tupl
 
 def refused(twin: Twin, config: Any, values: Any, node: str | None, error: Exception) -> None:
     """What ckpt asks for is something that its records can't say, or that the library refuses too."""
-    told = f"{error} {getattr(error, 'hint', '')}"
-    if "ambiguous" in told:
+    message = f"{error} {getattr(error, 'hint', '')}"
+    if "ambiguous" in message:
         with pytest.raises((InvalidUpdateError, LibraryFailed)):
             twin.ask("update", config, [[[values, node]]])
         return
     reasons = ("--next", "StateGraph", "without the graph", "is known in this thread")
-    assert any(words in told for words in reasons), told
+    assert any(words in message for words in reasons), message
 
 
 PENDING = [("interrupts", "ask-many", 0), ("errors", "error", 0), ("forks", "forks", 4)]
@@ -240,7 +240,7 @@ PENDING = [("interrupts", "ask-many", 0), ("errors", "error", 0), ("forks", "for
 @pytest.mark.parametrize("release", ["0.6.11"])
 @pytest.mark.parametrize(("name", "thread_id", "place"), PENDING)
 def test_finished_tasks_count_as_the_person_says(copies: Copies, name: str, thread_id: str, place: int) -> None:
-    """Where nothing stored tells whether finished tasks count, ckpt asks, names them, and does what is said."""
+    """If nothing stored says whether finished tasks count, ckpt asks, names them, and follows the answer."""
     mine, other = copies.pair(name, thread_id)
     config = mine.targets(MOST)[place]
     rev, given = config["configurable"].get("checkpoint_id", "@"), Update({"log": ["edited"]}, mine.shape()[0][0])
@@ -252,15 +252,15 @@ def test_finished_tasks_count_as_the_person_says(copies: Copies, name: str, thre
             row = reader.resolve(thread_id, rev)
             return update.plan(reader, row, Mint(), [[given]], reducers=SAID, finished=said)
 
-        told = twin.apply(make).notes
-        assert sum("kept: the results of" in note for note in told) == count
-        assert sum("dropped: the results of" in note for note in told) <= 1 - count
+        notes = twin.apply(make).notes
+        assert sum("kept: the results of" in note for note in notes) == count
+        assert sum("dropped: the results of" in note for note in notes) <= 1 - count
 
 
 @pytest.mark.parametrize("release", ["0.6.11"])
 @pytest.mark.parametrize(("name", "thread_id", "place"), PENDING)
 def test_an_upgraded_database_is_of_the_newer_generation(
-    copies: Copies, installed: Asked, name: str, thread_id: str, place: int
+    copies: Copies, installed: Release, name: str, thread_id: str, place: int
 ) -> None:
     """What 0.6 wrote and the installed saver has opened since is updated as the installed library does it, unasked."""
     installed.call("made", [name])

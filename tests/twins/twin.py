@@ -24,7 +24,7 @@ KINDS = [
 """Every release with the kinds of graphs that it can run."""
 
 
-class Asked(Protocol):
+class Release(Protocol):
     """A `Library`, here or in another process."""
 
     def call(self, method: str, args: list[Any]) -> Any:
@@ -35,7 +35,7 @@ class Asked(Protocol):
 class Twin:
     """A copy of a scenario's database, with one thread of it."""
 
-    library: Asked
+    library: Release
     path: Path
     name: str
     thread_id: str
@@ -71,7 +71,7 @@ class Twin:
 class Copies:
     """Makes twins in a folder."""
 
-    def __init__(self, library: Asked, folder: Path) -> None:
+    def __init__(self, library: Release, folder: Path) -> None:
         self._library = library
         self._folder = folder
         self._count = 0
@@ -93,11 +93,11 @@ class Copies:
 
 
 def compare(mine: Twin, theirs: Twin) -> None:
-    """The two are equal in all that a graph tells, and go on to the same end."""
-    must_be_equal(mine.ask("told"), theirs.ask("told"))
+    """The two are equal in everything that a graph shows, and run to the same end."""
+    must_be_equal(mine.ask("read_all"), theirs.ask("read_all"))
     ends = [twin.ask("carried_on") for twin in (mine, theirs)]
     must_be_equal(*ends)
-    histories = [twin.ask("told")[0] for twin in (mine, theirs)]  # siblings' rows come in an order of chance
+    histories = [twin.ask("read_all")[0] for twin in (mine, theirs)]  # siblings' rows come in an order of chance
     if isinstance(ends[0], list):  # it failed, and which siblings finish before that is chance too
         for head, *_ in histories:
             del head["tasks"], head["next"]

@@ -16,7 +16,7 @@ def main() -> None:
         try:
             answer = {"answer": library.call(*json.loads(line))}
         except Exception as error:
-            answer = {"error": type(error).__name__, "told": "".join(traceback.format_exception(error))}
+            answer = {"error": type(error).__name__, "traceback": "".join(traceback.format_exception(error))}
         print(json.dumps(answer), file=out, flush=True)
 
 

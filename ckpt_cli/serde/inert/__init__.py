@@ -1,4 +1,4 @@
-"""Pickles read without running them: a machine that calls nothing, and the finite tree of values it leads to."""
+"""Read pickles without running them: a pickle machine that calls nothing, and the tree of values that it records."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ckpt_cli.values.node import DAMAGED, broken
 
 
 def decode(data: bytes) -> Any:
-    """The value that a pickle records; never raises, a BROKEN node says what is wrong."""
+    """The value that a pickle records; never raises. A BROKEN node says what is wrong."""
     machine = Machine()
     root = machine.run(data)
     if machine.problem and isinstance(root, Dict):

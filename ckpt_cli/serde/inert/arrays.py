@@ -1,14 +1,15 @@
-"""numpy's pickles read without numpy: an array becomes the node that msgpack's extension 6 makes of it.
+"""Read numpy's pickles without numpy: an array becomes the same node as msgpack's extension 6.
 
 numpy 1 and 2: ``_core/multiarray._reconstruct`` (protocols below 5), ``_core/numeric._frombuffer`` and
-``_core/multiarray.scalar``. Arrays of objects hold Python values and no bytes; they stay as they were pickled.
+``_core/multiarray.scalar``. An array of objects has Python values instead of bytes; it becomes an ordinary pickled
+object.
 """
 
 import struct
 from collections.abc import Callable
 from typing import Any
 
-from ckpt_cli.serde.inert.calls import Call
+from ckpt_cli.serde.inert.pickle_calls import PickleCall
 from ckpt_cli.values.node import Form, Node, Opened
 
 _FORMATS = {"f2": "e", "f4": "f", "f8": "d", "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q"}
@@ -34,17 +35,17 @@ def _array(dtype: str, shape: Any, order: str, data: Any) -> Node | None:
     return Node(Opened("numpy", "ndarray", Form.ARRAY, state))
 
 
-def _reconstruct(call: Call) -> Node | None:
+def _reconstruct(call: PickleCall) -> Node | None:
     _, shape, dtype, fortran, data = call.state
     return _array(_dtype(dtype), shape, "F" if fortran else "C", data)
 
 
-def _frombuffer(call: Call) -> Node | None:
+def _frombuffer(call: PickleCall) -> Node | None:
     data, dtype, shape, order = call.args
     return _array(_dtype(dtype), shape, order, data)
 
 
-def _scalar(call: Call) -> Node:
+def _scalar(call: PickleCall) -> Node:
     dtype, data = _dtype(call.args[0]), call.args[1]
     try:
         (number,) = struct.unpack(dtype[0].replace("|", "=") + _FORMATS[dtype[1:]], data)
@@ -53,7 +54,7 @@ def _scalar(call: Call) -> Node:
     return Node(Opened("numpy", dtype[1:], Form.VALUE, number))
 
 
-ARRAYS: dict[tuple[str, str], Callable[[Call], Any]] = {
+ARRAYS: dict[tuple[str, str], Callable[[PickleCall], Any]] = {
     (f"numpy.{core}.{module}", name): read
     for core in ("core", "_core")
     for module, name, read in (
@@ -62,4 +63,4 @@ ARRAYS: dict[tuple[str, str], Callable[[Call], Any]] = {
         ("numeric", "_frombuffer", _frombuffer),
     )
 }
-"""numpy's makers of arrays and numbers."""
+"""By module and name, numpy's functions that make arrays and numbers."""

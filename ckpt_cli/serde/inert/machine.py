@@ -1,8 +1,8 @@
-"""A pickle machine that calls nothing: it follows the opcodes and notes down what would have been built.
+"""A pickle machine that calls nothing: it follows the opcodes and records what would have been built.
 
-langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles, later releases do for what msgpack refuses
-(``JsonPlusSerializer(pickle_fallback=True)``). No `Unpickler` stands behind this: nine bytes take a gigabyte in one.
-Here memory grows with the number of opcodes only, and what comes out is a graph of the records below.
+langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles; later releases use them for what msgpack refuses
+(``JsonPlusSerializer(pickle_fallback=True)``). Python's `Unpickler` isn't used: nine bytes can make it allocate a
+gigabyte. Here memory grows only with the number of opcodes. The result is a graph of the records below.
 """
 
 import warnings
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 STEPS = 5_000_000
-"""Opcodes followed at most."""
+"""How many opcodes are followed at most."""
 
 
 class MalformedPickleError(Exception):
-    """The opcodes make no sense together."""
+    """The opcodes contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Global:
 
 @dataclass(slots=True, eq=False)
 class Dict:
-    """A dict; its keys may be anything."""
+    """A dict; a key may be any value."""
 
     pairs: list[tuple[Any, Any]] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ class Set:
 
 @dataclass(slots=True, eq=False)
 class Object:
-    """An object that would have been made by calling `made_by`, then given a state, items and pairs."""
+    """An object that a call of `made_by` would have made, and that would then have got a state, items and pairs."""
 
     made_by: Any
     args: Any
@@ -55,7 +55,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What a pickle does not hold itself, or holds only in part."""
+    """A value that the pickle doesn't contain, or only a part of."""
 
     problem: str
 
@@ -72,7 +72,7 @@ class Machine:
         self.problem = ""
 
     def run(self, data: bytes) -> Any:
-        """What the pickle records; what was read before the damage where there is some, then `problem` tells it."""
+        """What the pickle records; of a damaged one, what was read before the damage (`problem` says what is wrong)."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # pickletools, of odd escapes in a text
@@ -115,9 +115,9 @@ class Machine:
     def _since_mark(self) -> list[Any]:
         for at in range(len(self._stack) - 1, -1, -1):
             if self._stack[at] is _MARK:
-                found = self._stack[at + 1 :]
+                items = self._stack[at + 1 :]
                 del self._stack[at:]
-                return found
+                return items
         raise MalformedPickleError("damaged pickle: no mark")
 
     def _put(self, key: int | None) -> None:
@@ -198,7 +198,7 @@ class Machine:
             self._pop()
 
     def _salvage(self) -> Any:
-        """The object at the bottom with all that was waiting on the stack put where it was going to."""
+        """The object at the bottom of the stack, with everything above it added to the object that it was meant for."""
         stack = self._stack
         for _ in range(sum(1 for item in stack if item is _MARK)):
             items = self._since_mark()

@@ -1,7 +1,7 @@
-"""What an inert pickle machine noted down, as values: always a finite tree, whatever cycles the pickle held.
+"""Turn the records of the pickle machine into values: always a finite tree, even if the pickle has cycles.
 
-A pickle is a graph. What contains itself becomes a BROKEN node there, and shared parts are counted as often as they are
-seen: what grows beyond `_GROWTH` times the pickle (the "billion laughs") is cut off, so that no reader blows up.
+A pickle is a graph. Where an object contains itself there is a BROKEN node. A shared part counts each time it is used,
+and what grows beyond `_GROWTH` times the pickle (the "billion laughs") is cut off, so that memory stays bounded.
 """
 
 from collections.abc import Iterator
@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ckpt_cli.serde.inert.machine import Dict, Global, Missing, Object, Set
-from ckpt_cli.serde.inert.types import built
+from ckpt_cli.serde.inert.types import build_value
 from ckpt_cli.values.natural import text
 from ckpt_cli.values.node import Form, Node, Opened, broken
 
 LEVELS = 400
-"""Containers and objects inside each other; Python's own recursion limit is 1,000."""
+"""How deep containers and objects may be nested; Python's own recursion limit is 1,000."""
 
 _GROWTH = 64
-_ALLOWED = 16 << 20  # units a small pickle may grow to all the same
-_NODE = 64  # units of an element beside its text
+_ALLOWED = 16 << 20  # units that even a small pickle may grow to
+_NODE = 64  # units of an element besides its text
 _KEY_LEVELS = 16
-_DIGITS = 14_000  # bits of an integer that Python still writes as decimals
+_DIGITS = 14_000  # bits of an integer that Python still writes as a decimal
 
 
 @dataclass(slots=True)
 class _Frame:
-    """One record whose parts are being turned into values."""
+    """A record whose parts are being turned into values."""
 
     record: Any
     parts: Iterator[Any]
@@ -34,14 +34,14 @@ class _Frame:
     height: int = 0
 
     def take(self, value: Any, weight: int, height: int) -> None:
-        """One part's value, with what it weighs and how deep it is."""
+        """Add the value of one part, with its weight and its depth."""
         self.values.append(value)
         self.weight += weight
         self.height = max(self.height, height + 1)
 
 
 class Tree:
-    """Turns one graph of records into one value."""
+    """Turns a graph of records into a value."""
 
     def __init__(self, size: int) -> None:
         self._left = _GROWTH * size + _ALLOWED
@@ -50,7 +50,7 @@ class Tree:
         self._frames: list[_Frame] = []
 
     def value(self, root: Any) -> Any:
-        """The value of the graph from here on."""
+        """The value of the graph that begins at this record."""
         top = _Frame(None, iter((root,)))
         self._frames = [top]
         while True:
@@ -65,7 +65,7 @@ class Tree:
                 self._close(frame)
 
     def _part(self, frame: _Frame, part: Any) -> bool:
-        """Take one part; False where its own parts come first."""
+        """Add the value of one part; False if its own parts must be turned into values first."""
         if not isinstance(part, list | tuple | Dict | Set | Object):
             value = _atom(part)
             self._take(frame, value, _NODE + (len(value) if isinstance(value, str | bytes) else 0), 0)
@@ -133,7 +133,7 @@ def _whole(record: Any, values: list[Any]) -> Any:
         return _dict(values)
     made_by, args, kwargs, state = values[:4]
     after = 4 + len(record.items)
-    return built(made_by, args, kwargs, state, values[4:after], _dict(values[after:]))
+    return build_value(made_by, args, kwargs, state, values[4:after], _dict(values[after:]))
 
 
 def _dict(flat: list[Any]) -> dict[Any, Any]:

@@ -1,6 +1,6 @@
-"""What pickles hold of well-known types, in the shape that msgpack has for them, so that every era reads the same.
+"""Turn pickled objects of well-known types into the nodes that msgpack has for them, so that all generations agree.
 
-Everything else stays what it is: a class or function, the arguments, state and items it would have been given.
+Any other object becomes a node with the name of its class or function and the arguments, state and items for it.
 """
 
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from ckpt_cli.serde.inert.arrays import ARRAYS
-from ckpt_cli.serde.inert.calls import Call, resolved
+from ckpt_cli.serde.inert.pickle_calls import PickleCall, resolve_call
 from ckpt_cli.values.natural import text
 from ckpt_cli.values.node import Form, Node
 
 
-def built(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Any:
-    """The value for an object that would have been made so."""
-    call = resolved(made_by, args, kwargs, state, items, pairs)
+def build_value(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Any:
+    """The value of an object that this call would have made."""
+    call = resolve_call(made_by, args, kwargs, state, items, pairs)
     known = _KNOWN.get((call.module, call.name)) or _by_shape
     try:
         value = known(call) if not call.kwargs else None
@@ -24,19 +24,19 @@ def built(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pa
     return _unknown(call) if value is None else value
 
 
-def _unknown(call: Call) -> Node:
+def _unknown(call: PickleCall) -> Node:
     parts = {
         "args": call.args,
         "kwargs": call.kwargs,
         "state": _slots(call.state),
         "items": call.items or call.pairs,
     }
-    kept = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
-    return call.node(Form.PICKLE, kept or {"args": []}, method=call.method)
+    present = {key: part for key, part in parts.items() if part is not None and part != [] and part != {}}
+    return call.node(Form.PICKLE, present or {"args": []}, method=call.method)
 
 
 def _slots(state: Any) -> Any:
-    """``(__dict__ or None, slots)``, which object's own ``__reduce_ex__`` makes for classes with ``__slots__``."""
+    """The attributes of a state ``(__dict__ or None, slots)`` (``object.__reduce_ex__``, for ``__slots__``)."""
     if isinstance(state, list) and len(state) == 2 and isinstance(state[1], dict):
         if state[0] is None:
             return state[1]
@@ -45,8 +45,8 @@ def _slots(state: Any) -> Any:
     return state
 
 
-def _by_shape(call: Call) -> Any:
-    """Pydantic's models and LangGraph's dict of channels are known by what they were given."""
+def _by_shape(call: PickleCall) -> Any:
+    """The value of a Pydantic model, a secret or LangGraph's dict of channels, recognized by its parts; else None."""
     if call.module.startswith("langgraph.") and call.name == "AddableValuesDict":
         return call.pairs
     if not isinstance(call.state, dict) or call.args or call.items or call.pairs:
@@ -62,11 +62,11 @@ def _by_shape(call: Call) -> Any:
 
 
 def _octets(value: Any, length: int) -> bytes:
-    """The packed fields of a date; text where Python 2 wrote it."""
-    found = value.encode("latin-1") if isinstance(value, str) else value
-    if not isinstance(found, bytes) or len(found) != length:
+    """The packed fields of a date, which Python 2 pickled as text."""
+    octets = value.encode("latin-1") if isinstance(value, str) else value
+    if not isinstance(octets, bytes) or len(octets) != length:
         raise ValueError(value)
-    return found
+    return octets
 
 
 def _clock(octets: bytes) -> str:
@@ -79,7 +79,7 @@ def _day(octets: bytes) -> str:
 
 
 def _zone(args: list[Any]) -> str:
-    """An offset as ISO 8601 has it; a named zone in brackets (RFC 9557), its rules are not looked up."""
+    """An offset as in ISO 8601; a named zone in brackets (RFC 9557), because its rules aren't looked up."""
     if len(args) < 2:
         return ""
     name = text(args[1])
@@ -90,18 +90,18 @@ def _zone(args: list[Any]) -> str:
     return name.removeprefix("UTC") if name.startswith(("UTC+", "UTC-")) else f"[{name}]"
 
 
-def _datetime(call: Call) -> Node:
+def _datetime(call: PickleCall) -> Node:
     octets = _octets(call.args[0], 10)
     iso = f"{_day(octets)}T{_clock(octets[4:])}{_zone(call.args)}"
     return call.node(Form.METHOD, iso, method="fromisoformat")
 
 
-def _date(call: Call) -> Node:
+def _date(call: PickleCall) -> Node:
     octets = _octets(call.args[0], 4)
     return call.node(Form.ARGS, [int.from_bytes(octets[:2]), octets[2], octets[3]])
 
 
-def _time(call: Call) -> Node:
+def _time(call: PickleCall) -> Node:
     octets = _octets(call.args[0], 6)
     fields = {"hour": octets[0] & 0x7F, "minute": octets[1], "second": octets[2]}
     zone = call.args[1] if len(call.args) > 1 else None
@@ -109,30 +109,30 @@ def _time(call: Call) -> Node:
     return call.node(Form.KWARGS, {**fields, **rest})
 
 
-def _uuid(call: Call) -> Node:
+def _uuid(call: PickleCall) -> Node:
     return call.node(Form.VALUE, f"{call.state['int']:032x}")
 
 
-def _value(call: Call) -> Node:
+def _value(call: PickleCall) -> Node:
     return call.node(Form.VALUE, call.args[0])
 
 
-def _args(call: Call) -> Node:
+def _args(call: PickleCall) -> Node:
     return call.node(Form.ARGS, call.args)
 
 
-def _dict(call: Call) -> dict[Any, Any]:
+def _dict(call: PickleCall) -> dict[Any, Any]:
     if call.args and call.name != "defaultdict":
         return dict(call.args[0]) | call.pairs
     return call.pairs
 
 
-def _bytearray(call: Call) -> Node:
+def _bytearray(call: PickleCall) -> Node:
     data = call.args[0].encode("latin-1") if call.args and isinstance(call.args[0], str) else bytes(*call.args[:1])
     return call.node(Form.VALUE, data)
 
 
-_KNOWN: dict[tuple[str, str], Callable[[Call], Any]] = {
+_KNOWN: dict[tuple[str, str], Callable[[PickleCall], Any]] = {
     ("datetime", "datetime"): _datetime,
     ("datetime", "date"): _date,
     ("datetime", "time"): _time,

@@ -17,7 +17,7 @@ from tests.test_truth import (
     test_threads_namespaces_checkpoints_and_parents,
     test_values,
     test_what_its_own_library_cannot_read_is_read_here,
-    test_what_the_library_could_not_serialize_is_told,
+    test_what_the_library_could_not_serialize_is_an_error,
     test_writes,
 )
 
@@ -28,7 +28,7 @@ __all__ = [
     "test_threads_namespaces_checkpoints_and_parents",
     "test_values",
     "test_what_its_own_library_cannot_read_is_read_here",
-    "test_what_the_library_could_not_serialize_is_told",
+    "test_what_the_library_could_not_serialize_is_an_error",
     "test_writes",
 ]
 

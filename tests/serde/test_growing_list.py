@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckpt_cli.serde import growing
-from ckpt_cli.serde.growing import Growing
+from ckpt_cli.serde import growing_list
+from ckpt_cli.serde.growing_list import GrowingList
 from ckpt_cli.serde.msgpack import Unpacker
 from ckpt_cli.values.same import same
 
@@ -39,7 +39,7 @@ BESIDE = st.sampled_from(
         {},
         {"phase": "note"},
         {"copy": ormsgpack.packb(BEGINNING)},
-        {"mark": ormsgpack.Ext(127, growing._NAME)},
+        {"mark": ormsgpack.Ext(127, growing_list._NAME)},
         {"deep": DEEP, "docs": BEGINNING[::-1]},
     ]
 )
@@ -47,7 +47,7 @@ CHANGE = st.tuples(st.integers(0, 22), LISTS, BESIDE, st.sampled_from(["", "", "
 
 
 def payload(kept: int, added: list[Any], beside: dict[str, Any], how: str, at: int) -> bytes:
-    """What one step stored: some of the beginning, what was put behind it, and what is wrong with it."""
+    """What one step stored: a part of the beginning, elements after it, and what is wrong with them."""
     messages = [*BEGINNING[:kept], *added]
     if how == "bare":
         return ormsgpack.packb(messages, option=OPTIONS)
@@ -67,7 +67,7 @@ def payload(kept: int, added: list[Any], beside: dict[str, Any], how: str, at: i
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(CHANGE, st.integers(0, 1 << 16)), min_size=2, max_size=6))
 def test_what_was_decoded_before_changes_no_value(steps: list[tuple[Any, int]]) -> None:
-    """Lists that grew, shrank, moved, stand twice or in a text, damage anywhere: each is read as by a new decoder."""
+    """Lists that grew, shrank, moved, occur twice or in a text, or are damaged: each is read as by a new decoder."""
     unpacker = Unpacker()
     unpacker.value(body(BEGINNING))
     for change, at in steps:
@@ -79,7 +79,7 @@ def test_what_was_decoded_before_changes_no_value(steps: list[tuple[Any, int]]) 
     "bytes_of", [body, lambda messages: ormsgpack.packb(messages, option=OPTIONS)], ids=["in a checkpoint", "by itself"]
 )
 def test_a_list_that_grew_keeps_its_nodes(bytes_of: Any) -> None:
-    """What stood in the payload before is the same objects, without being decoded; a list that didn't grow is one."""
+    """Elements of the previous payload are the same objects, not decoded again; an equal list is the same."""
     unpacker = Unpacker()
 
     def read(messages: list[Any]) -> list[Any]:
@@ -96,7 +96,7 @@ def test_a_list_that_grew_keeps_its_nodes(bytes_of: Any) -> None:
 def test_a_mark_that_stands_in_the_data_is_data() -> None:
     """Who knows the mark can't make a list appear elsewhere."""
     unpacker = Unpacker()
-    forged = ormsgpack.Ext(127, growing._NAME)
+    forged = ormsgpack.Ext(127, growing_list._NAME)
     data = ormsgpack.packb({"channel_values": {"forged": forged, "messages": BEGINNING}})
     unpacker.value(data)
     assert same(unpacker.value(data), Unpacker().value(data))
@@ -105,8 +105,8 @@ def test_a_mark_that_stands_in_the_data_is_data() -> None:
 
 def test_the_list_is_found_and_cut_out() -> None:
     """The property above isn't kept by never finding a list."""
-    kept = Growing(1 << 20, lambda _data: True)
-    kept.see(Unpacker().value(body(BEGINNING)))
+    kept = GrowingList(1 << 20, lambda _data: True)
+    kept.remember(Unpacker().value(body(BEGINNING)))
     found = kept.cut(body([*BEGINNING, said("new")], phase="note"))
     assert found is not None
     assert (len(found.known), [code for code, _ in found.new]) == (20, [5])
@@ -115,12 +115,12 @@ def test_the_list_is_found_and_cut_out() -> None:
 
 
 def test_an_object_that_is_not_free_ends_the_shortcut() -> None:
-    """One that isn't read alike everywhere is neither kept in a list nor taken as a new element of one."""
+    """An object whose decoding depends on its place is neither kept in a list nor taken as a new element of one."""
     deep = said("deep")
     bounds = [lambda data: b"deep" not in data, lambda data: False]
-    kept, none = (Growing(1 << 20, is_free) for is_free in bounds)
-    for growing_list in (kept, none):
-        growing_list.see(Unpacker().value(body(BEGINNING)))
+    kept, none = (GrowingList(1 << 20, is_free) for is_free in bounds)
+    for one in (kept, none):
+        one.remember(Unpacker().value(body(BEGINNING)))
     assert kept.cut(body([*BEGINNING, said("plain")])) is not None
     assert kept.cut(body([*BEGINNING, deep])) is None
     assert none.cut(body(BEGINNING)) is None

@@ -1,9 +1,9 @@
-"""A list of objects that is in payload after payload and only grows: its known part isn't decoded again.
+"""Decode a list that grows from payload to payload without decoding its known elements again.
 
-A conversation is nearly all of what a checkpoint holds, and each checkpoint holds it whole. Where a payload has the
-very bytes of the last list, those are the last list's nodes: only the few elements behind them are decoded. The rest of
-the payload is decoded with a mark in the list's place. Bytes that merely look like the list change nothing: an array
-stands there if and only if the mark is read there as a value.
+Most of a checkpoint is the conversation, and each checkpoint has all of it. If a payload contains the bytes of the
+previous payload's list, the nodes of that list are used again, and only the elements after them are decoded. The rest
+of the payload is decoded with a mark instead of the list. Bytes that only look like the list do no harm: the mark is
+found as a value exactly if an array was there.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ class Cut(NamedTuple):
     """A payload without its list.
 
     Attributes:
-        rest: the payload with a mark where the list stood.
-        known: the elements that the last list had.
+        rest: the payload with a mark instead of the list.
+        known: the elements of the previous list.
         items: the bytes of all elements.
         new: code and bytes of each further object.
     """
@@ -36,12 +36,13 @@ class Cut(NamedTuple):
     new: list[tuple[int, bytes]]
 
 
-class Growing:
-    """The longest list of objects of the last payload, and how to find it in the next.
+class GrowingList:
+    """The longest list of the previous payload, to be found in the next.
 
     Args:
-        most: bytes of a list that are kept.
-        is_free: whether an object, told by its bytes, is read alike wherever it stands; a list of others isn't kept.
+        most: how many bytes of a list are kept at most.
+        is_free: whether an object with these bytes decodes to the same node wherever it is; a list with other objects
+            isn't kept.
     """
 
     def __init__(self, most: int, is_free: Callable[[bytes], bool]) -> None:
@@ -50,8 +51,8 @@ class Growing:
         self._list: list[Any] = []
         self._items: bytes | None = None
 
-    def see(self, value: Any, items: bytes | None = None) -> None:
-        """Take in a decoded payload, and the bytes of its list's elements where they are known."""
+    def remember(self, value: Any, items: bytes | None = None) -> None:
+        """Keep the longest list of a decoded payload; or, with `items`, this list, whose elements have these bytes."""
         if items is not None:
             self._list, self._items = value, items
             return
@@ -59,7 +60,7 @@ class Growing:
         self._items = None
 
     def cut(self, data: bytes) -> Cut | None:
-        """The payload without the list that was seen last; None where it doesn't stand there, or is too short."""
+        """The payload without the kept list; None if it doesn't contain that list, or the list is too short."""
         if len(self._list) < _LEAST or not (items := self._bytes_within(data)):
             return None
         at = data.find(items[:_HEAD])
@@ -83,30 +84,30 @@ class Growing:
         return Cut(rest, self._list, data[at:end] if new else items, new) if rest.count(_NAME) == 1 else None
 
     def _bytes_within(self, data: bytes) -> bytes:
-        """The bytes of the list's elements; b"" where that is no list of objects, or the payload hasn't its last."""
+        """The bytes of the kept list's elements; b"" if one is no object, or the payload hasn't the last one."""
         if self._items is None:
             last = self._list[-1]
             if type(last) is not Node or not last.raw or last.raw not in data:
                 return b""
             parts = [_packed(one) for one in self._list]
-            kept = all(parts) and sum(map(len, parts)) <= self._most and all(self._is_free(n.raw) for n in self._list)
-            self._items = b"".join(parts) if kept else b""
+            usable = all(parts) and sum(map(len, parts)) <= self._most and all(self._is_free(n.raw) for n in self._list)
+            self._items = b"".join(parts) if usable else b""
         return self._items
 
 
-def place(value: Any, whole: list[Any]) -> Any:
-    """A decoded `Cut.rest` with the list where the mark is read; None where it isn't read as a value."""
-    for held, key, one in _places(value):
+def put_back(value: Any, whole: list[Any]) -> Any:
+    """A decoded `Cut.rest` with the list instead of the mark; None if the mark isn't a value in it."""
+    for container, key, one in _places(value):
         if type(one) is Node and one.raw == _NAME:
-            if held is None:
+            if container is None:
                 return whole
-            held[key] = whole
+            container[key] = whole
             return value
     return None
 
 
 def _places(value: Any) -> Iterator[tuple[dict[Any, Any] | None, Any, Any]]:
-    """Where a list is looked for: a payload itself, what it holds, and what is in the dicts in it."""
+    """The values among which a list is searched, each with its container and key: two levels of dicts."""
     yield None, None, value
     for key, one in value.items() if type(value) is dict else ():
         yield value, key, one
@@ -115,7 +116,7 @@ def _places(value: Any) -> Iterator[tuple[dict[Any, Any] | None, Any, Any]]:
 
 
 def _array(data: bytes, at: int) -> tuple[int, int]:
-    """Where the header before an array's first element begins, and how many elements it tells; 0 if there is none."""
+    """Where the header of the array begins whose first element is at `at`, and its count of elements; 0 if none is."""
     for byte, size in ((0xDC, 2), (0xDD, 4)):
         start = at - size - 1
         if start >= 0 and data[start] == byte:
@@ -124,7 +125,7 @@ def _array(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _packed(node: Any) -> bytes:
-    """An object as msgpack has it; b"" for what is none."""
+    """The msgpack bytes of an object; b"" if the value isn't one."""
     if type(node) is not Node or node.raw is None or not node.encoding.startswith("msgpack:"):
         return b""
     code, size = int(node.encoding[8:]), len(node.raw)

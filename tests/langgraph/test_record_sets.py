@@ -35,7 +35,7 @@ def test_pruned_threads_go_on(saver: CkptSaver, scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_copies_go_on(saver: CkptSaver, scenario: str) -> None:
-    """A copy of a thread shows what the thread shows, in all its history, and goes on by itself."""
+    """A copy of a thread has the same history as the thread, and continues independently."""
     for thread_id, graph in SCENARIOS[scenario](saver):
         copy = f"copy of {thread_id}"
         before = list(saver.list(on(thread_id)))
@@ -52,7 +52,7 @@ def test_copies_go_on(saver: CkptSaver, scenario: str) -> None:
 
 
 def test_delta_channels_keep_what_they_need(saver: CkptSaver) -> None:
-    """A pruned delta channel keeps its snapshot and all since, at every length of a thread, and goes on."""
+    """Pruning keeps a delta channel's snapshot and the writes since, and a thread of any length continues."""
     graph = line(saver, "one", "two", schema=Deltas)
     for turn in range(7):
         graph.invoke({"log": [turn]}, on("t"))

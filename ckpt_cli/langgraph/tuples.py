@@ -1,4 +1,4 @@
-"""Stored checkpoints as LangGraph's tuples of live objects."""
+"""Stored checkpoints as LangGraph's `CheckpointTuple`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,14 +7,14 @@ from langgraph.checkpoint.base import Checkpoint as Live
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import TASKS
 
+from ckpt_cli.langgraph.configs import by_thread, config_of
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.langgraph.finding import by_thread, config_of
 from ckpt_cli.model import Checkpoint, Ref, Write
 from ckpt_cli.savers.contract import Saver
 
 
-class Loading(NamedTuple):
-    """A database joined with what makes live objects of its payloads; used within one moment."""
+class Tuples(NamedTuple):
+    """Reads checkpoint tuples from a database; used within one moment."""
 
     saver: Saver
     encoding: Encoding
@@ -26,23 +26,23 @@ class Loading(NamedTuple):
         writes = self.writes([checkpoint.row.ref for checkpoint in stored])
         return [self._tuple(checkpoint, writes.get(checkpoint.row.ref, [])) for checkpoint in stored]
 
-    def fitting(self, refs: Sequence[Ref], wanted: Mapping[str, Any]) -> list[Ref]:
-        """Those whose metadata has these values."""
+    def with_metadata(self, refs: Sequence[Ref], wanted: Mapping[str, Any]) -> list[Ref]:
+        """The checkpoints whose metadata has these values."""
         metadata = {ref: self.encoding.metadata(payload) for ref, payload in self.saver.metadata(refs)}
         return [ref for ref in refs if ref in metadata and all(metadata[ref].get(k) == v for k, v in wanted.items())]
 
     def writes(self, refs: Sequence[Ref]) -> dict[Ref, list[Write]]:
-        """The writes of some checkpoints, in LangGraph's order."""
-        found: dict[Ref, list[Write]] = {}
+        """The writes of each of these checkpoints, in LangGraph's order."""
+        writes: dict[Ref, list[Write]] = {}
         for (thread_id, ns), ids in by_thread(refs).items():
             for write in self.saver.writes(thread_id, ns, ids):
-                found.setdefault(write.ref, []).append(write)
-        return found
+                writes.setdefault(write.ref, []).append(write)
+        return writes
 
     def _tuple(self, stored: Checkpoint, writes: Sequence[Write]) -> CheckpointTuple:
         row, live = stored.row, self.encoding.body(stored)
         if stored.channels is not None and live["v"] < 4 and row.parent_id:
-            self._give_sends(live, Ref(row.thread_id, row.ns, row.parent_id))
+            self._add_sends(live, Ref(row.thread_id, row.ns, row.parent_id))
         return CheckpointTuple(
             config_of(row.ref),
             live,
@@ -51,8 +51,8 @@ class Loading(NamedTuple):
             [(write.task_id, write.channel, value) for write, value in self._values(writes)],
         )
 
-    def _give_sends(self, live: Live, parent: Ref) -> None:
-        """Before `v` 4 the Sends of a step stood only among its parent's writes.
+    def _add_sends(self, live: Live, parent: Ref) -> None:
+        """Add a checkpoint's Sends, which before `v` 4 were stored only among its parent's writes.
 
         checkpoint-postgres 3.2, ``base.py: _migrate_pending_sends``.
         """

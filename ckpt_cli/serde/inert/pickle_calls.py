@@ -1,4 +1,4 @@
-"""Who would have been called: a class by its name, a method taken from it, or one of copyreg's ways to say so."""
+"""Which class or function a pickle would have called: named itself, by one of its methods, or through copyreg."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +7,8 @@ from ckpt_cli.values.node import Form, Node, Opened
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What would have been called, and with what: `state`, `items` and `pairs` are given to the result."""
+class PickleCall:
+    """A call that a pickle would have made; the result would then have got `state`, `items` and `pairs`."""
 
     module: str
     name: str
@@ -20,28 +20,30 @@ class Call:
     method: str = ""
 
     def node(self, form: Form, state: Any, module: str = "", name: str = "", method: str = "") -> Node:
-        """A node of this class, or of the one named.
+        """A node of this class, or of the one that `module` and `name` say.
 
         Raises:
-            TypeError: the state isn't of that form: a pickle may give a call anything for its arguments.
+            TypeError: the state doesn't fit the form; a pickle may contain any value as arguments.
         """
         if form is Form.ARGS and not isinstance(state, list):
             raise TypeError(state)
         return Node(Opened(module or self.module, name or self.name, form, state, method))
 
 
-def resolved(made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]) -> Call:
-    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ means."""
+def resolve_call(
+    made_by: Any, args: Any, kwargs: Any, state: Any, items: list[Any], pairs: dict[Any, Any]
+) -> PickleCall:
+    """The call that a pickle's REDUCE, NEWOBJ, INST or OBJ stands for."""
     rest = (kwargs, state, items, pairs)
     if not _is_global(made_by):
         if owner := _bound(made_by):
-            return Call(owner.module, owner.name, args, *rest, method=made_by.state["args"][1])
-        return Call("", "call", [made_by, args], *rest)
+            return PickleCall(owner.module, owner.name, args, *rest, method=made_by.state["args"][1])
+        return PickleCall("", "call", [made_by, args], *rest)
     module = _MODULES.get(made_by.module, made_by.module)
     if module == "copyreg" and isinstance(args, list) and args and _is_global(args[0]):
         own = [part for part in args[2:] if part is not None] if made_by.name == "_reconstructor" else args[1:]
-        return Call(args[0].module, args[0].name, own, *rest)
-    return Call(module, made_by.name, args, *rest)
+        return PickleCall(args[0].module, args[0].name, own, *rest)
+    return PickleCall(module, made_by.name, args, *rest)
 
 
 def _is_global(value: Any) -> bool:
@@ -49,7 +51,7 @@ def _is_global(value: Any) -> bool:
 
 
 def _bound(value: Any) -> Node | None:
-    """The class of which a method was taken by ``getattr``."""
+    """The class whose method ``getattr`` would have given; None for any other value."""
     if isinstance(value, Node) and (value.module, value.name) == ("builtins", "getattr"):
         args = value.state.get("args") if value.form is Form.PICKLE else None
         if isinstance(args, list) and len(args) == 2 and _is_global(args[0]) and isinstance(args[1], str):

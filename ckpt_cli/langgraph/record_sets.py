@@ -1,26 +1,26 @@
-"""What goes when threads or runs are deleted or pruned, and what a copy of a thread is."""
+"""Which records a deletion, a pruning or a copy of threads is about."""
 
 from collections.abc import Collection, Iterable
 
 from langgraph.checkpoint.serde.types import TASKS
 
-from ckpt_cli.langgraph.delta import needed
+from ckpt_cli.langgraph.configs import by_thread
+from ckpt_cli.langgraph.delta import delta_ancestors
 from ckpt_cli.langgraph.encoding import Encoding
-from ckpt_cli.langgraph.finding import by_thread
 from ckpt_cli.model import Payload, Record, Ref, WriteKey
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.serde.codec import Codec
 
 
-def all_of(saver: Saver, thread_id: str) -> tuple[Ref | WriteKey, ...]:
-    """The names of everything that a thread has, writes first, also those whose checkpoint is gone."""
+def all_records(saver: Saver, thread_id: str) -> tuple[Ref | WriteKey, ...]:
+    """The names of all records of a thread: writes first, also those whose checkpoint is gone."""
     return (*_writes(saver, thread_id), *(row.ref for row in saver.rows(thread_id)))
 
 
 def with_writes(saver: Saver, refs: Collection[Ref]) -> tuple[Ref | WriteKey, ...]:
-    """Some checkpoints and their writes, which come first."""
-    spaces = by_thread(refs).items()
-    return (*(key for (thread_id, ns), ids in spaces for key in _writes(saver, thread_id, ns, ids)), *refs)
+    """The names of these checkpoints and, before them, of their writes."""
+    groups = by_thread(refs).items()
+    return (*(key for (thread_id, ns), ids in groups for key in _writes(saver, thread_id, ns, ids)), *refs)
 
 
 def _writes(
@@ -29,18 +29,18 @@ def _writes(
     return [WriteKey(w.ref, w.task_id, w.idx) for w in saver.writes(thread_id, ns, ids, values=0)]
 
 
-def made_by(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
-    """The checkpoints that some runs made, of all threads."""
-    found: list[Ref] = []
+def checkpoints_of_runs(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
+    """The checkpoints of all threads that these runs made."""
+    made: list[Ref] = []
     for thread in list(saver.threads()):
         refs = [row.ref for row in saver.rows(thread.thread_id)]
         metadata = ((ref, encoding.metadata(payload)) for ref, payload in saver.metadata(refs))
-        found += [ref for ref, told in metadata if told.get("run_id") in run_ids]
-    return found
+        made += [ref for ref, values in metadata if values.get("run_id") in run_ids]
+    return made
 
 
-def copied(saver: Saver, source: str, target: str) -> tuple[Record, ...]:
-    """All records of a thread as another thread's, their payloads untouched; metadata that names the thread is told."""
+def copied_records(saver: Saver, source: str, target: str) -> tuple[Record, ...]:
+    """All records of a thread under another thread id; only metadata that names the thread is changed."""
     refs = [row.ref for row in saver.rows(source)]
     checkpoints = [
         checkpoint._replace(
@@ -52,24 +52,24 @@ def copied(saver: Saver, source: str, target: str) -> tuple[Record, ...]:
 
 
 def _renamed(metadata: Payload, source: str, target: str) -> Payload:
-    told = Codec().decode(metadata)
-    if not isinstance(told, dict) or told.get("thread_id") != source:
+    values = Codec().decode(metadata)
+    if not isinstance(values, dict) or values.get("thread_id") != source:
         return metadata
-    return Codec().encode({**told, "thread_id": target}, like=metadata)
+    return Codec().encode({**values, "thread_id": target}, like=metadata)
 
 
 def all_but_latest(saver: Saver, encoding: Encoding, thread_id: str) -> tuple[Ref | WriteKey, ...]:
-    """What of a thread isn't needed to go on from the newest checkpoint of each of its namespaces."""
-    kept: set[Ref] = set()
+    """All records of a thread except what it takes to continue from the newest checkpoint of each namespace."""
+    needed: set[Ref] = set()
     for ns in saver.namespaces(thread_id):
         for row in saver.newest(thread_id, ns, 1):
-            kept |= {row.ref, *needed(saver, encoding, row.ref), *_sent_from(saver, encoding, row.ref)}
-    goes = [row.ref for row in saver.rows(thread_id) if row.ref not in kept]
-    return with_writes(saver, goes)
+            needed |= {row.ref, *delta_ancestors(saver, encoding, row.ref), *_sent_from(saver, encoding, row.ref)}
+    removed = [row.ref for row in saver.rows(thread_id) if row.ref not in needed]
+    return with_writes(saver, removed)
 
 
 def _sent_from(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:
-    """The parent of a checkpoint of before `v` 4 where it holds its Sends."""
+    """The parent, if the checkpoint is older than `v` 4 and the parent's writes hold its Sends; else nothing."""
     (stored,) = saver.checkpoints([ref])
     parent_id = stored.row.parent_id
     if stored.channels is None or parent_id is None or encoding.body(stored)["v"] >= 4:

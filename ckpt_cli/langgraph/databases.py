@@ -1,4 +1,4 @@
-"""Databases opened for an agent: for long, to be read and written, from any thread."""
+"""Open or create a database for an agent: it stays open, is read and written, and is used from any thread."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.url import open_database, sqlite_file
 
 
-def opened(database: str | Path) -> Saver:
-    """Open an existing database, named as after ``--db``.
+def open_for_agent(database: str | Path) -> Saver:
+    """Open an existing database, named as after ``--db``; nothing is created.
 
     Raises:
-        DatabaseUnreachable: it isn't there or can't be opened; nothing is ever made by opening.
+        DatabaseUnreachable: it doesn't exist or can't be opened.
     """
     path = database if isinstance(database, Path) else sqlite_file(database)
     if path is None:
@@ -26,14 +26,14 @@ def opened(database: str | Path) -> Saver:
         raise DatabaseUnreachable(error.message, hint="CkptSaver.create(path) makes a new database") from error
 
 
-def created(path: str | Path) -> Saver:
-    """Make a new, empty SQLite database and open it.
+def create_database(path: str | Path) -> Saver:
+    """Create an empty SQLite database and open it.
 
     Raises:
-        Refused: there is a file of that name.
-        DatabaseUnreachable: no file can be made there.
+        Refused: the file exists already.
+        DatabaseUnreachable: the file can't be created.
     """
     from ckpt_cli.savers.sqlite import create
 
     create(Path(path)).close()
-    return opened(path)
+    return open_for_agent(path)
