@@ -95,7 +95,7 @@ def test_heads_and_every_checkpoint(demo: Demo) -> None:
     assert "heads only; --any" in demo("threads", "--where", "user_id == 'u-112'")
     assert "heads only" not in demo("threads", "--where", "len(messages) > 3")
     assert "no checkpoint's metadata has 'route'" in demo("threads", "--where", "route == 'refund'", "--any")
-    assert "there is no 'status' in it" in demo("threads", "--where", "status == 'done'", "--any", code=2)
+    assert "which has no 'status'" in demo("threads", "--where", "status == 'done'", "--any", code=2)
     assert "fails on every checkpoint's metadata" in demo("delete", "--where", "step > 'a'", "--any", "--yes", code=2)
     for verb in ("threads", "delete"):
         assert "--any belongs to --where" in demo(verb, "--any", code=2)

@@ -44,8 +44,8 @@ def test_a_tree_reads_the_head_of_a_straight_thread(watched: Watched) -> None:
 
 def test_a_log_reads_the_head(watched: Watched) -> None:
     """All of a thread, or its last lines."""
-    watched.moment(lambda: log.run(watched, "long-1000", log.Wanted()))
-    watched.moment(lambda: log.run(watched, "long-1000", log.Wanted(limit=3)))
+    watched.moment(lambda: log.run(watched, "long-1000", log.LogRequest()))
+    watched.moment(lambda: log.run(watched, "long-1000", log.LogRequest(limit=3)))
     assert watched.read == ["0376ef", "0376ef"]
 
 
@@ -58,5 +58,5 @@ def test_branches_are_read_at_their_tips_and_edits_are_compared(watched: Watched
 
 def test_threads_are_read_at_their_heads(watched: Watched) -> None:
     """One checkpoint per thread is read, if its messages or writes give the title."""
-    view = watched.moment(lambda: threads.run(watched, threads.Wanted(match="small-", limit=40)))
+    view = watched.moment(lambda: threads.run(watched, threads.ThreadsRequest(match="small-", limit=40)))
     assert watched.read == [one.head[24:30] for one in view.threads]

@@ -74,12 +74,14 @@ class TestHints(Conformance):
 
 
 LOOKS: dict[str, Callable[[Reader], Any]] = {
-    "threads": lambda reader: threads.run(reader, threads.Wanted(limit=0)),
-    "threads by size": lambda reader: threads.run(reader, threads.Wanted(limit=0, order=threads.Order.SIZE)),
+    "threads": lambda reader: threads.run(reader, threads.ThreadsRequest(limit=0)),
+    "threads by size": lambda reader: threads.run(reader, threads.ThreadsRequest(limit=0, order=threads.Order.SIZE)),
     "info": info.run,
-    "delete": lambda reader: delete.run(reader, delete.Chosen(match="t*")),
-    "delete of named ones": lambda reader: delete.run(reader, delete.Chosen(tuple(_ids(reader)))),
-    "delete verified": lambda reader: verify(reader.saver, delete.run(reader, delete.Chosen(match="t*")).basis),
+    "delete": lambda reader: delete.run(reader, delete.ThreadSelection(match="t*")),
+    "delete of named ones": lambda reader: delete.run(reader, delete.ThreadSelection(tuple(_ids(reader)))),
+    "delete verified": lambda reader: verify(
+        reader.saver, delete.run(reader, delete.ThreadSelection(match="t*")).basis
+    ),
     "grep": lambda reader: [
         grep._searched(reader, [t.thread_id for t in page], Needle("7"), grep.Scope())
         for page in _pages(list(reader.saver.threads()))
