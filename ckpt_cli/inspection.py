@@ -136,7 +136,7 @@ class Inspection:
             yield Station(state, self._reader.writes(ref), self.grown(state))
 
     def _expected(self, refs: Iterable[Ref]) -> Iterator[Ref]:
-        """The same refs; the saver is told to expect few at first, because most walks end after a step or two."""
+        """The same refs; the saver prefetches few at first, because most walks end after a step or two."""
         left, size = iter(refs), 1
         while page := list(islice(left, size)):
             self._reader.saver.expect(page)

@@ -28,7 +28,7 @@ def metadata_changes(texts: Sequence[str] | None) -> MetadataChanges:
     """The changes of all ``--metadata`` options; the last one for a key counts.
 
     Raises:
-        UsageError: a key is LangGraph's own, or a value is of a type that LangGraph doesn't keep.
+        UsageError: a key is LangGraph's own, or LangGraph doesn't keep values of a given type.
     """
     changes: dict[str, Scalar | _Dropped] = {}
     for text in texts or ():

@@ -316,6 +316,7 @@ def test_a_key_that_sqlite_does_not_enforce_is_reported(place: Tables, ckpt: Ask
     assert place.run("SELECT * FROM notes") == notes
 
 
+@pytest.mark.slow
 def test_a_user_who_cannot_see_triggers_is_warned(request: pytest.FixtureRequest, capsys: Any) -> None:
     """MySQL and MariaDB hide triggers from users who may not create any: then ckpt says that there may be some."""
     server = request.getfixturevalue("mysql")
@@ -328,6 +329,7 @@ def test_a_user_who_cannot_see_triggers_is_warned(request: pytest.FixtureRequest
         assert any("no TRIGGER right" in caveat for caveat in caveats) is is_hidden
 
 
+@pytest.mark.slow
 def test_rows_hidden_by_row_level_security_are_reported(request: pytest.FixtureRequest, capsys: Any) -> None:
     """If rows may be hidden from a user, info and the plan say so; the owner gets no such warning."""
     server = request.getfixturevalue("postgres")

@@ -59,7 +59,7 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
 
 
 def _comparable(before: Any, after: Any) -> bool:
-    """Whether two values are of the same kind and have parts to compare."""
+    """Whether two values have the same kind and parts to compare."""
     if type(before) is not type(after) or is_leaf(before) or is_leaf(after):
         return False
     if isinstance(before, Node):

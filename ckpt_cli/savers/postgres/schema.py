@@ -92,7 +92,7 @@ def detect(connection: Connection) -> Schema:
     """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: there are no tables of LangGraph's, or views in their place; the hint names what there is.
+        DatabaseUnreachable: there are no tables of LangGraph's, or views in their place; the hint names what exists.
     """
     own_schema = connection.address.schema
     prefix = f"{bare(own_schema)}." if own_schema else ""

@@ -99,7 +99,8 @@ class ReadMethods(Saver):
         if ns is not None:
             parameters, only = [*parameters, self._ns(ns)], self._sql.in_ns
         for row in self._engine.query(self._sql.rows + only + self._sql.rows_end, parameters, stream=True):
-            yield CheckpointRow(thread_id, *row)
+            if ns is None or row[0] == ns:
+                yield CheckpointRow(thread_id, *row)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
         """The rows of many threads, by one statement."""
@@ -115,9 +116,12 @@ class ReadMethods(Saver):
         question = (thread_id, ns, limit)
         if self._in_moment and not self._writing and self._last_newest is not None and self._last_newest[0] == question:
             return list(self._last_newest[1])
-        rows = self._engine.query(self._sql.newest, [self._thread(thread_id), self._ns(ns), limit])
-        self._last_newest = (question, [CheckpointRow(thread_id, ns, *row) for row in rows])
-        return list(self._last_newest[1])
+        parameters = [self._thread(thread_id), self._ns(ns), limit]
+        rows = [CheckpointRow(thread_id, *row) for row in self._engine.query(self._sql.newest, parameters)]
+        if any(row.ns != ns for row in rows):  # a damaged one, which is found like these but named otherwise
+            rows = [*self.rows(thread_id, ns)][::-1][:limit]
+        self._last_newest = (question, rows)
+        return list(rows)
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One checkpoint's row without its payloads."""
@@ -188,11 +192,13 @@ class ReadMethods(Saver):
             parameters.append(self._engine.search_value(WRITES, "checkpoint_ns", ns))
             only = self._sql_writes.in_ns
         if checkpoint_ids is None:
-            yield from self._writes(thread_id, only, parameters, stream=True)
+            rows = self._writes(thread_id, only, parameters, stream=True)
+            yield from (write for write in rows if ns is None or write.ns == ns)
             return
         for page in pages(sorted(set(checkpoint_ids)), _NAMES):
             condition, more = self._engine.among(WRITES, ("checkpoint_id",), [(name,) for name in page])
-            yield from self._writes(thread_id, f"{only} AND {condition}", [*parameters, *more], stream=len(page) > _FEW)
+            rows = self._writes(thread_id, f"{only} AND {condition}", [*parameters, *more], stream=len(page) > _FEW)
+            yield from (write for write in rows if ns is None or write.ns == ns)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
         """The writes of checkpoints of many threads, by one statement."""
@@ -200,7 +206,9 @@ class ReadMethods(Saver):
             condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
             parameters = [_EVERYTHING if values is None else values, *more]
             statement = self._sql_writes.named + condition + self._sql_writes.end
-            yield from (_write(*row) for row in self._engine.query(statement, parameters, stream=len(page) > _FEW))
+            asked = set(page)
+            rows = self._engine.query(statement, parameters, stream=len(page) > _FEW)
+            yield from (write for write in (_write(*row) for row in rows) if write.ref in asked)
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
         """The writes of many threads, by one statement."""

@@ -67,7 +67,9 @@ class CheckpointStatements:
         self.rows = f"SELECT {ns}, {own}, {parent} FROM {table} WHERE {here}"
         self.rows_end = f" ORDER BY {engine.byte_order(ns)}, {engine.byte_order(own)}"
         self.rows_of_end = f" ORDER BY {engine.byte_order(thread)}, {engine.byte_order(ns)}, {engine.byte_order(own)}"
-        self.newest = f"SELECT {own}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
+        self.newest = (
+            f"SELECT {ns}, {own}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
+        )
         self.parents = f"SELECT {place}, {parent} FROM {table} WHERE "
         ends = (f"(SELECT {place} FROM {table} ORDER BY thread_id{down} LIMIT %s)" for down in ("", " DESC"))
         self.sample = " UNION ALL ".join(ends)
