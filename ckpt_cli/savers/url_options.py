@@ -1,6 +1,7 @@
 """Options of a URL: what several backends read in the same way."""
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from ckpt_cli.errors import UsageError
 
@@ -9,12 +10,15 @@ def parse_seconds(options: Mapping[str, str], name: str, default: float) -> floa
     """The number of seconds that an option names, or `default` where the option is missing or empty.
 
     Raises:
-        UsageError: its value is not a number.
+        UsageError: its value is not a number, or is negative or infinite.
     """
     try:
-        return float(options.get(name) or default)
+        seconds = float(options.get(name) or default)
     except ValueError as error:
         raise UsageError(f"{name}: a number of seconds is needed") from error
+    if not 0 <= seconds < inf:
+        raise UsageError(f"{name}: a number of seconds is needed, 0 or more")
+    return seconds
 
 
 def unknown_option(names: Iterable[str], known: Iterable[str]) -> str:
