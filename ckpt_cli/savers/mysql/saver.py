@@ -104,7 +104,7 @@ class MySQLSaver(SqlSaver):
                 first = [(thread_id, head)]
                 break
             rootless.append(thread_id)
-        special = [*self._headed(rootless), *_rooted(by_bytes)]
+        special = [*self._with_newest_heads(rootless), *_rooted(by_bytes)]
         ordinary = _rooted(chain(first, heads))
         yield from merge(sorted(special, key=_head_id, reverse=True), ordinary, key=_head_id, reverse=True)
 
