@@ -55,7 +55,7 @@ class Saver(ABC):
 
     @abstractmethod
     def threads(self) -> Iterator[Thread]:
-        """Every thread, the highest head id first. If there is an index, by jumping from thread to thread in it."""
+        """Every thread, the highest head id first. An engine with an index jumps in it from thread to thread."""
 
     @abstractmethod
     def thread(self, thread_id: str) -> Thread | None:
@@ -109,7 +109,7 @@ class Saver(ABC):
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:  # noqa: ARG002
         """The ids of threads that have a checkpoint with exactly this text under `key` in its metadata.
 
-        Only these threads are searched, or all if `thread_ids` is None. Returns None if the engine has no such query.
+        Only `thread_ids` are searched, or all threads if it is None. Returns None if the engine has no such query.
         """
         return None
 
@@ -209,7 +209,7 @@ class Saver(ABC):
         """The checkpoint or write in a physical row; None if the row is no record by itself (a blob, an index)."""
 
     def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002
-        """The relation and key of each row that belongs to a checkpoint's thread but is no record: a list of ids, say.
+        """The relation and key of each row that belongs to a checkpoint's thread but is no record: an index, say.
 
         Rows with a ``thread_id`` in their key may be left out: the key alone shows whose they are.
         """

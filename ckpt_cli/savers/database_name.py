@@ -1,6 +1,6 @@
 """Shows what the user typed for a database without any part that may belong to a password.
 
-The text isn't searched for secrets to mask. Instead only the parts that are certainly no secret are shown; where a
+The text isn't searched for secrets to mask. Instead only those parts are shown that are certainly no secret. If a
 password may begin or end in more than one place, hardly anything is shown.
 """
 

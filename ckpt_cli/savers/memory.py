@@ -134,7 +134,7 @@ class MemorySaver(Saver):
             yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """Every row is a record."""
+        """The record of a row; here every row is a record."""
         return _from_key(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:

@@ -17,7 +17,7 @@ GROUP = "ckpt_cli.savers"
 
 
 class Backend(NamedTuple):
-    """A server's backend.
+    """The backend of a server.
 
     Attributes:
         module: its package in ``ckpt_cli.savers``, which has ``open_url(url) -> Saver``.

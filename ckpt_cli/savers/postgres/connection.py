@@ -101,7 +101,7 @@ class Connection:
             self._writing = False
 
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
-        """Run one writing statement for many rows, in one round trip; gives the number of rows that it changed."""
+        """Run one writing statement for many rows, in one round trip; returns the number of rows that it changed."""
         self._sent = True
         with self._translate_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, parameters)

@@ -63,7 +63,7 @@ class Engine(ABC):
 
     @abstractmethod
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
-        """Run one writing statement for many rows, and give the number of rows that it changed.
+        """Run one writing statement for many rows; returns the number of rows that it changed.
 
         Raises:
             Refused: a row to add exists already, or a column can't hold a value.
@@ -90,7 +90,7 @@ class Engine(ABC):
 
     @abstractmethod
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
-        """How a column, or an expression of its type, is read: bytes as bytes, JSON and everything else as text."""
+        """The SQL that reads a column, or an expression of its type: bytes as bytes, JSON and all others as text."""
 
     def namespace(self, relation: str) -> str:
         """The expression for a row's namespace, as a name by which `equals` and `among` find the row."""

@@ -54,7 +54,7 @@ class Rows:
                 yield self._write(record)
 
     def blob(self, name: BlobName, payload: Payload) -> Row:
-        """The row of a channel's value. If a version has no value, the column is NULL, if it may be."""
+        """The row of a channel's value. A version without a value is stored as NULL if the column allows it."""
         empty = payload.tag == "empty" and self._layout.columns[BLOBS]["blob"].nullable
         value = None if empty else payload.data
         return self._complete_row(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})

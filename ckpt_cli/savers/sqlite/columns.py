@@ -38,7 +38,7 @@ def stored(name: str) -> Scalar:
 
 
 def equals(name: str) -> tuple[str, Scalar]:
-    """The condition that a column contains a name (the part after the column), and its parameter."""
+    """The SQL to write after a column for the condition that it equals a name, and the parameter of that SQL."""
     raw = stored(name)
     return ("= CAST(? AS TEXT)", bound(raw)) if isinstance(raw, str) else ("IS ?", raw)
 

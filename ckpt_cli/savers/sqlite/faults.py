@@ -1,4 +1,4 @@
-"""SQLite's errors in our words."""
+"""Turns SQLite's errors into ckpt's own."""
 
 import sqlite3
 from contextlib import closing

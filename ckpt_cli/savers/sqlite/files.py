@@ -46,10 +46,10 @@ class FileState(NamedTuple):
 def read_file_state(path: Path) -> FileState:
     """Read the state of a file; `path` has no links in it.
 
-    The read mode is found here and not by opening the database: to open a WAL-mode file read-only creates ``-wal`` and
-    ``-shm`` if there are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Don't call this
-    while this process has a locked connection to the file: when any file descriptor of it is closed, the process loses
-    its POSIX locks.
+    The read mode is decided from the files, not by opening the database: when SQLite opens a WAL-mode file read-only, it
+    creates ``-wal`` and ``-shm`` if there are none, and rewrites a ``-shm`` that a killed writer left (both seen with
+    3.40). Don't call this while this process has a locked connection to the file: when it closes any descriptor of the
+    file, it loses its POSIX locks.
 
     Raises:
         DatabaseUnreachable: the file doesn't exist, can't be read, or isn't an SQLite database.

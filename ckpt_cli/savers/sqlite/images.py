@@ -1,4 +1,4 @@
-"""Images of rows: all columns as they are stored. Plans, the operation log and undo compare and swap images."""
+"""Images of rows: all columns as they are stored. Plans, the operation log and undo compare and restore them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

@@ -50,7 +50,7 @@ _PRAGMAS = ("journal_mode", "page_size", "page_count")
 
 
 class LongLivedSaver(SqliteSaver):
-    """The saver of a file whose one connection reads and writes."""
+    """The saver of a file that one connection reads and writes."""
 
     def __init__(self, connection: LongLivedConnection, schema: Schema, location: str) -> None:
         super().__init__(connection, schema, location)

@@ -257,7 +257,7 @@ class SqliteSaver(WriteMethods):
         return raw if isinstance(raw, str) else self._odd.names.get(raw) or text_of(raw)
 
     def _find_thread(self, thread_id: str) -> tuple[str, Scalar]:
-        """The condition that finds a thread (the part after the column), and its parameter; for ids of any type."""
+        """The SQL to write after ``thread_id`` to find a thread, and its parameter; the id may have any type."""
         if thread_id in self._odd.stored:
             return "IS ?", self._odd.stored[thread_id]
         return "= CAST(? AS TEXT)", bound(thread_id)

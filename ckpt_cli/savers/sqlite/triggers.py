@@ -1,4 +1,4 @@
-"""What SQLite does by itself when rows change: triggers, and foreign keys where a connection enforces them.
+"""Finds what SQLite does by itself when rows change: triggers, and foreign keys if the connection enforces them.
 
 SQLite itself says which triggers a statement fires, including those that other triggers fire: while it compiles the
 statement, it calls the authorizer with the name of the trigger to which each part belongs (sqlite3_set_authorizer).

@@ -15,7 +15,7 @@ _FRAME = 24
 _MAGIC = {0x377F0682: "<II", 0x377F0683: ">II"}
 _PAGE_SIZES = {512 << n for n in range(8)}
 _WORD = 0xFFFFFFFF
-_CHECKED_FRAMES = 1000  # whose checksums are compared
+_CHECKED_FRAMES = 1000  # only so many frames have their checksums compared
 
 
 @lru_cache(maxsize=8)
