@@ -46,7 +46,7 @@ class FileState(NamedTuple):
 def read_file_state(path: Path) -> FileState:
     """Read the state of a file; `path` has no links in it.
 
-    The read mode is decided from the files, not by opening the database: when SQLite opens a WAL-mode file read-only, it
+    The read mode is decided from the files, not by opening the database: if SQLite opens a WAL-mode file read-only, it
     creates ``-wal`` and ``-shm`` if there are none, and rewrites a ``-shm`` that a killed writer left (both seen with
     3.40). Don't call this while this process has a locked connection to the file: when it closes any descriptor of the
     file, it loses its POSIX locks.
