@@ -55,7 +55,7 @@ class Reading(Samples):
         assert [saver.thread(head.thread_id) for head in heads] == [Thread(head.thread_id, head) for head in heads]
 
     def test_odd_thread_ids(self, make: Make) -> None:
-        """A thread id may have any character, and finds only its own records."""
+        """A thread id may contain any character, and only its own records are found by it."""
         records = [
             r
             for i in self.odd_ids
@@ -76,13 +76,13 @@ class Reading(Samples):
         """Rows and writes of several threads come thread by thread, in the same order as for each thread alone."""
         names = [(i, checkpoint_id) for checkpoint_id in ("2", "1") for i in self.odd_ids]
         saver = make([r for name in names for r in (self.checkpoint(*name), self.write(*name))])
-        some = self.odd_ids[1:]
-        rows = [list(group) for _, group in groupby(saver.rows_of(some), key=lambda row: row.thread_id)]
-        assert sorted(rows) == sorted(list(saver.rows(i)) for i in some)
-        writes = [list(group) for _, group in groupby(saver.writes_of(some), key=lambda write: write.thread_id)]
-        assert sorted(writes) == sorted(list(saver.writes(i)) for i in some)
+        several = self.odd_ids[1:]
+        rows = [list(group) for _, group in groupby(saver.rows_of(several), key=lambda row: row.thread_id)]
+        assert sorted(rows) == sorted(list(saver.rows(i)) for i in several)
+        writes = [list(group) for _, group in groupby(saver.writes_of(several), key=lambda write: write.thread_id)]
+        assert sorted(writes) == sorted(list(saver.writes(i)) for i in several)
         assert sorted(saver.writes_on([row.ref for group in rows for row in group])) == sorted(chain(*writes))
-        assert [write.payload for write in saver.writes_of(some, values=0)] == [None] * 2 * len(some)
+        assert [write.payload for write in saver.writes_of(several, values=0)] == [None] * 2 * len(several)
 
     def test_threads_are_apart(self, make: Make) -> None:
         """Records of two threads stay apart when their namespaces, checkpoint ids and task ids are equal."""
@@ -146,7 +146,7 @@ class Reading(Samples):
         assert list(saver.writes("t")) == writes
 
     def test_many_at_once(self, make: Make) -> None:
-        """If more records are asked for than one statement takes, each is found once."""
+        """Reading more records at once than fit in one statement gives each record once."""
         ids = [f"{n:04}" for n in range(self.names_at_once)]
         saver = make([r for i in ids for r in (self.checkpoint("t", i), self.write("t", i))])
         refs = [Ref("t", "", i) for i in ids]
@@ -176,7 +176,7 @@ class Reading(Samples):
         assert [w.idx for w in saver.writes("t", "", ["1"])] == [-3, 1, 2, 10, 0, 0]
 
     def test_writes_of_some_checkpoints(self, make: Make) -> None:
-        """Only the writes of the given checkpoints are read; for an empty list, none."""
+        """Only the writes of the listed checkpoints are read; an empty list gives none."""
         saver = make(
             [r for i in "1234" for r in (self.checkpoint("t", i), self.write("t", i), self.write("t", i, ns="s"))]
         )

@@ -1,4 +1,4 @@
-"""Records to fill a saver with; a test names only the parts that it is about."""
+"""Makes records to fill a saver with; a test passes only the parts that it needs."""
 
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Write
 
@@ -12,7 +12,7 @@ def checkpoint(
     body: Payload | None = None,
     metadata: Payload | None = None,
 ) -> Checkpoint:
-    """A checkpoint. Payloads that aren't given contain the checkpoint's own name."""
+    """A checkpoint. A payload that isn't passed contains the checkpoint's own name."""
     place = f"{thread_id}|{ns}|{checkpoint_id}".encode()
     return Checkpoint(
         CheckpointRow(thread_id, ns, checkpoint_id, parent_id),
@@ -32,7 +32,7 @@ def write(
     path: str = "",
     payload: Payload | None = None,
 ) -> Write:
-    """A write. A payload that isn't given contains the write's own name."""
+    """A write. A payload that isn't passed contains the write's own name."""
     place = f"{thread_id}|{ns}|{checkpoint_id}|{task_id}|{idx}".encode()
     value = payload if payload is not None else Payload("msgpack", b"value of " + place)
     return Write(thread_id, ns, checkpoint_id, task_id, idx, channel, path, value, len(value.data))

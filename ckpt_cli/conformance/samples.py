@@ -67,13 +67,13 @@ class Samples:
     """
 
     odd_ids: ClassVar[list[str]] = ODD_IDS
-    """Thread ids that are all different. Override this with fewer if the engine takes some of them for equal."""
+    """Thread ids that are all different. Override them with fewer if the engine treats some of them as equal."""
     checkpoint_ids: ClassVar[list[str]] = ["10", "2", "1", "a", "B", "ä"]
     """Checkpoint ids that are all different; they sort by their characters."""
     payloads: ClassVar[list[Payload]] = PAYLOADS
     """Values of writes that must be read exactly as they were written."""
     names_at_once: ClassVar[int] = 1203
-    """How many checkpoints to read at once: more than one statement takes."""
+    """How many checkpoints to read at once: more than fit in one statement."""
     metadata: ClassVar[Payload] = Payload("json", '{"step": -1, "n": "ä\\u0000"}'.encode())
 
     def checkpoint(

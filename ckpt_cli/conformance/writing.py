@@ -87,7 +87,7 @@ class Writing(Samples):
         assert (stored.row.parent_id, write.task_path) == (None, "")
 
     def test_rows_of_a_plan(self, make: Make) -> None:
-        """`expand` gives a plan's rows before and after, `record_of` their records; inverse changes undo the plan."""
+        """`expand` gives each row before and after a plan, `record_of` its record; inverse changes undo the plan."""
         saver = make([self.checkpoint("t", "1"), self.write("t", "1"), self.checkpoint("t", "2")])
         if Ability.WRITE not in saver.abilities:
             return
@@ -108,17 +108,17 @@ class Writing(Samples):
         names, after = [(row.relation, row.key) for row in rows], [row.after for row in rows]
         assert saver.moment(lambda: [saver.current(*name) for name in names]) == after
         assert saver.moment(lambda: saver.currents(names[::-1])) == after[::-1]
-        together = sorted(rows, key=lambda row: row.relation)
-        images = saver.moment(lambda: saver.currents([(row.relation, row.key) for row in together]))
-        assert images == [row.after for row in together]
+        by_relation = sorted(rows, key=lambda row: row.relation)
+        images = saver.moment(lambda: saver.currents([(row.relation, row.key) for row in by_relation]))
+        assert images == [row.after for row in by_relation]
         saver.transaction(lambda: saver.change(row.inverse for row in reversed(rows)))
         assert everything(saver) == before
 
     def test_a_transaction_is_kept_only_if_it_returns(self, make: Make) -> None:
-        """Changes are seen inside a transaction and in one inside it, and are rolled back after an error.
+        """Reads inside a transaction, or inside a nested one, see its changes; an error rolls them back.
 
-        Without `Ability.ATOMIC`, `take_back` removes them, and may run twice. A change to a row that isn't as its
-        before-image says is refused.
+        Without `Ability.ATOMIC`, `take_back` removes the changes, and may run twice. A change is refused if its row
+        doesn't equal the before-image.
         """
         saver = make([self.checkpoint("t", "1")])
         if Ability.WRITE not in saver.abilities:

@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 
 class Ability(StrEnum):
-    """Something that not every saver can do; a saver declares its abilities, nobody probes them."""
+    """Something that not every saver can do. A saver declares its abilities; they are never found by trying."""
 
     WRITE = "write"
     """`Saver.transaction` works on this database."""
     ATOMIC = "atomic"
-    """A plan is applied in one transaction; elsewhere in steps that the operation log finishes or takes back."""
+    """A plan is applied in one transaction; without this ability in steps, which the operation log can take back."""
     MOMENT = "moment"
-    """All that one command reads belongs to one moment; elsewhere an application may write between two reads."""
+    """All reads of a command see one moment; without this ability, an application may write between two reads."""
     SKIPS = "skips"
-    """Threads are listed by skips in an index, without a scan of all checkpoints."""
+    """Threads are listed by jumps in an index, without a scan of all checkpoints."""
     BRANCHES = "branches"
-    """It keeps each checkpoint's parent; a shallow or headless layout has one checkpoint a thread and no history."""
+    """Each checkpoint has its parent. Without this ability (shallow tables), a thread has no history."""
     TASK_PATHS = "task_paths"
     """Its writes name the task's path, which contains the node's name."""
 
@@ -28,12 +28,12 @@ def ability_set(has: Mapping[Ability, bool]) -> frozenset[Ability]:
 
 
 class RecordFormat(NamedTuple):
-    """How LangGraph's own saver of a database writes its records today; records that ckpt adds look the same.
+    """How LangGraph's own saver writes records to a database today; records that ckpt adds look the same.
 
     Attributes:
-        apart: each channel's value is a payload of its own, except those in the header (`inline`).
-        inline: None, text and numbers are in the header.
-        marks_snapshots: where a delta channel's snapshot is kept apart, the header has ``true`` for it.
+        apart: whether each channel's value is a payload of its own, except those in the header (`inline`).
+        inline: whether values that are None, text or numbers are in the header.
+        marks_snapshots: whether the header has ``true`` for a delta channel whose snapshot is stored apart.
         versions: ``text`` (32 digits, a dot and a random fraction) or ``int``.
         metadata: type tag of metadata payloads.
         body: type tag of a whole body or of a header; "" for the tag that the application's serializer gives.
@@ -48,11 +48,11 @@ class RecordFormat(NamedTuple):
 
 
 Form = RecordFormat
-"""Its earlier name."""
+"""The earlier name of `RecordFormat`."""
 
 
 class About(NamedTuple):
-    """What a database is, by its schema alone.
+    """A description of a database, made from its schema alone.
 
     Attributes:
         location: path or URL without credentials.
@@ -71,13 +71,13 @@ class About(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a database is, to find it again; a match doesn't prove that it is the same one.
+    """Where a database is, so that it can be found again. Equal places don't prove that it is the same database.
 
     Attributes:
         address: `Saver.identity`.
-        engine: an id that the engine keeps with the data, so that a clone of the files has it too; "" for none.
-        instance: an id that a running server gives at each of its addresses and that a clone of it doesn't have; ""
-            for none.
+        engine: an id that the engine stores with the data, so that a clone of the files has it too; "" for none.
+        instance: an id that a running server has at all of its addresses, and that a clone of it doesn't have; "" for
+            none.
     """
 
     address: str
@@ -106,15 +106,15 @@ class Totals(NamedTuple):
 
 
 class SideEffect(NamedTuple):
-    """What the database does by itself when ckpt changes rows; it isn't in the plan, isn't logged and isn't undone.
+    """Something a database does by itself when ckpt changes rows. It is not planned, not logged and not undone.
 
     Attributes:
         kind: ``trigger``, ``rule`` or ``foreign key``.
         name: its name in the database.
         table: the table it is defined on.
-        relation: LangGraph's table; changes of its rows set it off.
-        on: the changes of a row that set it off: ``add``, ``change``, ``remove``.
-        definition: a hash of its whole definition: an altered one counts as another.
+        relation: the LangGraph table; a change of its rows starts the side effect.
+        on: the kinds of change that start it: ``add``, ``change``, ``remove``.
+        definition: a hash of its whole definition, so that an altered trigger counts as another one.
     """
 
     kind: str

@@ -1,7 +1,7 @@
-"""What ckpt needs from a checkpoint database, and no more: rows and typed bytes in, rows and typed bytes out.
+"""The interface to a checkpoint database: ckpt reads and writes rows and typed bytes, and needs nothing else.
 
-A saver knows its engine and nothing about values: it works even on checkpoints that nobody can decode. Everything is
-read inside `Saver.moment`, so that all that one command prints belongs to one moment.
+A saver knows its engine and nothing about values, so it works even on checkpoints that nobody can decode. Everything is
+read inside `Saver.moment`, so that all output of a command shows the database at one moment.
 """
 
 from abc import ABC, abstractmethod
@@ -14,12 +14,12 @@ from ckpt_cli.errors import DatabaseUnreachable
 from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Plan, Ref, Row, RowChange, Thread, Write, WriteKey
 from ckpt_cli.savers.about import Ability, About, Form, Place, RecordFormat, SideEffect, Totals
 
-__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # docs/api.md: aliases for what moved
+__all__ = ["Ability", "About", "Form", "HalfWrittenError", "Saver", "Totals"]  # with names now in `about`
 T = TypeVar("T")
 
 
 class HalfWrittenError(DatabaseUnreachable):
-    """A writer was killed half-way. Reading must wait until `mend`, which opens for writing, has rolled that back."""
+    """A writer was killed half-way. Nothing can be read before `mend` opens it for writing and rolls back."""
 
     def __init__(self, message: str, mend: Callable[[], None], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -33,21 +33,21 @@ class Saver(ABC):
     form: RecordFormat = RecordFormat()
     abilities: frozenset[Ability]
     out_of_reach: ClassVar[str] = "its backups"
-    """Where the engine keeps deleted data for a while or for ever, and the command that removes it there."""
+    """A phrase for people: where deleted data may remain, and the commands that remove it there."""
     page: int = 1
-    """How many threads or checkpoints to read at once; 1 if a read is no round trip."""
+    """How many threads or checkpoints to read at once; 1 if a read needs no round trip to a server."""
 
     @abstractmethod
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` so that all it reads belongs to one moment, and return its result.
+        """Run `look` so that all its reads show the database at one moment, and return its result.
 
-        `look` must have no effects: it may be run again, where the engine can't keep a moment open.
-        Nested calls belong to the outer moment.
+        `look` must have no side effects, because it may run again: if the engine can't keep a moment open and the data
+        changed, or if the connection was lost. Nested calls belong to the outer moment.
         """
 
     @abstractmethod
     def about(self) -> About:
-        """What this database is, from its schema."""
+        """A description of this database, made from its schema alone."""
 
     @abstractmethod
     def totals(self) -> Totals:
@@ -55,7 +55,7 @@ class Saver(ABC):
 
     @abstractmethod
     def threads(self) -> Iterator[Thread]:
-        """Every thread, by the id of its head, highest first; found by skips in the index where there is one."""
+        """Every thread, the highest head id first. An engine with an index jumps in it from thread to thread."""
 
     @abstractmethod
     def thread(self, thread_id: str) -> Thread | None:
@@ -71,26 +71,26 @@ class Saver(ABC):
 
     @abstractmethod
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The skeleton of a thread or of one namespace: its rows, ascending, without values and metadata."""
+        """The skeleton of a thread or of one namespace: its rows in ascending order, without values and metadata."""
 
-    def expect_threads(self, threads: Collection[Thread]) -> None:  # noqa: B027 - only where a read is a round trip
+    def expect_threads(self, threads: Collection[Thread]) -> None:  # noqa: B027 - only for a prefetch
         """Hint: the skeleton, head and first checkpoint of each of these threads will be read next."""
 
     def expect_whole(self, thread_ids: Collection[str]) -> None:  # noqa: B027
         """Hint: all of these threads will be read next, one after the other."""
 
     def expect(self, refs: Collection[Ref]) -> None:  # noqa: B027
-        """Hint: these checkpoints and their writes will be read next, one after the other; a page at most."""
+        """Hint: these checkpoints and their writes will be read next, one after the other. At most a page of them."""
 
     def one_scan(self) -> AbstractContextManager[None]:
-        """Let the moments inside share one scan for the names of all keys, where the engine finds threads by a scan.
+        """For engines that scan all keys to find threads: all moments inside this block use the result of one scan.
 
-        A search needs this: it lists the threads in a first moment and reads each page of them in one of its own.
+        A search needs this: it lists all threads in a first moment, then reads each page of threads in another moment.
         """
         return nullcontext()
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """The skeletons of several threads, each thread's together and as `rows` gives them."""
+        """The skeletons of several threads. The rows of a thread come together, as `rows` gives them."""
         for thread_id in thread_ids:
             yield from self.rows(thread_id)
 
@@ -107,9 +107,9 @@ class Saver(ABC):
         """The metadata payloads of these checkpoints, in any order; missing checkpoints are left out."""
 
     def having(self, key: str, text: str, thread_ids: Collection[str] | None = None) -> Iterator[str] | None:  # noqa: ARG002
-        """The ids of threads (of these, or of all) with a checkpoint whose metadata has exactly this text under `key`.
+        """The ids of threads that have a checkpoint with exactly this text under `key` in its metadata.
 
-        None if the engine has no such query.
+        Only `thread_ids` are searched, or all threads if it is None. Returns None if the engine has no such query.
         """
         return None
 
@@ -136,12 +136,12 @@ class Saver(ABC):
     ) -> Iterator[Write]:
         """The writes of a thread, of a namespace or of some checkpoints, by checkpoint and then in canonical order.
 
-        `values` is the size in bytes up to which payloads are read; longer ones come with `payload` None and their
-        size. 0 reads only empty payloads, None reads all.
+        `values` is a size in bytes. A longer payload is not read: its write has `payload` None and the size. So 0 reads
+        only empty payloads. None reads all.
         """
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """The writes of several checkpoints, maybe of several threads; those of each in canonical order."""
+        """The writes of checkpoints, which may be in several threads; those of a checkpoint in canonical order."""
         ids: dict[tuple[str, str], list[str]] = {}
         for ref in refs:
             ids.setdefault((ref.thread_id, ref.ns), []).append(ref.checkpoint_id)
@@ -149,7 +149,7 @@ class Saver(ABC):
             yield from self.writes(thread_id, ns, some, values=values)
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """The writes of several threads, each thread's together and as `writes` gives them."""
+        """The writes of several threads. The writes of a thread come together, as `writes` gives them."""
         for thread_id in thread_ids:
             yield from self.writes(thread_id, values=values)
 
@@ -159,23 +159,24 @@ class Saver(ABC):
         """The canonical address of this database, without credentials."""
 
     def place(self) -> Place:
-        """Where this database is; costs a server one small query."""
+        """Where this database is. Servers need one small query for it."""
         return Place(self.identity)
 
     def original(self, seen: Place, is_it: Callable[["Saver"], bool]) -> bool | None:  # noqa: ARG002 - for files
-        """Whether the database seen at another place still exists there, beside this one; None if unknown.
+        """Whether the database that was at the place `seen` still exists there, so that this one is its copy.
 
-        `is_it` says whether the database at that place is the one that was seen.
+        False: this one is that database itself, or nothing is there any more. None: unknown. `is_it` checks whether the
+        database that is there now is the one that was seen.
         """
         here = self.place()
         same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
         return False if same else None
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: B027 - not every engine can be asked
-        """Refuse, before a change is planned, what the engine would refuse when the plan is applied.
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: B027 - some engines can't tell
+        """Check, before a change is planned, that the engine won't refuse to write when the plan is applied.
 
         Args:
-            trying: whether to ask the engine by a change to a record that doesn't exist; else it is only read.
+            trying: True: the check may try to change a record that doesn't exist. False: it only reads.
 
         Raises:
             NotSupported: this database can't be written.
@@ -184,10 +185,10 @@ class Saver(ABC):
 
     @abstractmethod
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work` with the right to write, while nobody else writes; its changes are kept only if it returns.
+        """Run `work`, which may write, while nobody else writes; its changes are kept only if it returns.
 
-        Without `Ability.ATOMIC`, changes that `work` made before it failed remain, and the caller takes them back
-        (`operations.settle`). Reads inside see what was written so far.
+        Without `Ability.ATOMIC`, the changes that `work` made before it failed remain, and the caller must take them
+        back (`operations.settle`). Reads inside see all changes made so far.
 
         Raises:
             NotSupported: this database can't be written.
@@ -196,21 +197,21 @@ class Saver(ABC):
 
     @abstractmethod
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """The changes of physical rows that a plan means, with before-images, in the order to make them, one at a time.
+        """Translate a plan into changes of physical rows, with before-images, one at a time, in the order to make them.
 
         Raises:
-            NotSupported: this database has no place for a record.
+            NotSupported: this database can't store a record of the plan.
             Refused: a record to add exists already, or one to replace or remove doesn't.
         """
 
     @abstractmethod
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The checkpoint or write that a physical row holds; None if it is neither by itself."""
+        """The checkpoint or write in a physical row; None if the row is no record by itself (a blob, an index)."""
 
     def beside(self, ref: Ref) -> Iterable[tuple[str, Row]]:  # noqa: ARG002
-        """Rows of a checkpoint's thread that are no records by themselves: a pointer, a list of ids.
+        """The relation and key of each row that belongs to a checkpoint's thread but is no record: an index, say.
 
-        Rows with a ``thread_id`` in their key may be left out.
+        Rows with a ``thread_id`` in their key may be left out: the key alone shows whose they are.
         """
         return ()
 
@@ -224,23 +225,23 @@ class Saver(ABC):
         """A physical row as it is now; None if it doesn't exist."""
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """Physical rows, by relation and key, as they are now."""
+        """The physical rows with these relations and keys, as they are now; None for one that doesn't exist."""
         return [self.current(relation, key) for relation, key in names]
 
     def written_columns(self, relation: str) -> frozenset[str] | None:  # noqa: ARG002
         """The columns of a table, or the fields of a document, that ckpt writes; None for all of them.
 
-        Rows are compared with images over these columns alone, and only where both sides have them: an application may
-        add its own columns, and a migration of LangGraph may add one between a change and its undo.
+        A row is compared with an image in these columns alone, and only in those that both have: an application may add
+        its own columns, and a migration of LangGraph may add one between a change and its undo.
         """
         return None
 
     def fields(self, relation: str, row: Row) -> Row:  # noqa: ARG002
-        """A physical row under the names that `written_columns` gives: a document field by field."""
+        """The row as a flat mapping with the names that `written_columns` uses; a document is split into its fields."""
         return row
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:  # noqa: ARG002
-        """The row to write to restore an image; `now` is the row that exists under its key, or None.
+        """The row to write so that an image is restored; `now` is the row that exists under its key, or None.
 
         A row that no longer exists gets all columns of the image that the table still has. In an existing row only the
         columns that ckpt writes are restored; an application's own columns keep their values.
@@ -252,25 +253,25 @@ class Saver(ABC):
         return ()
 
     def permit(self, side_effects: Collection[SideEffect]) -> None:  # noqa: B027 - only where an engine can refuse
-        """Set the side effects that the user accepted; an engine that can refuse others does so from now on."""
+        """Set the side effects that the user accepted. From now on the engine refuses all others, if it can."""
 
     def caveats(self) -> Sequence[str]:
-        """Warnings to show before a change, a sentence each: rows that this user can't see, for example."""
+        """Warnings to show before a change, a sentence each; for example about rows that this user can't see."""
         return ()
 
     @abstractmethod
     def change(self, changes: Iterable[RowChange]) -> None:
         """Make every row equal to its after-image; only inside `transaction`.
 
-        Without `Ability.ATOMIC` rows are written one after another in this order, each only if it equals its
-        before-image. So the changes can safely be repeated or taken back wherever they stopped.
+        Without `Ability.ATOMIC`, rows are written one after another in this order, each only if it equals its
+        before-image. If that stops half-way, the changes can safely be repeated or taken back.
 
         Raises:
             Refused: a row to add exists already, or one to change or remove no longer exists.
         """
 
     def apply(self, plan: Plan) -> None:
-        """Write one plan without logging it: for databases and copies that nobody else has seen.
+        """Write one plan without logging it: for new databases and copies that nobody else uses yet.
 
         Raises:
             NotSupported: this database can't be written.

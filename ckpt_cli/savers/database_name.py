@@ -1,6 +1,6 @@
 """Shows what the user typed for a database without any part that may belong to a password.
 
-The text isn't searched for secrets to mask. Instead only the parts that are certainly no secret are shown; where a
+The text isn't searched for secrets to mask. Instead only those parts are shown that are certainly no secret. If a
 password may begin or end in more than one place, hardly anything is shown.
 """
 
@@ -11,37 +11,39 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.masking import is_secret_name, keep_secret
 
 ESCAPES = "in users and passwords write @ : / ? # % as %40 %3A %2F %3F %23 %25"
-"""A hint: how a URL gets one reading."""
+"""A hint: how to write a URL so that it can be parsed in one way only."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9.-]*(?:\+[A-Za-z0-9.-]+)?)://(.*)", re.DOTALL)
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(\d{0,5}))?")
-_ODD = frozenset("@=?#&'\"<>|;,\n\r\t\0")
+_NOT_IN_NAMES = frozenset("@=?#&'\"<>|;,\n\r\t\0")
 
 
 def mask_database(text: str) -> str:
-    """A path or name unchanged; a URL's scheme, hosts and path; of any other text hardly anything."""
+    """A path or name as it is; a URL's scheme, hosts and path; hardly anything of any other text."""
     match = _URL.fullmatch(text)
     if match is None:
-        return _path(text)
+        return _mask_path(text)
     scheme, rest = match[1].lower(), match[2]
     if scheme.startswith("sqlite"):
-        return f"sqlite://{rest}" if rest.startswith("/") and is_plain(rest[1:].lstrip("/")) else "sqlite://…"
-    if not is_clear(rest):
+        return (
+            f"sqlite://{rest}" if rest.startswith("/") and cannot_hold_password(rest[1:].lstrip("/")) else "sqlite://…"
+        )
+    if not has_one_reading(rest):
         return f"{scheme}://…"
     authority, path, words = _parts(rest)
     user, at, hosts = authority.rpartition("@")
     return f"{scheme}://{'***@' if user or at else ''}{hosts}{path}{'?…' if words else ''}"
 
 
-def is_plain(text: str) -> bool:
+def cannot_hold_password(text: str) -> bool:
     """Whether the text is a path or a name that can't contain a password."""
-    return not text.startswith("//") and ":" not in text and not _ODD & set(text) and not is_secret_name(text)
+    return not text.startswith("//") and ":" not in text and not _NOT_IN_NAMES & set(text) and not is_secret_name(text)
 
 
-def is_clear(rest: str) -> bool:
+def has_one_reading(rest: str) -> bool:
     """Whether the text after ``://`` can be parsed in one way only.
 
-    It has one ``@`` at most, before the hosts: of several, libpq takes the first and Python the last.
+    It may have only one ``@``, before the hosts. With several, libpq splits at the first and Python at the last.
     """
     authority, path, words = _parts(rest)
     hosts = authority.rpartition("@")[2].split(",")
@@ -53,11 +55,11 @@ def is_clear(rest: str) -> bool:
     )
 
 
-def must_be_clear(url: str) -> None:
-    """Check that a URL has one reading, and register its secrets with `masking.hide`.
+def check_one_reading(url: str) -> None:
+    """Check that a URL can be parsed in one way only, and register its secrets with `masking.hide`.
 
     Raises:
-        UsageError: it has several; the error repeats no part of it.
+        UsageError: it can be parsed in several ways; the error repeats no part of it.
     """
     scheme, _, rest = url.partition("://")
     authority, _, words = _parts(rest)
@@ -65,20 +67,24 @@ def must_be_clear(url: str) -> None:
     keep_secret(login.partition(":")[2] or login)
     if any(is_secret_name(name) for name, _ in parse_qsl(words, keep_blank_values=True)):
         keep_secret(*(unquote(part.partition("=")[2] or part) for part in words.split("&")))
-    if not is_clear(rest):
+    if not has_one_reading(rest):
         keep_secret(*filter(None, re.split(r"[:/?#@]", rest)))
         raise UsageError(f"the {scheme} URL can be read in more than one way, or has no valid port", hint=ESCAPES)
 
 
 def _parts(rest: str) -> tuple[str, str, str]:
-    """The authority, the path and the rest."""
+    """The authority, the path, and the rest: query and fragment."""
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     path = re.split(r"[?#]", rest[len(authority) :], maxsplit=1)[0]
     return authority, path, rest[len(authority) + len(path) :]
 
 
-def _path(text: str) -> str:
-    if is_plain(text):
+def _mask_path(text: str) -> str:
+    if cannot_hold_password(text):
         return text
     name, colon, _ = text.partition(":")
-    return f"{name}:…" if colon and is_plain(name) and name.isidentifier() else "(not shown: it may hold a password)"
+    return (
+        f"{name}:…"
+        if colon and cannot_hold_password(name) and name.isidentifier()
+        else "(not shown: it may hold a password)"
+    )

@@ -37,7 +37,7 @@ def must_not_be_lost(payload: Payload, words: str) -> None:
     """Check that a payload to write holds a value, not only the reason why the value couldn't be read.
 
     Raises:
-        PayloadCorrupt: it holds the reason; `words` name its record.
+        PayloadCorrupt: it holds only the reason; the message names the record by `words`.
     """
     if payload.tag == LOST:
         problem = payload.data.decode("utf-8", "replace")
@@ -67,7 +67,7 @@ def lost_writing(location: str) -> LostWriting:
 
 @contextmanager
 def unless_sent(location: str, is_sent: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Treat a connection lost inside as lost while reading, unless a write was sent on it.
+    """Report a connection that is lost inside this block as lost during a read, unless a write was sent on it.
 
     Raises:
         ConnectionLost: the connection broke before a write was sent.
@@ -95,7 +95,7 @@ def not_let_in(location: str, more: str = "") -> DatabaseUnreachable:
 
 
 def no_database(location: str, what: str = "database", hint: str = "") -> DatabaseUnreachable:
-    """The server has no database (or table) of that name."""
+    """The server has no database (or table) with that name."""
     return DatabaseUnreachable(f"{location}: no such {what}", hint=hint or "check the name behind the last /")
 
 
@@ -111,7 +111,7 @@ def no_table(location: str, name: str, what: str) -> DatabaseUnreachable:
 
 
 def newer(version: object, known: object) -> str:
-    """Why tables of an unknown version are read but not changed."""
+    """A phrase for people: why tables of an unknown version are read but not changed."""
     return f"its tables are newer (migration {version}) than ckpt knows ({known})"
 
 
@@ -158,7 +158,7 @@ def no_longer_exists(name: Name) -> Refused:
 
 
 def one_line(words: str) -> str:
-    """A server's own words without line ends and control characters, to be matched; people see `safe_text`."""
+    """A server's own words on one line, without control characters. Match with these; show `safe_text` to people."""
     return " ".join("".join(c if c.isprintable() else " " for c in words).split())[:_LONGEST]
 
 

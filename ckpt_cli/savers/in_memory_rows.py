@@ -1,4 +1,4 @@
-"""For savers without an index and without writing: skeletons held in memory, and refusals to write."""
+"""Helpers for savers that have no index or never write: skeletons in memory, and refusals to write."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn, TypeVar
@@ -16,11 +16,11 @@ class Skeleton:
     def __init__(self, rows: Iterable[CheckpointRow]) -> None:
         self._threads: dict[str, dict[str, dict[str, CheckpointRow]]] = {}
         for row in rows:
-            spaces = self._threads.setdefault(row.thread_id, {})
-            spaces.setdefault(row.ns, {})[row.checkpoint_id] = row
-        for spaces in self._threads.values():
-            for ns, space in spaces.items():
-                spaces[ns] = dict(sorted(space.items()))
+            rows_by_namespace = self._threads.setdefault(row.thread_id, {})
+            rows_by_namespace.setdefault(row.ns, {})[row.checkpoint_id] = row
+        for rows_by_namespace in self._threads.values():
+            for ns, rows_by_id in rows_by_namespace.items():
+                rows_by_namespace[ns] = dict(sorted(rows_by_id.items()))
 
     def threads(self) -> Iterator[Thread]:
         """Every thread, the one whose head has the highest id first."""
@@ -37,34 +37,40 @@ class Skeleton:
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         """The rows of a thread or a namespace, ascending by namespace and id."""
-        for space in self.namespaces(thread_id) if ns is None else [ns]:
-            yield from self._space(thread_id, space).values()
+        for name in self.namespaces(thread_id) if ns is None else [ns]:
+            yield from self._namespace_rows(thread_id, name).values()
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
         """The rows with the highest ids, highest first."""
-        return [row for row, _ in zip(reversed(self._space(thread_id, ns).values()), range(limit), strict=False)]
+        return [
+            row for row, _ in zip(reversed(self._namespace_rows(thread_id, ns).values()), range(limit), strict=False)
+        ]
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One row."""
-        return self._space(ref.thread_id, ref.ns).get(ref.checkpoint_id)
+        return self._namespace_rows(ref.thread_id, ref.ns).get(ref.checkpoint_id)
 
     def ids(self) -> Iterator[str]:
         """Every checkpoint id, unordered."""
-        for spaces in self._threads.values():
-            for space in spaces.values():
-                yield from space
+        for rows_by_namespace in self._threads.values():
+            for rows_by_id in rows_by_namespace.values():
+                yield from rows_by_id
 
-    def _space(self, thread_id: str, ns: str) -> dict[str, CheckpointRow]:
+    def _namespace_rows(self, thread_id: str, ns: str) -> dict[str, CheckpointRow]:
         return self._threads.get(thread_id, {}).get(ns, {})
 
     def _with_head(self, thread_id: str) -> Thread:
-        spaces = self._threads[thread_id]
-        heads = [next(reversed(space.values())).ref for ns, space in spaces.items() if ns == "" or "" not in spaces]
+        rows_by_namespace = self._threads[thread_id]
+        heads = [
+            next(reversed(rows_by_id.values())).ref
+            for ns, rows_by_id in rows_by_namespace.items()
+            if ns == "" or "" not in rows_by_namespace
+        ]
         return Thread(thread_id, max(heads, key=lambda ref: (ref.checkpoint_id, ref.ns)))
 
 
 class ReadOnlySaver(Saver):
-    """A saver that never writes; whatever would write raises `NotSupported` with the reason.
+    """A saver that never writes; every method that would write raises `NotSupported` with the reason.
 
     Attributes:
         why_not: the reason, as the end of a sentence.
@@ -89,11 +95,11 @@ class ReadOnlySaver(Saver):
         self._refuse()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:  # noqa: ARG002
-        """None: it has no physical rows."""
+        """None: this saver has no physical rows."""
         return None
 
     def current(self, relation: str, key: Row) -> Row | None:  # noqa: ARG002
-        """None: it has no physical rows."""
+        """None: this saver has no physical rows."""
         return None
 
     def _refuse(self) -> NoReturn:

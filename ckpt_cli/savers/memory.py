@@ -1,4 +1,4 @@
-"""The memory saver: the contract in dicts. Every other saver must do what this one does."""
+"""A saver that keeps records in dicts. It is the model of the contract: every other saver must do the same."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -80,11 +80,11 @@ class MemorySaver(Saver):
         return self._checkpoints[ref].row if ref in self._checkpoints else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that exist."""
+        """The metadata of those checkpoints that exist."""
         yield from [(ref, self._checkpoints[ref].metadata) for ref in refs if ref in self._checkpoints]
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Those that exist, in the order of `refs`."""
+        """Those checkpoints that exist, in the order of `refs`."""
         for ref in refs:
             if ref in self._checkpoints:
                 yield self._checkpoints[ref]
@@ -114,7 +114,7 @@ class MemorySaver(Saver):
         return f"memory:{id(self)}"
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """Run `work`; if it fails, the records from before it are back."""
+        """Run `work`; if it raises an error, restore the records from before it."""
         before = dict(self._checkpoints), dict(self._writes)
         try:
             return work()
@@ -134,7 +134,7 @@ class MemorySaver(Saver):
             yield RowChange(*_key(name_of(record)), None, _row(record))
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """Every row is a record."""
+        """The record of a row; here every row is a record."""
         return _from_key(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
@@ -154,7 +154,7 @@ class MemorySaver(Saver):
                 table[name] = _record(change.relation, change.after)
 
     def additions(self) -> Iterator[RowChange]:
-        """The changes that add all records to an empty database: for savers that store them elsewhere."""
+        """The changes that add all records to an empty database, for a saver that stores them somewhere else."""
         records: list[Record] = [*self._checkpoints.values(), *self._writes.values()]
         for record in records:
             yield RowChange(*_key(name_of(record)), None, _row(record))
@@ -180,7 +180,7 @@ class MemorySaver(Saver):
         return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
 
 
-_APART = "channel "
+_CHANNEL_PREFIX = "channel "
 
 
 def _key(name: Ref | WriteKey) -> tuple[str, Row]:
@@ -201,7 +201,9 @@ def _row(record: Record) -> Row:
         row, body, metadata = record.row, record.body, record.metadata
         own = {"parent": row.parent_id, "tag": body.tag, "data": body.data}
         columns = {**_key(row.ref)[1], **own, "metadata_tag": metadata.tag, "metadata": metadata.data}
-        apart = {f"{_APART}{name}": f"{p.tag}:".encode() + p.data for name, p in (record.channels or {}).items()}
+        apart = {
+            f"{_CHANNEL_PREFIX}{name}": f"{p.tag}:".encode() + p.data for name, p in (record.channels or {}).items()
+        }
         return {**columns, "apart": record.channels is not None, **apart}
     if record.payload is None:
         raise ValueError(f"write {record.idx} of task {record.task_id} has no payload")
@@ -224,6 +226,8 @@ def _record(relation: str, row: Row) -> Record:
 def _channels(columns: Mapping[str, Any]) -> dict[str, Payload]:
     """The payloads of the channels that are stored apart from the body."""
     parts = {
-        name.removeprefix(_APART): data.partition(b":") for name, data in columns.items() if name.startswith(_APART)
+        name.removeprefix(_CHANNEL_PREFIX): data.partition(b":")
+        for name, data in columns.items()
+        if name.startswith(_CHANNEL_PREFIX)
     }
     return {name: Payload(tag.decode(), data) for name, (tag, _, data) in parts.items()}

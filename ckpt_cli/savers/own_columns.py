@@ -1,4 +1,4 @@
-"""An application's own columns, beside those that ckpt writes: they are kept in images and restored, never changed."""
+"""An application's own columns in LangGraph's tables: ckpt never changes them, but restores them with a removed row."""
 
 from collections.abc import Collection, Mapping
 
@@ -23,7 +23,7 @@ def restored(image: Row, now: Row | None, written: Collection[str], writable: Co
 def assignments(before: Row, after: Row) -> Mapping[str, Scalar]:
     """The columns that an UPDATE sets: those that differ, or all if none does.
 
-    So triggers on other columns don't fire, and a column that takes no value from ckpt is left alone.
+    Setting only these keeps triggers on other columns from firing, and leaves alone columns that ckpt can't set.
     """
     changed = {name: value for name, value in after.items() if name not in before or _differ(before[name], value)}
     return changed or after

@@ -9,14 +9,14 @@ from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
 
-_MOST = 256  # checkpoints in one fetch
-_BYTES = 8 << 20  # of bodies in one fetch, estimated by the fetch before
+_LARGEST_PAGE = 256  # checkpoints in one fetch
+_PAGE_BYTES = 8 << 20  # bytes of bodies in one fetch, estimated from the fetch before
 
 
 def pages(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """The items in lists of `size`."""
-    left = iter(items)
-    while page := list(islice(left, size)):
+    rest = iter(items)
+    while page := list(islice(rest, size)):
         yield page
 
 
@@ -25,14 +25,14 @@ def fetch_by_size(
 ) -> Iterator[Checkpoint]:
     """Checkpoints in the order of `refs`, in fetches of a few megabytes each.
 
-    The first fetch has `first` checkpoints; the size of each later one follows from the bodies of the one before.
+    The first fetch has `first` checkpoints; the number in each later one depends on the size of the bodies before.
     """
-    left, size = iter(refs), first
-    while page := list(islice(left, size)):
+    rest, size = iter(refs), first
+    while page := list(islice(rest, size)):
         checkpoints = fetch(page)
         weight = sum(len(checkpoint.body.data) for checkpoint in checkpoints.values())
         yield from (checkpoints[ref] for ref in page if ref in checkpoints)
-        size = max(1, min(size * 4, _MOST, size * _BYTES // (weight + 1)))
+        size = max(1, min(size * 4, _LARGEST_PAGE, size * _PAGE_BYTES // (weight + 1)))
 
 
 class ThreadSkeleton(NamedTuple):

@@ -1,7 +1,7 @@
-"""A saver that prefetches: where each read is a round trip, the records of many threads are fetched at once.
+"""A saver that prefetches: if each read needs a round trip, it fetches the records of many threads at once.
 
-Commands read thread by thread, which over a network would cost several round trips for each. They give hints about what
-they will read next; those reads are answered from memory, all others are passed on.
+Commands read thread by thread, which would need several round trips for each thread. So they give hints about what they
+will read next. Those reads are then answered from memory; all others are passed on to the real saver.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ from ckpt_cli.savers.contract import Saver
 
 T = TypeVar("T")
 
-_FEW = 2  # the fewest checkpoints that are worth a fetch
+_FEW = 2  # a hint about fewer checkpoints is ignored
 
 
 class PrefetchingSaver(Saver):
-    """Keeps what the hints fetched until the next moment, the next hint about threads, or a write."""
+    """Keeps what the hints fetched, until the next call of `moment`, the next hint about threads, or a write."""
 
     def __init__(self, saver: Saver) -> None:
         self._saver = saver
@@ -30,40 +30,40 @@ class PrefetchingSaver(Saver):
 
     def _forget(self) -> None:
         self._rows: dict[str, list[CheckpointRow]] = {}
-        self._expected: list[str] = []
+        self._threads_to_fetch: list[str] = []
         self._checkpoints: dict[Ref, Checkpoint] = {}
         self._writes: dict[Ref, list[Write]] = {}
 
     def expect_threads(self, threads: Collection[Thread]) -> None:
-        """Fetch the skeletons of these threads, and their heads and first checkpoints with writes."""
+        """Fetch the rows of these threads without values, and their heads and first checkpoints with writes."""
         self.expect_whole([thread.thread_id for thread in threads])
-        self._expected = []
+        self._threads_to_fetch = []
         heads = [thread.head for thread in threads]
         firsts = [next((r.ref for r in self._rows[head.thread_id] if r.ns == head.ns), head) for head in heads]
         self.expect(list(dict.fromkeys([*heads, *firsts])))
 
     def expect_whole(self, thread_ids: Collection[str]) -> None:
-        """Fetch the skeletons of these threads; checkpoints and writes follow page by page, when the first is read."""
+        """Fetch the rows of these threads without values. Each read of a thread then fetches a page of threads."""
         self._forget()
         rows: dict[str, list[CheckpointRow]] = {thread_id: [] for thread_id in thread_ids}
         for row in self._saver.rows_of(list(rows)):
             rows[row.thread_id].append(row)
-        self._rows, self._expected = rows, list(rows)
+        self._rows, self._threads_to_fetch = rows, list(rows)
 
     def _fetch_page_from(self, thread_id: str) -> None:
-        """Fetch an expected thread, if it is small, and as many of the threads behind it as fit in a page."""
-        if thread_id not in self._expected:
+        """Fetch a thread of the hint whole, if it fits in a page, and as many of the next threads as fit there too."""
+        if thread_id not in self._threads_to_fetch:
             return
         refs: list[Ref] = []
-        self._expected = self._expected[self._expected.index(thread_id) :]
-        while self._expected and len(refs) + len(self._rows[self._expected[0]]) <= self.page:
-            refs += [row.ref for row in self._rows[self._expected.pop(0)]]
-        self._expected = [expected for expected in self._expected if expected != thread_id]
+        self._threads_to_fetch = self._threads_to_fetch[self._threads_to_fetch.index(thread_id) :]
+        while self._threads_to_fetch and len(refs) + len(self._rows[self._threads_to_fetch[0]]) <= self.page:
+            refs += [row.ref for row in self._rows[self._threads_to_fetch.pop(0)]]
+        self._threads_to_fetch = [other for other in self._threads_to_fetch if other != thread_id]
         if refs:
             self.expect(refs)
 
     def expect(self, refs: Collection[Ref]) -> None:
-        """Fetch these checkpoints and their writes, unless they are in memory; at most a page of earlier ones stays."""
+        """Fetch these checkpoints and their writes, unless they are in memory. The oldest beyond a page are dropped."""
         new = [ref for ref in refs if ref not in self._writes]
         if len(refs) < _FEW or not new:
             return
@@ -106,21 +106,21 @@ class PrefetchingSaver(Saver):
 
     def namespaces(self, thread_id: str) -> list[str]:
         """See `Saver.namespaces`."""
-        known = self._rows.get(thread_id)
-        return self._saver.namespaces(thread_id) if known is None else sorted({row.ns for row in known})
+        cached = self._rows.get(thread_id)
+        return self._saver.namespaces(thread_id) if cached is None else sorted({row.ns for row in cached})
 
     def count(self, thread_id: str) -> int:
         """See `Saver.count`."""
-        known = self._rows.get(thread_id)
-        return self._saver.count(thread_id) if known is None else len(known)
+        cached = self._rows.get(thread_id)
+        return self._saver.count(thread_id) if cached is None else len(cached)
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
         """See `Saver.rows`."""
-        known = self._rows.get(thread_id)
-        return self._saver.rows(thread_id, ns) if known is None else (r for r in known if ns is None or r.ns == ns)
+        cached = self._rows.get(thread_id)
+        return self._saver.rows(thread_id, ns) if cached is None else (r for r in cached if ns is None or r.ns == ns)
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """See `Saver.rows_of`; the rows of expected threads come first."""
+        """See `Saver.rows_of`; the rows that are in memory come first."""
         for thread_id in thread_ids:
             yield from self._rows.get(thread_id, ())
         yield from self._saver.rows_of([thread_id for thread_id in thread_ids if thread_id not in self._rows])
@@ -131,8 +131,8 @@ class PrefetchingSaver(Saver):
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """See `Saver.row`."""
-        known = self._rows.get(ref.thread_id)
-        return self._saver.row(ref) if known is None else next((row for row in known if row.ref == ref), None)
+        cached = self._rows.get(ref.thread_id)
+        return self._saver.row(ref) if cached is None else next((row for row in cached if row.ref == ref), None)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """See `Saver.metadata`."""
@@ -149,14 +149,14 @@ class PrefetchingSaver(Saver):
         left = iter(refs)
         while page := list(islice(left, self.page)):
             self._fetch_page_from(page[0].thread_id)
-            known = {ref: self._checkpoints[ref] for ref in page if ref in self._checkpoints}
-            unknown = [ref for ref in page if ref not in known]
-            fetched = self._saver.checkpoints(unknown) if unknown else iter(())
-            if not known:
+            cached = {ref: self._checkpoints[ref] for ref in page if ref in self._checkpoints}
+            missing = [ref for ref in page if ref not in cached]
+            fetched = self._saver.checkpoints(missing) if missing else iter(())
+            if not cached:
                 yield from fetched
                 continue
-            known |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
-            yield from (known[ref] for ref in page if ref in known)
+            cached |= {checkpoint.row.ref: checkpoint for checkpoint in fetched}
+            yield from (cached[ref] for ref in page if ref in cached)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """See `Saver.headers`."""
@@ -181,8 +181,8 @@ class PrefetchingSaver(Saver):
         refs = [Ref(thread_id, ns, checkpoint_id) for checkpoint_id in sorted(set(checkpoint_ids))]
         if not all(ref in self._writes for ref in refs):
             return self._saver.writes(thread_id, ns, checkpoint_ids, values=values)
-        known = (write for ref in refs for write in self._writes[ref])
-        return (w if values is None or w.size <= values else w._replace(payload=None) for w in known)
+        cached = (write for ref in refs for write in self._writes[ref])
+        return (w if values is None or w.size <= values else w._replace(payload=None) for w in cached)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
         """See `Saver.writes_on`."""
@@ -210,7 +210,7 @@ class PrefetchingSaver(Saver):
         self._saver.must_be_writable(trying=trying)
 
     def transaction(self, work: Callable[[], T]) -> T:
-        """See `Saver.transaction`; inside, everything is read anew."""
+        """See `Saver.transaction`; nothing that was fetched before is used inside it."""
         self._forget()
         try:
             return self._saver.transaction(work)

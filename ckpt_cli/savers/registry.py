@@ -1,7 +1,7 @@
-"""The backends by URL scheme; each one's package is imported only when its scheme is used.
+"""The backends by URL scheme. The package of a backend is imported only when its scheme is used.
 
 An installed package adds a backend through the entry point group ``ckpt_cli.savers``: the entry's name is a URL scheme,
-its object a function that takes a URL and returns an open `Saver`.
+and its object is a function that takes a URL and returns an open `Saver`.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,12 @@ GROUP = "ckpt_cli.savers"
 
 
 class Backend(NamedTuple):
-    """A server's backend.
+    """The backend of a server.
 
     Attributes:
         module: its package in ``ckpt_cli.savers``, which has ``open_url(url) -> Saver``.
         extra: the name of its optional dependencies.
-        drivers: the names that these are imported by.
+        drivers: the modules that these dependencies provide.
     """
 
     module: str
@@ -77,7 +77,7 @@ def open_registered(scheme: str, url: str, masked: str) -> Saver:
 
 
 def open_special(path: Path) -> Saver | None:
-    """Open a path of another kind than SQLite: a folder of ``langgraph dev``, a langgraph.json, a pickled storage."""
+    """Open a folder of ``langgraph dev``, a langgraph.json or a pickled storage; None for any other path."""
     if path.name in _SPECIAL or (_is_pickle(path) if path.is_file() else _has_pickles(path)):
         module = import_module(f"ckpt_cli.savers.{_SPECIAL.get(path.name, 'dev')}")
         return cast(Callable[[Path], Saver], module.open_path)(path)

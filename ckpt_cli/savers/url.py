@@ -13,7 +13,7 @@ from typing import NoReturn
 from ckpt_cli.errors import DatabaseUnreachable, UsageError
 from ckpt_cli.savers import registry
 from ckpt_cli.savers.contract import Saver
-from ckpt_cli.savers.database_name import ESCAPES, is_plain, mask_database, must_be_clear
+from ckpt_cli.savers.database_name import ESCAPES, cannot_hold_password, check_one_reading, mask_database
 
 _ENDINGS = (".sqlite", ".sqlite3", ".db")
 _DEV = ".langgraph_api"
@@ -24,10 +24,10 @@ _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*|[^\0]*\.py):[A-Za-z_][\w.]*")
 
 
 def open_database(database: str | None, say: Callable[[str], None]) -> Saver:
-    """Open what ``--db`` names; None opens the only database of the current folder, and says which.
+    """Open the database that ``--db`` names; without a name, open the only database of this folder and say which.
 
     Raises:
-        UsageError: it is no URL that ckpt knows, or none was named and this folder hasn't exactly one database.
+        UsageError: the URL is of an unknown kind; or no database was named, and this folder has none or several.
         DatabaseUnreachable: the database doesn't exist or can't be opened.
         MissingExtra: the driver isn't installed.
     """
@@ -66,15 +66,15 @@ def _open_url(database: str) -> Saver | None:
     if scheme == "sqlite":
         return _open_sqlite(_sqlite_path(database, rest), database)
     if scheme in registry.SCHEMES:
-        must_be_clear(database)
+        check_one_reading(database)
     return registry.open_registered(scheme, database, mask_database(database))
 
 
 def _sqlite_path(database: str, rest: str) -> Path:
     """The path of ``sqlite:///relative`` or ``sqlite:////absolute``, as SQLAlchemy reads them.
 
-    A file that doesn't exist there is also looked for from the root and with ``%20`` and the like decoded: both are
-    typed, too.
+    If there is no such file, it also tries the path from the root, and with ``%20`` and the like decoded; people type
+    both.
     """
     if not rest.startswith("/") or not rest.strip("/"):
         raise UsageError(
@@ -84,7 +84,7 @@ def _sqlite_path(database: str, rest: str) -> Path:
 
     readings = [reading for name in (rest[1:], unquote(rest[1:])) for reading in (Path(name), Path("/", name))]
     chosen = next((path for path in readings if _exists(path)), readings[0])
-    if not _exists(chosen) and not is_plain(rest[1:]):
+    if not _exists(chosen) and not cannot_hold_password(rest[1:]):
         raise DatabaseUnreachable(f"{mask_database(database)}: no such file", hint="a path has no user and no password")
     return chosen
 
@@ -98,7 +98,7 @@ def _open_path(path: Path, database: str) -> Saver | None:
 def _exists(path: Path) -> bool:
     try:
         return path.exists() or path.is_symlink()
-    except (OSError, ValueError):  # no path: longer than names may be, or with a NUL in it
+    except (OSError, ValueError):  # it can't be a path: it is too long, or has a NUL in it
         return False
 
 
@@ -127,16 +127,16 @@ def _at_home(path: str) -> Path:
 
 
 def _open_attribute(name: str) -> Saver | None:
-    """The saver that ``module:attribute`` or ``file.py:attribute`` names: by naming it the user lets its code run.
+    """The saver that ``module:attribute`` or ``file.py:attribute`` names. The user who names it lets its code run.
 
     Raises:
-        UsageError: it looks like a URL without its slashes, not like a module of the user's.
+        UsageError: the name looks like a URL without its slashes, not like a module.
     """
     scheme, colon, rest = name.partition(":")
     kind = scheme.partition("+")[0].lower()
     if colon and kind in ("sqlite", *registry.SCHEMES) and not (_exists(Path(scheme)) or _exists(Path(f"{scheme}.py"))):
         if kind == "sqlite":
-            path = rest if is_plain(rest) else "PATH"
+            path = rest if cannot_hold_password(rest) else "PATH"
             raise UsageError("sqlite:… is no URL", hint=f"type the path {path} alone, or sqlite:///{path}")
         raise UsageError(f"{scheme}:… is no URL: two slashes follow the colon", hint=f"{scheme}://…")
     return registry.open_attribute(name) if _ATTRIBUTE.fullmatch(name) else None
@@ -144,11 +144,11 @@ def _open_attribute(name: str) -> Saver | None:
 
 def _no_such(name: str) -> NoReturn:
     config, databases = _config()
-    near = _near(name, databases)
-    hint = f"did you mean {near[0]}?" if near else "a path, a URL, or a name under [databases] in " + str(config)
-    if not is_plain(name):
-        hint += f"; a URL begins with a kind, as postgresql://user:password@host/database; {ESCAPES}"
-    raise DatabaseUnreachable(f"no such file or database name: {mask_database(name)}", hint=hint, candidates=near)
+    similar = _similar_names(name, databases)
+    hint = f"did you mean {similar[0]}?" if similar else "a path, a URL, or a name under [databases] in " + str(config)
+    if not cannot_hold_password(name):
+        hint += f"; a URL begins with the database's kind, as in postgresql://user:password@host/database; {ESCAPES}"
+    raise DatabaseUnreachable(f"no such file or database name: {mask_database(name)}", hint=hint, candidates=similar)
 
 
 def _config() -> tuple[Path, dict[str, object]]:
@@ -174,7 +174,7 @@ def _config() -> tuple[Path, dict[str, object]]:
     return path, databases
 
 
-def _near(name: str, databases: Iterable[str]) -> list[str]:
+def _similar_names(name: str, databases: Iterable[str]) -> list[str]:
     from difflib import get_close_matches
 
     folder = Path(name).parent
@@ -205,7 +205,7 @@ def _open_here(say: Callable[[str], None]) -> Saver:
 
 
 def _holds_checkpoints(path: Path) -> bool:
-    """Whether a file counts as a checkpoint database; one that can't be opened does, so that its error is shown."""
+    """Whether a file has checkpoints; True also if it can't be opened, so that the error is shown later."""
     from ckpt_cli.savers.sqlite import NotCheckpoints, open_file
 
     try:

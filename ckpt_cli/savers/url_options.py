@@ -1,4 +1,4 @@
-"""Options of a URL: what several backends read in the same way."""
+"""Reads options of a URL, in the same way for several backends."""
 
 from collections.abc import Iterable, Mapping
 from math import inf
@@ -22,11 +22,11 @@ def parse_seconds(options: Mapping[str, str], name: str, default: float) -> floa
 
 
 def unknown_option(names: Iterable[str], known: Iterable[str]) -> str:
-    """The words for options that a URL may not have.
+    """A phrase for people about options that a URL may not have.
 
-    Only a misspelled option is named: any other may be part of a password.
+    It repeats only an option that looks like a misspelled known one; any other text may be part of a password.
     """
     from difflib import get_close_matches
 
-    near = next((name for name in sorted(names) if get_close_matches(name, known, n=1, cutoff=0.75)), "")
-    return f"unknown option {near!r}" if near else "an option that isn't known"
+    misspelled = next((name for name in sorted(names) if get_close_matches(name, known, n=1, cutoff=0.75)), "")
+    return f"unknown option {misspelled!r}" if misspelled else "an option that isn't known"

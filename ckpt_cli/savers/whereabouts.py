@@ -10,7 +10,7 @@ from ckpt_cli.savers.contract import Saver
 
 
 def place_of(address: str, path: Path) -> Place:
-    """The place of a file: device and inode find it after a rename, but another file gets them once it is deleted."""
+    """The place of a file. Its device and inode find it after a rename; once it is deleted, a new file may get them."""
     try:
         status = path.stat()
     except OSError:
@@ -21,12 +21,14 @@ def place_of(address: str, path: Path) -> Place:
 def original_at(
     own: Path, other: Path, is_it: Callable[[Saver], bool], open_file: Callable[[Path], Saver | None]
 ) -> bool | None:
-    """Whether the database that was seen at another path still exists there, beside this one; None if unreadable.
+    """Whether the database that was seen at another path still exists there, so that this one is its copy.
+
+    False: this is the same file, or nothing is there any more. None: the other file can't be read.
 
     Args:
         own: the file of this database.
         other: the path at which it was seen.
-        is_it: whether an open database is that one.
+        is_it: says whether an open database is the one that was seen.
         open_file: opens a file for reading; returns None if it holds no checkpoints.
     """
     try:
@@ -40,7 +42,7 @@ def original_at(
     try:
         return _is_it(other, is_it, open_file)
     except DatabaseUnreachable:
-        return None if _may_be_one(other) else False
+        return None if _may_be_database(other) else False
     except CkptError:
         return None
 
@@ -55,7 +57,7 @@ def _is_it(path: Path, is_it: Callable[[Saver], bool], open_file: Callable[[Path
         saver.close()
 
 
-def _may_be_one(path: Path) -> bool:
+def _may_be_database(path: Path) -> bool:
     """Whether a file that can't be opened as a checkpoint database may still be one."""
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB databases of every LangGraph generation, through PyMySQL: read, and changed by plans."""
+"""MySQL and MariaDB databases of every LangGraph generation, read and changed by plans through PyMySQL."""
 
 from ckpt_cli.savers.contract import Saver
 

@@ -1,4 +1,4 @@
-"""A URL of MySQL or MariaDB: the options for the driver, and the location that may be shown."""
+"""Parses a URL of MySQL or MariaDB into options for the driver and the location that may be shown to people."""
 
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -15,7 +15,7 @@ _OPTIONS = ("connect_timeout", *OPTIONS, "statement_timeout", "unix_socket")
 
 
 class Address(NamedTuple):
-    """What a URL names.
+    """The parts of a URL.
 
     Attributes:
         socket: path of a Unix socket; with one, host and port aren't used.
@@ -35,22 +35,22 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The same for every user and all options; it may be shown."""
+        """An address without user, password and options, so that it is the same for all of them; it may be shown."""
         host = f"[{self.host}]" if ":" in self.host else self.host.lower()
         socket = f"?unix_socket={self.socket}" if self.socket else ""
         return f"mysql://{host}:{self.port}/{quote(self.database, safe='')}{socket}"
 
     @property
     def location(self) -> str:
-        """The URL without user, password and options; here, the identity."""
+        """The URL without user, password and options, which is the identity."""
         return self.identity
 
 
 def parse_url(url: str) -> Address:
     """The address that ``mysql://user:password@host:port/database?option=value`` names.
 
-    The options are that of LangGraph's own saver (``unix_socket``; langgraph-checkpoint-mysql 3.0, ``pymysql.py:
-    parse_conn_string``), PyMySQL's ``ssl_…``, the ``ssl_mode`` of the program ``mysql``, and two times in seconds.
+    The options are ``unix_socket``, as in LangGraph's own saver (langgraph-checkpoint-mysql 3.0, ``pymysql.py:
+    parse_conn_string``), PyMySQL's ``ssl_…``, the ``ssl_mode`` of the program ``mysql``, and two timeouts in seconds.
 
     Raises:
         UsageError: it names no database, or has an unknown option.
@@ -83,12 +83,12 @@ def parse_url(url: str) -> Address:
 
 
 def _reason(message: str) -> str:
-    """Urlsplit's message without its quotation of the URL, which may be part of a password."""
+    """The meaning of an error message of `urlsplit`; the message itself quotes the URL, maybe with a password."""
     return "its port is not a number" if message.startswith("Port") else "its host is malformed"
 
 
 def _seconds(options: dict[str, str], name: str, default: int) -> int:
-    """A whole number, unlike `parse_seconds`: the server's variables take no fractions."""
+    """Take an option in seconds. It must be whole, unlike `parse_seconds`: the server's variables take no fractions."""
     text = options.pop(name, str(default))
     if not text.isdecimal() or not 0 < int(text) < 1 << 24:
         raise UsageError(f"{name}: a whole number of seconds is needed")

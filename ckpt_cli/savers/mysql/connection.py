@@ -3,9 +3,9 @@
 These facts were found by trying MariaDB 10.11 and PyMySQL 1.2:
 
 - An unbuffered result must be read to its end before the next statement is sent. So if another statement comes while a
-  result is still being read, its rest is read into memory.
+  result is still being read, the rest of the result is read into memory.
 - ``START TRANSACTION WITH CONSISTENT SNAPSHOT`` gives one moment only at REPEATABLE READ, which may not be the server's
-  default.
+  default level.
 - PyMySQL sends a password as Latin-1 unless it is given as bytes.
 """
 
@@ -24,8 +24,8 @@ from ckpt_cli.savers.mysql.stream import ResultRow, Stream
 
 T = TypeVar("T")
 
-_DELETED_ROWS = 100  # of one statement
-_ALWAYS_TAKEN = 1_000_000  # bytes of a statement that every server takes
+_DELETED_ROWS = 100  # rows that one statement deletes
+_ALWAYS_TAKEN = 1_000_000  # every server takes a statement of so many bytes
 
 _SNAPSHOT = ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)
 _WRITING = (
@@ -36,7 +36,7 @@ _WRITING = (
 
 
 class Connection:
-    """A connection that changes no settings of the server but those of its own session."""
+    """A connection that changes settings of its own session only, never the server's."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -44,8 +44,8 @@ class Connection:
         self._driver: Any = None
         self._stream: Stream | None = None
         self._in_moment = False
-        self._writing = False  # whether the moment is a transaction that may write
-        self._sent = False  # whether a change was sent in it
+        self._writing = False  # whether the open moment is a transaction that may write
+        self._sent = False  # whether that transaction has sent a change
 
     @property
     def is_mariadb(self) -> bool:
@@ -60,7 +60,7 @@ class Connection:
 
     @property
     def number(self) -> str:
-        """The number of the server's version. MariaDB puts 5.5.5- before its own, for old replicas; that is removed."""
+        """The number of the server's version, without the 5.5.5- that MariaDB puts before it for old replicas."""
         return self.version.removeprefix("5.5.5-").partition("-")[0]
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[ResultRow]:
@@ -69,7 +69,7 @@ class Connection:
         return iter(self._stream)
 
     def run_many(self, sql: str, parameters: Sequence[Sequence[object]]) -> int:
-        """Run one writing statement for many rows, and give the number of rows that it changed.
+        """Run one writing statement for many rows; returns the number of rows that it changed.
 
         Raises:
             Refused: a row exists already, doesn't fit, or may not be written.
@@ -88,7 +88,7 @@ class Connection:
         return count
 
     def _must_be_short(self, length: int) -> None:
-        """Check that the server takes so many bytes. It would close the connection if it got too many."""
+        """Check that the server takes a statement of so many bytes: it closes the connection if it gets too many."""
         if length < _ALWAYS_TAKEN:
             return
         ((limit,),) = self.query("SELECT @@max_allowed_packet")
@@ -144,7 +144,7 @@ class Connection:
             self._writing = False
 
     def _ensure_connected(self) -> None:
-        """Reconnect if the connection was lost while it was idle; it comes before a write, which isn't tried twice."""
+        """Reconnect if the connection was lost while it was idle. Call it before a write, which isn't tried twice."""
         try:
             self._run("DO 0")
         except ConnectionLost:
@@ -166,7 +166,7 @@ class Connection:
         return value
 
     def _roll_back(self) -> None:
-        """Roll back a transaction that writes; drop the connection of one that reads, which may have unread rows."""
+        """Roll back a transaction that writes. If it only read, drop the connection, which may have unread rows."""
         if self._writing and self._driver is not None and self._driver.open:
             try:
                 self._run("ROLLBACK")
@@ -176,7 +176,7 @@ class Connection:
             self.abandon()
 
     def driver(self) -> Any:
-        """The driver's connection, with no unread rows; it is made if there is none.
+        """The driver's connection, without unread rows; if there is none, a new one.
 
         Raises:
             DatabaseUnreachable: the server can't be reached, or refuses this user.
@@ -189,7 +189,7 @@ class Connection:
         return self._driver
 
     def abandon(self) -> None:
-        """Drop the connection, and with it any transaction; that is quicker than reading an unread result."""
+        """Drop the connection and any transaction on it; that is quicker than to read an unread result to its end."""
         if self._driver is not None:
             self._driver._force_close()
         self._driver = self._stream = None
@@ -233,7 +233,7 @@ class Connection:
 
 
 def _joined(sql: str, rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
-    """A statement for many rows, made of a statement for one row; and its parameters."""
+    """A statement for many rows, made from a statement for one row, and its parameters."""
     start, _, condition = sql.partition(" WHERE ")
     return f"{start} WHERE {' OR '.join([f'({condition})'] * len(rows))}", [value for row in rows for value in row]
 

@@ -1,4 +1,4 @@
-"""New connections of PyMySQL: their options, and the settings of their session."""
+"""Makes new connections of PyMySQL: their options, and the settings of their session."""
 
 from ssl import SSLSocket
 from typing import Any
@@ -12,7 +12,7 @@ from ckpt_cli.savers.mysql.address import Address
 _SLACK = 5  # seconds to wait, after the time limit, for the server's message that a statement took too long
 
 _MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
-"""With this mode the server truncates nothing silently, and reads escapes in text as PyMySQL writes them."""
+"""With this mode the server truncates nothing silently, and understands escapes in text as PyMySQL writes them."""
 
 
 class _Encrypted(pymysql.Connection):  # type: ignore[misc]
@@ -30,9 +30,9 @@ class _Encrypted(pymysql.Connection):  # type: ignore[misc]
 
 
 def connect(address: Address) -> Any:
-    """Connect, and change settings of this session; the server's own settings stay as they are.
+    """A new connection, with settings changed for its session only.
 
-    The handshake may take as long as connecting, statements as long as the URL allows.
+    The handshake may take as long as `connect_timeout`, a statement as long as `statement_timeout`.
 
     Raises:
         pymysql.err.MySQLError, RuntimeError: the server can't be reached, or refuses this user.
@@ -50,7 +50,7 @@ def connect(address: Address) -> Any:
         autocommit=True,
         connect_timeout=address.connect_timeout,
         read_timeout=address.connect_timeout,
-        client_flag=CLIENT.FOUND_ROWS,  # count rows found, also those that an UPDATE leaves as they are
+        client_flag=CLIENT.FOUND_ROWS,  # an UPDATE counts all rows that match, also unchanged ones
         program_name="ckpt",
         defer_connect=True,
         **({"ssl_disabled": True} if address.socket else address.tls.options()),

@@ -1,7 +1,7 @@
 """The SQL expressions of MySQL and MariaDB, for `sql.statements`.
 
-The server compares ids by its collation, which may take ``A`` and ``a``, or all emoji, or ``x`` and ``x`` with a space
-for one id. So a condition on an id has two parts: the column's own comparison, which uses the index, and one by bytes.
+The server compares ids by its collation, which may treat ``A`` and ``a``, or all emoji, or ``x`` and ``x`` with a space
+as one id. So a condition on an id has two parts: the column's own comparison, which uses the index, and one by bytes.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ _PROBES = (
     " SET a.thread_id = a.thread_id, b.thread_id = b.thread_id, c.thread_id = c.thread_id WHERE FALSE",
     *(f"INSERT INTO {table} ({{{table}}}) SELECT {{{table}}} FROM {table} WHERE FALSE" for table in TABLES),  # noqa: S608
 )
-"""Statements that need all rights that a plan may need, and change nothing; the braces are for ckpt's own columns."""
+"""Statements that need all rights that a plan may need, and change nothing; `_own_columns` fills the braces."""
 
 AGAIN = "%=s"
-"""The placeholder for the value of the last ``%s`` again (see `repeated`)."""
+"""A placeholder that takes the same value as the ``%s`` before it (see `expand_repeats`)."""
 
 _CODECS = {"latin1": "cp1252", "ascii": "ascii"}
 _BMP_ONLY = frozenset({"utf8", "utf8mb3"})
@@ -40,7 +40,7 @@ _CASTS = {**dict.fromkeys(("date", "time", "datetime", "timestamp", "decimal"), 
 
 _PERCENT = "char(37 USING utf8mb4)"
 _SPELLED_HASH = re.compile(r"%md5:([0-9a-f]{32})")
-"""The name of a namespace of which only the hash is known."""
+"""The name of a namespace if only its hash is known."""
 
 _TEXT_TYPES = frozenset({"char", "varchar", "text", "tinytext", "mediumtext", "longtext"})
 
@@ -53,12 +53,12 @@ class MySQLEngine(Engine):
     def __init__(self, connection: Connection, schema: Schema) -> None:
         self._connection = connection
         self._schema = schema
-        self._probes = [probe.format_map({table: self._own(table) for table in TABLES}) for probe in _PROBES]
+        self._probes = [probe.format_map({table: self._own_columns(table) for table in TABLES}) for probe in _PROBES]
         self._byte_collation = "utf8mb4_nopad_bin" if connection.is_mariadb else "utf8mb4_0900_bin"
 
     def query(self, sql: str, parameters: Parameters = (), *, stream: bool = False) -> Iterator[ResultRow]:  # noqa: ARG002
         """The rows of one statement; every result is streamed."""
-        return self._connection.query(*repeated(sql, parameters))
+        return self._connection.query(*expand_repeats(sql, parameters))
 
     def moment(self, read: Callable[[], T]) -> T:
         """See `Connection.moment`."""
@@ -86,7 +86,7 @@ class MySQLEngine(Engine):
 
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
         """Run one writing statement for many rows."""
-        rows = [repeated(sql, row) for row in parameters]
+        rows = [expand_repeats(sql, row) for row in parameters]
         return self._connection.run_many(rows[0][0], [row for _, row in rows])
 
     def close(self) -> None:
@@ -102,14 +102,14 @@ class MySQLEngine(Engine):
         return "`" + name.replace("`", "``").replace("%", "%%") + "`"
 
     def json_text(self, path: str) -> str:
-        """A text member of the header."""
+        """A text in the header, by its key."""
         return f"json_unquote(json_extract({self.quoted('checkpoint')}, '$.{path}'))"
 
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
-        """The expression, unchanged for text and JSON: the connection's character set holds all others.
+        """The expression. Text and JSON need no cast: the connection's character set can represent all others.
 
-        Dates, decimals and bits, for which the driver would make objects, are cast; a FLOAT becomes a DOUBLE, since as
-        text it would have only six digits.
+        Dates, decimals and bits are cast, because the driver would make objects from them. A FLOAT becomes a DOUBLE,
+        because as text it would have only six digits.
         """
         kind, plain = self._schema.layout.columns[relation][column].kind, expression or self.quoted(column)
         if kind == "float":
@@ -117,7 +117,7 @@ class MySQLEngine(Engine):
         return f"cast({plain} AS {_CASTS[kind]})" if kind in _CASTS else plain
 
     def namespace(self, relation: str) -> str:
-        """The column's text; if the hash beside it is that of another text, a name spelled from the hash."""
+        """The column's text, or a name spelled from the row's hash, if that is the hash of another text."""
         name = self.select_expression(relation, "checkpoint_ns")
         if not self._schema.hashed or not self._connection.has_md5:
             return name
@@ -131,7 +131,7 @@ class MySQLEngine(Engine):
         return f"checkpoint_ns, {HASH}" if self._schema.hashed else "checkpoint_ns"
 
     def channel_versions(self) -> str:
-        """The member of the header, as JSON text."""
+        """The header's ``channel_versions``, as JSON text."""
         return f"json_extract({self.quoted('checkpoint')}, '$.channel_versions')"
 
     def metadata_equals(self) -> str:
@@ -141,7 +141,7 @@ class MySQLEngine(Engine):
         return f"{is_text} AND cast(json_unquote({value}) AS binary) = cast(%s AS binary)"
 
     def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
-        """The path of the key, twice, and the text; the path has the key in quotes."""
+        """The path of the key, twice, and the text. The key is in quotes in the path."""
         path = f"$.{json.dumps(key, ensure_ascii=False)}"
         return [path, path, self.search_value(CHECKPOINTS, "metadata", text)]
 
@@ -154,7 +154,7 @@ class MySQLEngine(Engine):
         return f"lower(sha2({column}, 256))"
 
     def byte_order(self, expression: str) -> str:
-        """The expression with a collation that sorts by code points, as by bytes, and counts trailing spaces."""
+        """The expression with a collation that sorts by code points and treats trailing spaces as part of the value."""
         return f"convert({expression} USING utf8mb4) COLLATE {self._byte_collation}"
 
     def equals(self, relation: str, column: str) -> str:
@@ -169,23 +169,24 @@ class MySQLEngine(Engine):
     def among(
         self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
     ) -> tuple[str, list[Scalar | list[Scalar]]]:
-        """A range of the index if the rows differ only in their last column, else a list of rows.
+        """The condition is a range of the index if the rows differ only in their last column; else it lists the rows.
 
         MariaDB 10.11 joins a long list of rows with the index, but needs quadratic time to analyse as many conditions
-        joined by OR (1.1 s for 1,000). Blobs are found under every equal id of their thread (`equal_ids.SharedBlobs`).
+        joined by OR (1.1 s for 1,000). Blobs are also found under other thread ids that the server treats as equal
+        (`equal_ids.SharedBlobs`).
         """
         values = [
             [self.search_value(relation, name, value) for name, value in zip(columns, row, strict=True)] for row in rows
         ]
         if len(columns) > 1 and any(row[:-1] != values[0][:-1] for row in values):
             return self._among_rows(relation, columns, values)
-        conditions = [self._equals(relation, name) for name in columns[:-1]]
+        conditions = [self._column_equals(relation, name) for name in columns[:-1]]
         last, repeats = self._one_of(relation, columns[-1], len(values))
         parameters: list[Scalar | list[Scalar]] = [*values[0][:-1], *[row[-1] for row in values] * repeats]
         return f"({' AND '.join([*conditions, last])})", parameters
 
-    def _equals(self, relation: str, column: str) -> str:
-        """The condition that a column equals one value; for the thread ids of blobs, as the server compares them."""
+    def _column_equals(self, relation: str, column: str) -> str:
+        """The condition that a column equals one value. Thread ids of blobs are compared as the server does it."""
         exact = self._is_hashed(column) or self._must_be_exact(relation, column)
         return self.equals(relation, column) if exact else f"{self.quoted(column)} = %s"
 
@@ -206,7 +207,7 @@ class MySQLEngine(Engine):
         return self.equates_texts(relation, column) and (relation, column) != (BLOBS, "thread_id")
 
     def _one_of(self, relation: str, column: str, count: int) -> tuple[str, int]:
-        """The condition that a column is one of `count` values, and how many times the parameters must repeat them."""
+        """The condition that a column is one of `count` values, and how often the parameters must have them."""
         if self._is_hashed(column):
             return _in([HASH], count), 1
         name = self.quoted(column)
@@ -235,7 +236,7 @@ class MySQLEngine(Engine):
         return namespace_hash(value) if self._is_hashed(column) else value
 
     def with_derived_columns(self, relation: str, row: Row) -> Row:
-        """The row with the hash of its namespace, by which the official saver finds it."""
+        """The row with the hash of its namespace, by which LangGraph's own saver finds it."""
         if not self._schema.layout.has(relation, HASH) or HASH in row:
             return row
         return {**row, HASH: namespace_hash(str(row["checkpoint_ns"]))}
@@ -247,20 +248,20 @@ class MySQLEngine(Engine):
         results = (self.query("SELECT cast(cast(%s AS JSON) AS CHAR CHARACTER SET utf8mb4)", [text]) for text in texts)
         return [str(next(rows)[0]) for rows in results]
 
-    def _own(self, relation: str) -> str:
+    def _own_columns(self, relation: str) -> str:
         names = [name for name in self._schema.layout.writable(relation) if name in WRITTEN[relation]]
         return ", ".join(map(self.quoted, names))
 
     def equates_texts(self, relation: str, column: str) -> bool:
-        """Whether the column's collation may take different texts for equal."""
+        """Whether the column's collation may treat different texts as equal."""
         collation = self._schema.collations.get((relation, column), "")
         return bool(collation) and collation not in ("binary", "utf8mb4_0900_bin", "utf8mb4_nopad_bin")
 
 
 def namespace_hash(ns: str) -> bytes:
-    """The hash of a namespace as the official saver stores it (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
+    """The hash of a namespace as LangGraph's own saver stores it (checkpoint-mysql 3.0, ``base.py: MIGRATIONS``).
 
-    A name that `MySQLEngine.namespace` spelled from a hash gives that hash.
+    For a name that `MySQLEngine.namespace` spelled from a hash, it is that hash.
     """
     if spelled := _SPELLED_HASH.fullmatch(ns):
         return bytes.fromhex(spelled[1])
@@ -275,8 +276,8 @@ def _in(names: Sequence[str], count: int) -> str:
     return f"({', '.join(names)}) IN ({', '.join([row] * count)})"
 
 
-def repeated(sql: str, parameters: Parameters) -> tuple[str, list[Scalar | list[Scalar]]]:
-    """A statement with `AGAIN` in it, and its parameters, as the driver takes them."""
+def expand_repeats(sql: str, parameters: Parameters) -> tuple[str, list[Scalar | list[Scalar]]]:
+    """A statement and its parameters as the driver takes them: each `AGAIN` becomes a ``%s`` with its own value."""
     repeats = _repeats(sql)
     if not any(repeats):
         return sql, list(parameters)

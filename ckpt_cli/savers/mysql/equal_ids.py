@@ -1,7 +1,7 @@
-"""Threads whose ids differ only in case, accents or spaces, so that the server's collation takes them for equal.
+"""Threads whose ids differ only in case, accents or spaces, so that the server's collation treats them as equal.
 
 ckpt reads them as different threads. But LangGraph's own saver, asked for ``bob``, continues from the checkpoints of
-``Bob`` (langgraph-checkpoint-mysql 3.0, ``base.py: SELECT_SQL``), so a checkpoint of one may name blobs of the other.
+``Bob`` (langgraph-checkpoint-mysql 3.0, ``base.py: SELECT_SQL``). So a checkpoint of one may name blobs of the other.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.blobs import BlobName, Blobs
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS
 
-_PAGE = 500  # ids of one statement
+_PAGE = 500  # ids in one statement
 
 
 class SharedBlobs(Blobs):
-    """Blobs found by the server's own comparison of thread ids, which is what `MySQLEngine.among` uses for them."""
+    """Finds blobs by the server's own comparison of thread ids, which `MySQLEngine.among` uses for blobs."""
 
     def _rows(self, statement: str, names: Sequence[BlobName]) -> Iterator[tuple[Any, ...]]:
         requested = set(names)
@@ -30,7 +30,7 @@ class SharedBlobs(Blobs):
 
 
 def _match(name: BlobName, names: Iterable[BlobName]) -> BlobName | None:
-    """The requested blob for one that is stored under an equal id of its thread; None if there are several."""
+    """The requested blob to which a blob under an equal thread id belongs; None if it fits none or several."""
     same_version = [other for other in names if other[1:] == name[1:]]
     same_letters = [other for other in same_version if other.thread_id.casefold() == name.thread_id.casefold()]
     matches = same_letters or same_version
@@ -38,7 +38,7 @@ def _match(name: BlobName, names: Iterable[BlobName]) -> BlobName | None:
 
 
 def must_not_have_equal_ids(engine: MySQLEngine, plan: Plan) -> None:
-    """Check that no thread of a plan has an id that the server takes for that of a thread outside the plan.
+    """Check that no thread of a plan has an id that the server treats as equal to that of a thread outside the plan.
 
     Raises:
         Refused: LangGraph mixes two such threads, so that changing one changes the other.
@@ -53,8 +53,8 @@ def must_not_have_equal_ids(engine: MySQLEngine, plan: Plan) -> None:
         values = [engine.search_value(BLOBS, "thread_id", thread_id) for thread_id in page]
         for (other,) in engine.query(others, values * 2):
             if other not in thread_ids:
-                what = f"this database takes thread {other!r} for the same as one that is to be changed"
-                raise Refused(f"{what}; nothing was written", hint="its collation takes different ids for one")
+                what = f"this database treats the id of thread {other!r} as equal to that of a thread to change"
+                raise Refused(f"{what}; nothing was written", hint="its collation treats different ids as equal")
 
 
 def _thread_of(record: Record | Ref | WriteKey) -> str:

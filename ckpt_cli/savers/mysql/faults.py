@@ -1,4 +1,4 @@
-"""ckpt's own errors for those of a server or the driver: one line each, with a hint.
+"""Turns errors of a server or the driver into ckpt's own: one line each, with a hint.
 
 Error numbers are those of MySQL 8.0 (``share/messages_to_clients.txt``) and MariaDB 10.11 (``mysqld_error.h``); the
 driver's own begin at 2000 (PyMySQL 1.2, ``constants/CR.py``).
@@ -12,7 +12,7 @@ from ckpt_cli.savers import faults
 from ckpt_cli.savers.mysql.address import Address
 
 GONE = frozenset({0, 1053, 1927, 2006, 2013, 2055, 4031})
-"""The server shut down, the session was killed, or the connection was cut; 0 is PyMySQL's for a closed connection."""
+"""The server shut down, the session was killed, or the connection was cut; PyMySQL gives 0 if it is closed."""
 
 _WRONG_PASSWORD, _NO_DATABASE, _NO_TLS = 1045, 1049, 2026
 _NO_PASSWORD = "using password: NO"  # noqa: S105 - a part of the server's message
@@ -21,7 +21,7 @@ _TOO_LONG = frozenset({1317, 1969, 3024})
 _DENIED = frozenset({1044, 1142, 1143, 1227, 1370})
 _READ_ONLY = frozenset({1290, 1792, 1836, 3032})
 _BUSY = frozenset({1205, 1213, 3572})
-_NO_FIT = {
+_DOES_NOT_FIT = {
     1264: "a number is out of range",
     1366: "text has characters the column can't hold",
     1406: "text is longer than its column",
@@ -30,7 +30,7 @@ _NO_FIT = {
     4025: "the server doesn't take it as JSON",
 }
 
-_EQUAL_IDS_HINT = "this database's collation may take ids that differ in case, accents or trailing spaces for one id"
+_EQUAL_IDS_HINT = "this database's collation may treat ids that differ in case, accents or trailing spaces as equal"
 
 _HINTS = {
     1040: "the server has no connection left; try again",
@@ -84,8 +84,8 @@ def writing_fault(address: Address, error: Exception, relation: str = "") -> Ckp
     place = address.location
     if number == 1062:
         return Refused(f"a row of {relation} exists already; nothing was written", hint=_EQUAL_IDS_HINT)
-    if number in _NO_FIT:
-        return Refused(f"{place}: {relation}: {_NO_FIT[number]} ({faults.safe_text(text)}); nothing was written")
+    if number in _DOES_NOT_FIT:
+        return Refused(f"{place}: {relation}: {_DOES_NOT_FIT[number]} ({faults.safe_text(text)}); nothing was written")
     if number in _DENIED:
         return faults.may_not_write(place, text)
     if number in _READ_ONLY:
@@ -107,7 +107,7 @@ def too_long(address: Address, length: int = 0, limit: int = 0) -> Failed:
 
 
 def number_and_text(error: Exception) -> tuple[int, str]:
-    """The number of an error and its text on one line; for a failure to connect, the text is the system's."""
+    """The number of an error, and its text on one line. If connecting failed, it is the system's text."""
     number, text = 0, str(error)
     if error.args and isinstance(error.args[0], int):
         number, text = error.args[0], str(error.args[1] if len(error.args) > 1 else "")

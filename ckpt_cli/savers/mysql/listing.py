@@ -1,8 +1,8 @@
-"""Lists of threads and namespaces, made without reading every checkpoint.
+"""Lists threads and namespaces without reading every checkpoint.
 
 With ``GROUP BY``, MariaDB 10.11 and MySQL 8 skip from group to group of an index ("Using index for group-by"); with a
-recursive query, as for Postgres, MariaDB would scan the index once for every thread. A group holds ids that the server
-takes for equal. One pass over the index of ids finds the groups with several ids; their ids are listed one by one.
+recursive query, as for Postgres, MariaDB would scan the index once for every thread. A group contains ids that the
+server treats as equal. One pass over the index finds the groups with several ids; their ids are listed one by one.
 """
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
@@ -14,7 +14,7 @@ from ckpt_cli.savers.mysql.engine import MySQLEngine, namespace_hash
 from ckpt_cli.savers.mysql.schema import HASH, Schema
 from ckpt_cli.savers.sql.layout import CHECKPOINTS
 
-_FIRST_PAGE, _LARGEST_PAGE = 1000, 100_000  # threads of a page; the server sorts all threads again for each page
+_FIRST_PAGE, _LARGEST_PAGE = 1000, 100_000  # threads in a page; the server sorts all threads again for each page
 
 Head = tuple[str, str | None]
 """A thread id, and the id of the newest checkpoint in its root namespace."""
@@ -32,7 +32,7 @@ class Listing:
         self._exact = engine.byte_order("thread_id")
 
     def heads(self, except_for: Sequence[str] = ()) -> Iterator[Head]:
-        """Threads without a root namespace first, then those with the highest head; except the groups of some ids."""
+        """Threads without a root namespace, then the others, highest head first; leaves out the groups of some ids."""
         inner = f"SELECT {self._id} FROM checkpoints AS one WHERE one.thread_id = ids.thread_id AND one.{self._in_root}"
         only = f" WHERE thread_id NOT IN ({', '.join(['%s'] * len(except_for))})" if except_for else ""
         statement = (
@@ -48,7 +48,7 @@ class Listing:
             start, size = start + size, min(10 * size, _LARGEST_PAGE)
 
     def equal_ids(self) -> list[str]:
-        """One id of each group with several ids, which the server takes for equal."""
+        """One id from each group of different ids that the server treats as equal."""
         if not self._engine.equates_texts(CHECKPOINTS, "thread_id"):
             return []
         differ = "min(crc32(thread_id)) <> max(crc32(thread_id))"
@@ -56,7 +56,7 @@ class Listing:
         return [thread_id for (thread_id,) in self._engine.query(statement)]
 
     def heads_by_bytes(self, equal_ids: Sequence[str]) -> Iterator[Head]:
-        """The threads of the groups of some ids, told apart by the bytes of their ids."""
+        """The threads in the groups of some ids, one for each id: here ids are compared by their bytes."""
         if not equal_ids:
             return
         top = f"max(CASE WHEN {self._in_root} THEN {self._engine.byte_order(self._id)} END)"

@@ -1,4 +1,4 @@
-"""`MySQLSaver`: LangGraph's tables in MySQL and MariaDB, behind the contract of savers."""
+"""`MySQLSaver`: the saver of LangGraph's tables in MySQL and MariaDB."""
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
@@ -60,13 +60,13 @@ class MySQLSaver(SqlSaver):
         return self._connection.address.identity
 
     def place(self) -> Place:
-        """The server's id and the database's name; and where the server runs, which differs for a clone of it."""
+        """The server's id and the database's name; and where the server runs, which is another place for a clone."""
         server, host = self._connection.moment(lambda: whereabouts(self._connection.query))
         name = self._connection.address.database
         return Place(self.identity, f"{server}/{name}" if server else "", f"{host}/{name}")
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """Whether the original still exists: on this server, if this user may see its database."""
+        """See `Saver.original`. True only if it is on this server and this user may see its database."""
         here = self.place()
         (host, _, own), (other_host, _, other) = here.instance.rpartition("/"), seen.instance.rpartition("/")
         exists = self._connection.moment(lambda: has_checkpoints(self._connection.query, other))
@@ -75,7 +75,7 @@ class MySQLSaver(SqlSaver):
         return super().original(seen, is_it)
 
     def about(self) -> About:
-        """The generation, the server, and the collation by which it compares ids."""
+        """The generation, the server, and the collation by which the server compares ids."""
         schema, connection = self._schema, self._connection
         facts = {"server": f"{'MariaDB' if connection.is_mariadb else 'MySQL'} {connection.number}"}
         facts["ids compare by"] = schema.collations.get(("checkpoints", "thread_id"), "")
@@ -87,33 +87,33 @@ class MySQLSaver(SqlSaver):
         return About("MySQL", connection.address.location, schema.generation, letter, facts, size(connection.query))
 
     def totals(self) -> Totals:
-        """Counts over the key indexes; ids that the server takes for equal are counted one by one."""
+        """Counts over the key indexes; ids that the server treats as equal are counted one by one."""
         ((checkpoints, oldest, newest),) = self._engine.query(self._sql.totals)
         ((writes,),) = self._engine.query(self._sql_writes.total)
         return Totals(self._listing.count(), checkpoints, writes, oldest, newest)
 
     def threads(self) -> Iterator[Thread]:
-        """Skip from id to id in the key index; only the ids are sorted, by the server."""
+        """Jump from id to id in the key index; the server sorts the ids alone."""
         equal_ids = self._listing.equal_ids()
         by_bytes = list(self._listing.heads_by_bytes(equal_ids))
         rootless = [thread_id for thread_id, head in by_bytes if head is None]
         heads = self._listing.heads(equal_ids)
-        first: list[Head] = []
+        first_rooted: list[Head] = []
         for thread_id, head in heads:
             if head is not None:
-                first = [(thread_id, head)]
+                first_rooted = [(thread_id, head)]
                 break
             rootless.append(thread_id)
-        special = [*self._headed(rootless), *_rooted(by_bytes)]
-        ordinary = _rooted(chain(first, heads))
-        yield from merge(sorted(special, key=_head_id, reverse=True), ordinary, key=_head_id, reverse=True)
+        sorted_here = [*self._with_newest_heads(rootless), *_rooted(by_bytes)]
+        sorted_by_server = _rooted(chain(first_rooted, heads))
+        yield from merge(sorted(sorted_here, key=_head_id, reverse=True), sorted_by_server, key=_head_id, reverse=True)
 
     def namespaces(self, thread_id: str) -> list[str]:
-        """Skip from hash to hash in the key index."""
+        """Jump from hash to hash in the key index."""
         return sorted(self._listing.namespaces(self._thread(thread_id)))
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """See `SqlSaver.expand`; refused if the server takes a thread of the plan for another thread."""
+        """See `SqlSaver.expand`; refused if the server treats the ids of a plan's thread and another as equal."""
         must_not_have_equal_ids(self._mysql_engine, plan)
         yield from super().expand(plan)
 

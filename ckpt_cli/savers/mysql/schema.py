@@ -1,4 +1,4 @@
-"""LangGraph's tables, read from the server's catalogue: their generation, and the collations of their text columns.
+"""Reads from the server's catalogue the generation of LangGraph's tables and the collations of their text columns.
 
 Sources: langgraph-checkpoint-mysql 3.0, ``base.py: MIGRATIONS`` (0 to 21) and ``shallow.py: MIGRATIONS`` (0 to 10). In
 migrations up to 14 there is no ``checkpoint_ns_hash``; from 15 to 18 MySQL computes it; from 19 on the saver writes it.
@@ -38,7 +38,7 @@ class Query(Protocol):
     """Runs one statement."""
 
     def __call__(self, sql: str, parameters: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
-        """Its rows."""
+        """The rows of the statement."""
 
 
 class Schema(NamedTuple):
@@ -62,7 +62,7 @@ class Schema(NamedTuple):
 
     @property
     def is_newer(self) -> bool:
-        """Whether a later migration than the last known one made the tables."""
+        """Whether a migration after the last known one was made."""
         return self.layout.version is not None and self.layout.version > self.newest
 
     @property
@@ -72,7 +72,7 @@ class Schema(NamedTuple):
 
     @property
     def generation(self) -> str:
-        """The generation, as a text for people."""
+        """The generation, as a phrase for people."""
         version = "unknown" if self.layout.version is None else str(self.layout.version)
         kind = "ShallowMySQLSaver, one checkpoint a thread" if self.layout.shallow else "checkpoint-mysql"
         since = next(text for least, text in _SINCE if (self.layout.version or 0) >= least)
@@ -93,7 +93,7 @@ def detect(location: str, query: Query) -> Schema:
     """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: there are no tables of LangGraph's that this user may see; the hint names those there are.
+        DatabaseUnreachable: this user can see no tables of LangGraph's; the hint names the tables that exist.
     """
     kinds = {catalogue_text(name): _kind(table_type, engine) for name, table_type, engine in query(_NAMES)}
     for name in (*TABLES, MIGRATIONS):
@@ -125,7 +125,7 @@ def size(query: Query) -> int | None:
 
 
 def _kind(table_type: object, engine: object) -> str:
-    """What an entry of the catalogue is, as a phrase for people; "" for an ordinary table."""
+    """A phrase for people: what an entry of the catalogue is; "" for an ordinary table."""
     is_foreign = catalogue_text(engine).upper() in _FOREIGN
     return (
         "a table of another server" if is_foreign else _TYPES.get(catalogue_text(table_type).upper(), "something else")

@@ -1,4 +1,4 @@
-"""A result whose rows are read from the wire when they are needed, so that memory stays bounded."""
+"""Results that are read from the network only when their rows are needed, so that memory stays bounded."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ _PAGE = 200  # rows fetched at a time
 
 
 class Stream:
-    """The rows of a result, read a page at a time; `drain` reads the rest when another statement needs the wire."""
+    """The rows of a result, read a page at a time. `drain` frees the connection for another statement."""
 
     def __init__(self, cursor: SSCursor, fault: Callable[[Exception], CkptError]) -> None:
         self._cursor = cursor
@@ -32,7 +32,7 @@ class Stream:
             self._has_reader = False
 
     def drain(self) -> None:
-        """Read the rest into memory if it is still being iterated; else read it and drop it."""
+        """Read the remaining rows: into memory if somebody still iterates over them, else drop them."""
         while self._fetch(_PAGE):
             if not self._has_reader:
                 self._rows.clear()

@@ -1,4 +1,4 @@
-"""The options of a URL about TLS, with the names that the program `mysql` and PyMySQL give them."""
+"""Reads the TLS options of a URL, which have the names that the program `mysql` and PyMySQL give them."""
 
 from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, VERIFY_X509_STRICT, SSLContext, create_default_context
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ class Tls(NamedTuple):
     Attributes:
         mode: one of `MODES`; ``preferred`` uses TLS if the server has it, and trusts any certificate.
         ca: file of the certificates to trust; "" for those of the system.
-        cert: file of the client's own certificate; `key` that of its key.
+        cert: file of the client's own certificate; `key` is the file of its key.
     """
 
     mode: str
@@ -45,15 +45,17 @@ class Tls(NamedTuple):
         return self.mode not in ("disabled", "preferred")
 
     def prefer(self, driver: Any) -> None:
-        """Make a driver that hasn't connected yet use TLS if the server has it, without loading root certificates."""
+        """Make a driver use TLS if the server has it, without loading root certificates; call it before it connects."""
         if self.mode == "preferred":
-            driver.ssl, driver.ctx = True, _trusting()
+            driver.ssl, driver.ctx = True, _context_without_checks()
 
     def _context(self) -> SSLContext:
-        context = _trusting() if self.mode == "required" else create_default_context(cafile=self.ca or None)
+        context = (
+            _context_without_checks() if self.mode == "required" else create_default_context(cafile=self.ca or None)
+        )
         if self.mode != "required":
             context.check_hostname = self.mode == "verify_identity"
-            context.verify_flags &= ~VERIFY_X509_STRICT  # the certificates that MySQL makes itself don't pass it
+            context.verify_flags &= ~VERIFY_X509_STRICT  # certificates that MySQL makes itself don't pass this check
         if self.cert:
             context.load_cert_chain(self.cert, self.key or None)
         return context
@@ -74,7 +76,7 @@ def parse_tls(options: dict[str, str]) -> Tls:
     return Tls(mode, ca, cert, key)
 
 
-def _trusting() -> SSLContext:
+def _context_without_checks() -> SSLContext:
     context = SSLContext(PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = CERT_NONE

@@ -1,4 +1,4 @@
-"""What MySQL and MariaDB do by themselves when rows change, as far as this user may see it."""
+"""Reads what MySQL and MariaDB do by themselves when rows change, as far as this user may see it."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -41,7 +41,7 @@ def side_effects(query: Query) -> list[SideEffect]:
 
 
 def caveats(query: Query) -> list[str]:
-    """A sentence if triggers are hidden from this user, who has no right to make any."""
+    """A sentence if this user has no TRIGGER right: triggers are then hidden."""
     if any(query(_RIGHTS, TABLES)):
         return []
     return ["this user has no TRIGGER right: if the tables have triggers, ckpt can't see them, and they fire"]

@@ -1,4 +1,4 @@
-"""Where a MySQL or MariaDB server is, and whether it has another database of checkpoints."""
+"""Reads where a MySQL or MariaDB server is, and whether it has another database of checkpoints."""
 
 from ckpt_cli.savers.mysql.schema import Query
 
@@ -22,5 +22,5 @@ def whereabouts(query: Query) -> tuple[str, str]:
 
 
 def has_checkpoints(query: Query, database: str) -> bool:
-    """Whether this user can see a database of that name with a table of checkpoints."""
+    """Whether this user can see a database with that name that has a table of checkpoints."""
     return any(True for _ in query(_CHECKPOINTS, [database]))

@@ -1,4 +1,4 @@
-"""Postgres databases of every LangGraph generation: read, and changed by plans."""
+"""Postgres databases of every LangGraph generation, read and changed by plans."""
 
 from ckpt_cli.savers.contract import Saver
 

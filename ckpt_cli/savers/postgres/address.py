@@ -1,6 +1,6 @@
-"""A URL of Postgres: the parameters for libpq, and the location that may be shown.
+"""Parses a URL of Postgres into the parameters for libpq and the location that may be shown to people.
 
-The URL may have every option of libpq's (libpq 15, "Connection URIs"), and ``schema``.
+The URL may have all options of libpq (libpq 15, "Connection URIs"), and ``schema``.
 """
 
 import os
@@ -31,7 +31,7 @@ class Address(NamedTuple):
         parameters: for libpq, including the password.
         schema: the Postgres schema of the tables; "" for the first in the search path that has them.
         host: as in the URL; several are separated by commas.
-        database: "" if neither the URL nor the environment names one or a user.
+        database: "" if neither the URL nor the environment names a database or a user.
     """
 
     parameters: dict[str, str | int]
@@ -60,23 +60,23 @@ def parse_url(url: str) -> Address:
     libpq_options = urlencode([pair for pair in pairs if pair[0] != "schema"], quote_via=quote)
     libpq_url = f"postgresql://{place}{'?' if libpq_options else ''}{libpq_options}"
     try:
-        named = {key: str(value) for key, value in conninfo_to_dict(libpq_url).items() if value is not None}
+        url_parameters = {key: str(value) for key, value in conninfo_to_dict(libpq_url).items() if value is not None}
     except ProgrammingError:
-        unknown = _unknown(pairs)
+        unknown = _first_unknown(pairs)
         what = f"the {scheme} URL can't be read"
         if unknown:
             what = f"the {scheme} URL has {unknown_option([unknown], _option_names())}"
         hint = "postgresql://user:password@host:port/database; in names and passwords write @ : / ? # % as %40 %3A …"
         raise UsageError(what, hint=hint) from None
-    host = named.get("host") or named.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
-    port = named.get("port") or os.environ.get("PGPORT") or "5432"
-    name = named.get("dbname") or os.environ.get("PGDATABASE") or named.get("user") or ""
+    host = url_parameters.get("host") or url_parameters.get("hostaddr") or os.environ.get("PGHOST") or _LOCAL
+    port = url_parameters.get("port") or os.environ.get("PGPORT") or "5432"
+    name = url_parameters.get("dbname") or os.environ.get("PGDATABASE") or url_parameters.get("user") or ""
     parameters: dict[str, str | int] = dict(_DEFAULTS)
-    parameters.update(named)
+    parameters.update(url_parameters)
     return Address(parameters, schema, host, port, name)
 
 
-def _unknown(pairs: list[tuple[str, str]]) -> str:
+def _first_unknown(pairs: list[tuple[str, str]]) -> str:
     """The first option that libpq doesn't know; "" if it knows all."""
     for name, _ in pairs:
         try:
@@ -93,5 +93,7 @@ def _option_names() -> list[str]:
 def _hosts(hosts: str, ports: str) -> str:
     """Each host with its port: names, IPv6 addresses, or folders of sockets (libpq takes one port for all of them)."""
     names = [f"[{one}]" if ":" in one else quote(one, safe="") for one in hosts.lower().split(",")]
-    each = ports.split(",")
-    return ",".join(f"{name}:{each[at] if at < len(each) else each[-1]}" for at, name in enumerate(names))
+    port_list = ports.split(",")
+    return ",".join(
+        f"{name}:{port_list[at] if at < len(port_list) else port_list[-1]}" for at, name in enumerate(names)
+    )

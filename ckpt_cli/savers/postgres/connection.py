@@ -1,7 +1,7 @@
 """The connection: moments on one snapshot, transactions for which other ckpts wait, and results in bounded pages.
 
-Nothing outlives a transaction: settings are LOCAL, cursors close with it, no statement is prepared. So a pooler that
-gives out connections for one transaction works too.
+Nothing outlives a transaction: settings are LOCAL, cursors close with it, no statement is prepared. So it also works
+through a pooler that lends connections for one transaction each.
 """
 
 import logging
@@ -26,7 +26,7 @@ Parameters = Sequence[Scalar | list[Scalar]]
 _STATEMENT_TIMEOUT = "5min"
 _LOCK_TIMEOUT = "5s"
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
-_FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows of a page
+_FIRST_PAGE, _LARGEST_PAGE = 100, 5000  # rows in a page
 _PAGE_BYTES = 4_000_000
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else its warnings, which name hosts, go to stderr
@@ -42,11 +42,11 @@ class Connection:
         self.address = address
         self._driver: psycopg.Connection[ResultRow] | None = None
         self._in_moment = False
-        self._cursors = 0  # cursors opened so far, for their names
+        self._cursors = 0  # how many cursors were opened so far; it is in their names
         self._read_cursors: list[str] = []  # cursors to close with the next round trip
-        self._moments = 0  # changes when a moment begins or ends
-        self._writing = False  # whether the moment is a transaction that may write
-        self._sent = False  # whether a change was sent in it
+        self._moments = 0  # counts the beginnings and ends of moments
+        self._writing = False  # whether the open moment is a transaction that may write
+        self._sent = False  # whether that transaction has sent a change
 
     @property
     def driver(self) -> psycopg.Connection[ResultRow]:
@@ -84,11 +84,11 @@ class Connection:
         return self._run_within(self._begin(_MOMENT), read)
 
     def transaction(self, tables: str, work: Callable[[], T]) -> T:
-        """Run `work` on one snapshot that may be written, taken when no other ckpt is writing these tables.
+        """Run `work`, which may write, on one snapshot; it is taken when no other ckpt is writing these tables.
 
         The lock conflicts with itself, with VACUUM and with changes of the table, never with applications that read or
-        write rows; meanwhile nobody can make a trigger. LOCK takes no snapshot, so the snapshot that follows it sees
-        what the other ckpt has written (Postgres 15, "LOCK", 13.3.1).
+        write rows. While it is held, nobody can make a trigger. LOCK takes no snapshot, so the snapshot that is taken
+        after it sees what the other ckpt has written (Postgres 15, "LOCK", 13.3.1).
         """
         if self._in_moment:
             raise RuntimeError("a transaction doesn't begin inside a moment")
@@ -101,7 +101,7 @@ class Connection:
             self._writing = False
 
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
-        """Run one writing statement for many rows, in one round trip; gives the number of rows that it changed."""
+        """Run one writing statement for many rows, in one round trip; returns the number of rows that it changed."""
         self._sent = True
         with self._translate_errors(), self.driver.cursor() as cursor:
             cursor.executemany(sql, parameters)
@@ -132,16 +132,16 @@ class Connection:
             self._in_moment = False
             self._moments += 1
             self._read_cursors.clear()
-            self._end()
+            self._end_transaction()
 
-    def _end(self) -> None:
+    def _end_transaction(self) -> None:
         """Roll back what was not committed; if the server doesn't answer, close the connection."""
         driver = self._driver
-        if driver is None or _idle(driver):
+        if driver is None or _is_idle(driver):
             return
         with suppress(Error):
             driver.execute("ROLLBACK")
-        if not _idle(driver):
+        if not _is_idle(driver):
             self.close()
 
     def _rows(self, sql: str, parameters: Parameters) -> list[ResultRow]:
@@ -149,7 +149,7 @@ class Connection:
             return self.driver.execute(sql, parameters, binary=True).fetchall()
 
     def _stream(self, sql: str, parameters: Parameters) -> Iterator[ResultRow]:
-        """Read through a cursor on the server; pages grow while they stay short in bytes."""
+        """Read through a cursor on the server. Pages grow as long as they have few bytes."""
         self._cursors += 1
         name, moment = f"ckpt_{self._cursors}", self._moments
         size = _FIRST_PAGE
@@ -163,11 +163,11 @@ class Connection:
                 size = max(1, min(_LARGEST_PAGE, 4 * size, _PAGE_BYTES * len(rows) // length))
                 rows = self._rows(f"FETCH FORWARD {size} FROM {name}", ())
         finally:
-            if moment == self._moments:  # in a later moment, the cursor of this one is closed already
+            if moment == self._moments:  # in a later moment, this moment's cursors are closed already
                 self._read_cursors.append(name)
 
     def _open_cursor(self, name: str, sql: str, parameters: Parameters) -> list[ResultRow]:
-        """Open a cursor and give its first page, in one round trip that also closes the cursors that were read."""
+        """The first page of a new cursor. The same round trip closes the cursors that were read before."""
         cursors, self._read_cursors = self._read_cursors, []
         with self._translate_errors(), self.driver.pipeline():
             for cursor in cursors:
@@ -220,5 +220,5 @@ class _ErrorTranslation:
             raise self._connection.fault(error) from error
 
 
-def _idle(driver: psycopg.Connection[ResultRow]) -> bool:
+def _is_idle(driver: psycopg.Connection[ResultRow]) -> bool:
     return driver.info.transaction_status is TransactionStatus.IDLE

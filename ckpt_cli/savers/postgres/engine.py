@@ -65,7 +65,7 @@ class PostgresEngine(Engine):
         return side_effects(self, self._schema.names())
 
     def caveats(self) -> list[str]:
-        """Sentences about row-level security."""
+        """A sentence for each table with row-level security."""
         from ckpt_cli.savers.postgres.triggers import hidden_rows
 
         return hidden_rows(self, self._schema.names())
@@ -79,7 +79,7 @@ class PostgresEngine(Engine):
         self._connection.close()
 
     def table(self, relation: str) -> str:
-        """The name of a table, with that of its Postgres schema."""
+        """The name of a table, after the name of its Postgres schema."""
         return f"{quoted(self._schema.schema_names[relation])}.{relation}"
 
     def quoted(self, name: str) -> str:
@@ -87,7 +87,7 @@ class PostgresEngine(Engine):
         return quoted(name)
 
     def json_text(self, path: str) -> str:
-        """A text member of the header."""
+        """A text in the header, by its key."""
         return f"(checkpoint ->> '{path}')"
 
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
@@ -96,7 +96,7 @@ class PostgresEngine(Engine):
         return expression or quoted(column) if is_uncast else f"({expression or quoted(column)})::text"
 
     def channel_versions(self) -> str:
-        """The member of the header, as JSON text."""
+        """The header's ``channel_versions``, as JSON text."""
         return "(checkpoint -> 'channel_versions')::text"
 
     def metadata_equals(self) -> str:
@@ -104,7 +104,7 @@ class PostgresEngine(Engine):
         return "metadata::jsonb -> %s::text = to_jsonb(%s::text)"
 
     def metadata_parameters(self, key: str, text: str) -> list[Scalar]:
-        """Key and text; None, which equals nothing, for what JSONB can't hold."""
+        """The key and the text; each is None, which equals nothing, if JSONB can't hold it."""
         return [self.search_value(CHECKPOINTS, "metadata", key), self.search_value(CHECKPOINTS, "metadata", text)]
 
     def byte_length(self, column: str) -> str:
@@ -112,7 +112,7 @@ class PostgresEngine(Engine):
         return f"octet_length({column})"
 
     def digest(self, column: str) -> str:
-        """Postgres' own SHA-256, which it has since version 11."""
+        """Postgres' own SHA-256 (since version 11)."""
         return f"encode(sha256({column}), 'hex')"
 
     def byte_order(self, expression: str) -> str:
@@ -120,22 +120,22 @@ class PostgresEngine(Engine):
         return expression if self._schema.by_bytes else f'({expression}) COLLATE "C"'
 
     def subquery_end(self) -> str:
-        """An offset: Postgres doesn't merge such a subquery (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
+        """An OFFSET: with it, Postgres merges no subquery (Postgres 15, ``prepjointree.c: is_simple_subquery``)."""
         return " OFFSET 0"
 
     def insert_override(self, relation: str, columns: Sequence[str]) -> str:
-        """What columns that are GENERATED ALWAYS AS IDENTITY need (Postgres 15, "INSERT")."""
+        """The clause that columns need if they are GENERATED ALWAYS AS IDENTITY (Postgres 15, "INSERT")."""
         always = any(self._schema.layout.columns[relation][name].always for name in columns)
         return "OVERRIDING SYSTEM VALUE " if always else ""
 
-    def equals(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
+    def equals(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that need it
         """Equality, which compares text by its bytes in every deterministic collation (Postgres 15, 24.2.2.4)."""
         return f"{quoted(column)} = %s"
 
     def among(
         self, relation: str, columns: Sequence[str], rows: Sequence[Sequence[Scalar]]
     ) -> tuple[str, list[Scalar | list[Scalar]]]:
-        """A condition with an array for each column, so that the statement is the same for any number of rows."""
+        """The condition has an array for each column, so that the statement is the same for any number of rows."""
         names = [quoted(column) for column in columns]
         arrays = [f"%s::{self._kind(relation, column)}[]" for column in columns]
         values = [[self.search_value(relation, column, row[n]) for row in rows] for n, column in enumerate(columns)]

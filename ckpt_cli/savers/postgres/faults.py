@@ -1,4 +1,4 @@
-"""ckpt's own errors for those of Postgres and libpq: one line each, with a hint."""
+"""Turns errors of Postgres and libpq into ckpt's own: one line each, with a hint."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _KINDS: tuple[tuple[str, Callable[[str], DatabaseUnreachable]], ...] = (
     ),
     (r"SSL|certificate", lambda place: faults.no_answer(place, faults.TLS, hint=_TLS)),
 )
-_NO_TURN = "query_wait_timeout"  # of PgBouncer, which then closes the connection
+_POOL_IS_EMPTY = "query_wait_timeout"  # PgBouncer had no free connection to the server, and closes this one
 _REASONS = (
     (
         r"too many clients|remaining connection slots|no more connections allowed",
@@ -60,9 +60,9 @@ def connection_fault(location: str, error: Error) -> DatabaseUnreachable:
 
 
 def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreachable:
-    """The error for a statement that can't be read from."""
-    if _NO_TURN in str(error):
-        return _no_turn(location)
+    """The error for a statement that failed in a read."""
+    if _POOL_IS_EMPTY in str(error):
+        return _pool_is_empty(location)
     if lost:
         return faults.lost(location)
     if isinstance(error, errors.QueryCanceled):
@@ -75,8 +75,8 @@ def reading_fault(location: str, error: Error, *, lost: bool) -> DatabaseUnreach
 
 def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     """The error for a transaction that failed; nothing was written."""
-    if _NO_TURN in str(error):  # only at its beginning: later it has a connection
-        return _no_turn(location)
+    if _POOL_IS_EMPTY in str(error):  # only at the beginning: later the transaction has a connection
+        return _pool_is_empty(location)
     if lost:
         return faults.lost_writing(location)
     text = one_line(error)
@@ -96,7 +96,7 @@ def writing_fault(location: str, error: Error, *, lost: bool) -> CkptError:
     return Failed(f"{location} can't be written: {faults.safe_text(text)}; nothing was written")
 
 
-def _no_turn(location: str) -> DatabaseUnreachable:
+def _pool_is_empty(location: str) -> DatabaseUnreachable:
     return faults.too_slow(location, "the pooler had no free connection; try again")
 
 
@@ -104,5 +104,5 @@ NEEDED_RIGHTS = "to change rows, this user needs SELECT, INSERT, UPDATE and DELE
 
 
 def one_line(error: Error) -> str:
-    """The server's message, without the place in the statement."""
+    """The server's message on one line, without the position in the statement."""
     return faults.one_line(error.diag.message_primary or str(error))

@@ -1,4 +1,4 @@
-"""`PostgresSaver`: LangGraph's tables in Postgres, behind the contract of savers."""
+"""`PostgresSaver`: the saver of LangGraph's tables in Postgres."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -51,7 +51,7 @@ class PostgresSaver(SqlSaver):
         self._schema = schema
 
     def about(self) -> About:
-        """The server, the tables' Postgres schema, and their size in bytes with their indexes."""
+        """The server, the Postgres schema of the tables, and the size of the tables and their indexes in bytes."""
         schema, name = self._schema, self._schema.schema_names[CHECKPOINTS]
         ((size,),) = self._engine.query(SIZE, [[*schema.names()]])
         others = [table for (table,) in self._engine.query(OTHERS, [name, [*TABLES, MIGRATIONS]])]
@@ -72,17 +72,19 @@ class PostgresSaver(SqlSaver):
         return f"{address.location}/{self._schema.schema_names[CHECKPOINTS]}"
 
     def place(self) -> Place:
-        """The numbers of cluster, database and schema, which renaming doesn't change, and the server's start time."""
+        """The ids of cluster, database and schema, which don't change with a name, and the server's start time."""
         here = whereabouts(self._connection, self._schema.schema_names[CHECKPOINTS])
         return Place(self.identity, here.engine, here.instance)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
-        """Whether an original on this running server still exists; None for one on another server.
+        """Whether the database that was seen still exists on this running server; None if it was on another server.
 
-        For a standby the answer is False: it has what its primary has, and takes no changes.
+        False if this server is a standby of that one: its data is that of its primary, and it takes no changes.
         """
         here = whereabouts(self._connection, self._schema.schema_names[CHECKPOINTS])
-        follows = here.started == STANDBY and here.engine == seen.engine != ""
+        is_standby = here.started == STANDBY and here.engine == seen.engine != ""
         return (
-            False if follows or here.instance == seen.instance else still_exists(self._connection, here, seen.instance)
+            False
+            if is_standby or here.instance == seen.instance
+            else still_exists(self._connection, here, seen.instance)
         )

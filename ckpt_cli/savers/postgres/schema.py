@@ -1,6 +1,6 @@
-"""The tables of a Postgres database, read from its catalogue in one statement.
+"""Reads the tables of a Postgres database from its catalogue, in one statement.
 
-They are looked up along the search path, or in one Postgres schema; from then on they are named with that schema.
+The tables are looked up along the search path, or in one Postgres schema. After that, their names include the schema.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ckpt_cli.savers.sql.layout import CHECKPOINTS, MIGRATIONS, TABLES, Column, 
 NEWEST = 9
 """The number of the last known migration: ``task_path`` (checkpoint-postgres 3.2, ``base.py: MIGRATIONS``)."""
 NEWEST_SHALLOW = 7
-"""The same for the shallow saver, which has its own numbers (``shallow.py: MIGRATIONS``)."""
+"""The last known migration of the shallow saver, which has its own numbers (``shallow.py: MIGRATIONS``)."""
 
 _CATALOGUE = """
 SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, NULL), NOT a.attnotnull,
@@ -50,7 +50,7 @@ SIZE = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%
 
 _TABLES = ("r", "p")
 _KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
-"""Phrases for values of pg_class.relkind (Postgres 15, 53.11)."""
+"""Phrases for people, by pg_class.relkind (Postgres 15, 53.11)."""
 
 _HINTED_SCHEMAS = 5
 _BY_BYTES = {"C", "POSIX", "C.UTF-8", "C.utf8"}
@@ -61,8 +61,8 @@ class Schema(NamedTuple):
 
     Attributes:
         schema_names: the name of the Postgres schema that holds each table.
-        by_bytes: whether text sorts by its bytes by default, so that an index gives LangGraph's order.
-        collation: the server's name for the order of text.
+        by_bytes: whether text sorts by its bytes by default; then an index gives LangGraph's order.
+        collation: the server's name for the default order of text.
         server: the server's name and version.
     """
 
@@ -78,7 +78,7 @@ class Schema(NamedTuple):
 
     @property
     def generation(self) -> str:
-        """The generation, as a text for people (its letter is F, that of the shallow one G)."""
+        """The generation, as a phrase for people. Its letter is F, or G for a shallow saver's."""
         if self.layout.shallow:
             return "ShallowPostgresSaver: one checkpoint a namespace, no history"
         if self.layout.columns[CHECKPOINTS]["thread_id"].kind == "uuid":
@@ -92,7 +92,7 @@ def detect(connection: Connection) -> Schema:
     """Detect the schema of an open database.
 
     Raises:
-        DatabaseUnreachable: there are no tables of LangGraph's, or views in their place; the hint names what exists.
+        DatabaseUnreachable: it has no tables of LangGraph's, or views with their names; the hint says what exists.
     """
     own_schema = connection.address.schema
     prefix = f"{bare(own_schema)}." if own_schema else ""
@@ -107,8 +107,8 @@ def detect(connection: Connection) -> Schema:
         schema_names[table] = schema_name
         if may_read:
             readable.add(table)
-    if lost := missing_parts(columns):
-        raise _no_checkpoints(connection, lost)
+    if missing := missing_parts(columns):
+        raise _no_checkpoints(connection, missing)
     version = None
     if MIGRATIONS in readable:
         ((version,),) = connection.query(f"SELECT max(v) FROM {quoted(schema_names[MIGRATIONS])}.{MIGRATIONS}")  # noqa: S608
@@ -117,15 +117,15 @@ def detect(connection: Connection) -> Schema:
     return Schema(layout_of(columns, version), schema_names, by_bytes, collation, rows[0][7])
 
 
-def _no_checkpoints(connection: Connection, lost: list[str]) -> DatabaseUnreachable:
+def _no_checkpoints(connection: Connection, missing: list[str]) -> DatabaseUnreachable:
     location = connection.address.location
-    if CHECKPOINTS in lost or len(lost) > 1:
-        return no_checkpoints(location, _what_else(connection))
-    return no_checkpoints(location, f"LangGraph's tables have a {lost[0]}, these don't")
+    if CHECKPOINTS in missing or len(missing) > 1:
+        return no_checkpoints(location, _hint_what_exists(connection))
+    return no_checkpoints(location, f"LangGraph's tables have a {missing[0]}, these don't")
 
 
-def _what_else(connection: Connection) -> str:
-    """A hint: the other Postgres schemas that have checkpoints, or else the tables that there are."""
+def _hint_what_exists(connection: Connection) -> str:
+    """A hint: the other Postgres schemas that have checkpoints or, without any, the existing tables."""
     schemas = [name for (name,) in connection.query(_ELSEWHERE) if name != connection.address.schema]
     if schemas:
         from urllib.parse import quote

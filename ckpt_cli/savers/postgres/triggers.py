@@ -1,4 +1,4 @@
-"""What Postgres does by itself when rows change, from its catalogue (Postgres 15, 53.37, 53.57 and 53.13)."""
+"""Reads from the catalogue what Postgres does by itself when rows change (Postgres 15, 53.37, 53.57 and 53.13)."""
 
 # ruff: noqa: S608 - statements contain constants, never values
 
@@ -20,10 +20,10 @@ WITH RECURSIVE tree(root, name, oid) AS (
     SELECT tree.root, tree.name, i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.oid
 )
 """
-"""The tables with their partitions and children, each with the name of the table that it belongs to."""
+"""The tables, and their partitions and children; each row has the name of the table that these belong to."""
 
 _ROLE = "CASE current_setting('session_replication_role') WHEN 'replica' THEN 'R' ELSE 'O' END"
-"""The tgenabled or ev_enabled that fires in this session; 'A' fires in every session (Postgres 15, "ALTER TABLE")."""
+"""The tgenabled or ev_enabled that fires in this session. 'A' fires in every session (Postgres 15, "ALTER TABLE")."""
 
 _TRIGGERS = f"""{_TREE}
 SELECT tree.name, t.tgrelid::regclass::text, t.tgname::text, t.tgtype::int, t.tgenabled::text,

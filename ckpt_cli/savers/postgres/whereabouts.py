@@ -1,4 +1,4 @@
-"""Where a Postgres database is, and whether another database still exists on the same server."""
+"""Reads where a Postgres database is, and whether another database still exists on the same server."""
 
 from typing import NamedTuple
 
@@ -23,10 +23,10 @@ class Whereabouts(NamedTuple):
     """Numbers that identify a Postgres schema.
 
     Attributes:
-        cluster: the identifier that a base backup shares (Postgres 15, 9.27.12); "" if this user may not read it.
-        started: when the server was started, which differs for a clone that runs beside it; `STANDBY` for a standby.
+        cluster: the cluster's id, which a base backup has too (Postgres 15, 9.27.12); "" if this user may not read it.
+        started: when the server was started; a clone that runs too has another time. `STANDBY` for a standby.
         database: the oid of the database, which renaming doesn't change.
-        schema: the same for the schema.
+        schema: the oid of the Postgres schema.
     """
 
     cluster: str
@@ -53,9 +53,9 @@ def whereabouts(connection: Connection, schema: str) -> Whereabouts:
 
 
 def still_exists(connection: Connection, here: Whereabouts, instance: str) -> bool | None:
-    """Whether the schema of an earlier instance still exists on this server; None if it was on another server.
+    """Whether the schema that `instance` names still exists on this server; None if it was on another server.
 
-    The schemas of another database can't be seen from here, so it is enough that the database exists.
+    The schemas of another database can't be seen from this one, so it is enough that the other database exists.
     """
     started, _, place = instance.partition("/")
     database, _, schema = place.partition("/")

@@ -10,14 +10,14 @@ from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS
 from ckpt_cli.savers.sql.statements import BlobStatements
 
-_NAMES = 2000  # of one statement
+_NAMES = 2000  # blob names in one statement
 _BATCH = 8_000_000  # bytes fetched at once, unless one blob is longer
 _CACHE_SIZE = 32_000_000  # bytes kept for later checkpoints
 _OVERHEAD = 400  # bytes of memory that a name takes
 
 
 class BlobName(NamedTuple):
-    """What names a blob: the columns of its key."""
+    """The name of a blob: the columns of its key."""
 
     thread_id: str
     ns: str
@@ -26,7 +26,7 @@ class BlobName(NamedTuple):
 
 
 class Blobs:
-    """The blobs of one moment."""
+    """Fetches blobs, and caches them for one moment."""
 
     def __init__(self, engine: Engine, statements: BlobStatements) -> None:
         self._engine = engine
@@ -35,7 +35,7 @@ class Blobs:
         self._bytes = 0
 
     def forget(self) -> None:
-        """Empty the cache, when a new moment begins or something was written."""
+        """Empty the cache. Call it when a new moment begins or something was written."""
         self._cache.clear()
         self._bytes = 0
 
@@ -63,7 +63,7 @@ class Blobs:
     def _batch(
         self, checkpoints: Sequence[Collection[BlobName]], start: int, sizes: dict[BlobName, int]
     ) -> tuple[int, list[BlobName]]:
-        """Where a batch ends (at least one checkpoint, at most `_BATCH` bytes), and the blobs to fetch for it."""
+        """The end of a batch (at least one checkpoint, at most `_BATCH` bytes), and the blobs to fetch for it."""
         missing: dict[BlobName, None] = {}
         total, end = 0, start
         for names in checkpoints[start:]:

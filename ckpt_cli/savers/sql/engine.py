@@ -1,6 +1,6 @@
-"""The interface to Postgres or MySQL: a connection, and the SQL expressions of which `sql.statements` makes statements.
+"""The interface to Postgres or MySQL: a connection, and the SQL expressions for `sql.statements`.
 
-Both drivers take values for ``%s``; text of users is never part of a statement. A ``%`` in a name is doubled.
+Both drivers take values for ``%s``, so users' text is never part of a statement. A ``%`` in a name is doubled.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ ResultRow = tuple[Any, ...]
 
 
 class Engine(ABC):
-    """One open database; each statement runs in the open moment or transaction, or else in a moment of its own.
+    """One open database. A statement outside of any moment or transaction runs in a moment of its own.
 
     Attributes:
         holds_nul: whether its JSON columns can hold U+0000.
@@ -63,7 +63,7 @@ class Engine(ABC):
 
     @abstractmethod
     def run_many(self, sql: str, parameters: Sequence[Sequence[Scalar]]) -> int:
-        """Run one writing statement for many rows, and give the number of rows that it changed.
+        """Run one writing statement for many rows; returns the number of rows that it changed.
 
         Raises:
             Refused: a row to add exists already, or a column can't hold a value.
@@ -86,18 +86,18 @@ class Engine(ABC):
 
     @abstractmethod
     def json_text(self, path: str) -> str:
-        """A text in the header, by its key: ``id``."""
+        """The expression for a text in the header, by its key (``id``, say)."""
 
     @abstractmethod
     def select_expression(self, relation: str, column: str, expression: str = "") -> str:
-        """How a column, or an expression of its type, is read: bytes as bytes, JSON and everything else as text."""
+        """The SQL that reads a column, or an expression of its type: bytes as bytes, JSON and all others as text."""
 
     def namespace(self, relation: str) -> str:
-        """The name of a row's namespace, with which `equals` and `among` find the row."""
+        """The expression for a row's namespace, as a name by which `equals` and `among` find the row."""
         return self.select_expression(relation, "checkpoint_ns")
 
     def namespace_columns(self) -> str:
-        """The columns of which `namespace` is made."""
+        """The columns that the expression `namespace` uses."""
         return "checkpoint_ns"
 
     @abstractmethod
@@ -132,12 +132,12 @@ class Engine(ABC):
         """The end of a subquery whose expressions the engine must compute only once."""
         return ""
 
-    def placeholder(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that must
+    def placeholder(self, relation: str, column: str) -> str:  # noqa: ARG002 - for engines that need them
         """The placeholder for a value to write to a column."""
         return "%s"
 
-    def insert_override(self, relation: str, columns: Sequence[str]) -> str:  # noqa: ARG002 - for engines that must
-        """What an INSERT needs before VALUES to give its own number to a column that the engine numbers."""
+    def insert_override(self, relation: str, columns: Sequence[str]) -> str:  # noqa: ARG002 - for engines that need them
+        """The clause that an INSERT needs before VALUES if it sets a column that the engine numbers itself."""
         return ""
 
     @abstractmethod
@@ -152,10 +152,10 @@ class Engine(ABC):
 
     @abstractmethod
     def search_value(self, relation: str, column: str, value: Scalar) -> Scalar:
-        """The parameter to find a value in a column; None, which equals nothing, if the column can't hold the value."""
+        """The parameter that finds a value in a column; None, which equals nothing, if the column can't hold it."""
 
-    def with_derived_columns(self, relation: str, row: Row) -> Row:  # noqa: ARG002 - for engines that must
-        """A row to write, with the columns that are computed from its others."""
+    def with_derived_columns(self, relation: str, row: Row) -> Row:  # noqa: ARG002 - for engines that need them
+        """A row to write, with those columns added that are computed from its other columns."""
         return row
 
     @abstractmethod
@@ -163,5 +163,5 @@ class Engine(ABC):
         """JSON texts as a JSON column of this engine would give them back.
 
         Raises:
-            Refused: such a column can't hold one.
+            Refused: a JSON column can't hold one of the texts.
         """

@@ -1,7 +1,7 @@
-"""A plan as rows: its checkpoints and writes, and the blobs that they need.
+"""Translates a plan into changes of rows: rows of checkpoints and writes, and of the blobs that checkpoints need.
 
 A blob is added if it doesn't exist yet, and removed when no remaining checkpoint names it. When the last checkpoint of
-a namespace is removed, so are all its blobs.
+a namespace is removed, all blobs of the namespace are removed too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ _SPACES = 200  # namespaces whose blobs are looked up together
 Space = tuple[str, str]
 """A thread and a namespace."""
 ChannelVersion = tuple[str, str]
-"""A channel and a version of it."""
+"""A channel and one of its versions."""
 
 
 class Expansion:
@@ -43,14 +43,14 @@ class Expansion:
         self._changed_ids: dict[Space, set[str]] = {}
         self._new_versions: dict[Space, set[ChannelVersion]] = {}
         self._new_payloads: dict[BlobName, Payload] = {}
-        self._emptied: set[str] = set()  # threads whose blobs were all removed
+        self._cleared_threads: set[str] = set()  # threads whose blobs were all removed
 
     def changes(self) -> Iterator[RowChange]:
-        """Give removals first, then replacements, then additions, then the changes to blobs.
+        """The changes: removals first, then replacements, then additions, then those of blobs.
 
         Raises:
-            Refused: a record to add exists already, or one to replace or remove doesn't exist; or a blob to add exists
-                already with another value.
+            Refused: a record to add exists already, one to replace or remove doesn't exist, or a blob to add exists
+                with another value.
         """
         for name, relation, key, before in self._current_rows(self._plan.remove):
             self._note_old(name, before)
@@ -122,19 +122,19 @@ class Expansion:
     def _unused_blobs(self, spaces: Sequence[Space]) -> Iterator[BlobName]:
         """The blobs that only removed or replaced checkpoints named.
 
-        If no checkpoint remains in a namespace or a thread, all its blobs, also those that no checkpoint ever named.
+        If no checkpoint remains in a namespace or a thread, this gives all its blobs, even those no checkpoint named.
         """
         unused = {space: self._old_versions[space] - self._new_versions.get(space, set()) for space in spaces}
-        emptied = self._drop_used(unused)
+        empty_spaces = self._drop_used(unused)
         for space in spaces:
-            if space not in emptied:
+            if space not in empty_spaces:
                 yield from (BlobName(*space, *version) for version in sorted(unused[space]))
         threads_with_new = {thread_id for thread_id, _ in self._new_versions}
-        unsure = {thread_id for thread_id, _ in emptied} - threads_with_new - self._emptied
-        threads = self._threads_without_checkpoints(unsure)
-        self._emptied |= threads
+        maybe_empty = {thread_id for thread_id, _ in empty_spaces} - threads_with_new - self._cleared_threads
+        threads = self._threads_without_checkpoints(maybe_empty)
+        self._cleared_threads |= threads
         yield from self._all_blobs(("thread_id",), [(thread_id,) for thread_id in threads])
-        yield from self._all_blobs(_SPACE, [space for space in emptied if space[0] not in self._emptied])
+        yield from self._all_blobs(_SPACE, [space for space in empty_spaces if space[0] not in self._cleared_threads])
 
     def _all_blobs(self, key: Sequence[str], values: Sequence[tuple[str, ...]]) -> Iterator[BlobName]:
         if values:
@@ -142,33 +142,33 @@ class Expansion:
             yield from (BlobName(*name) for name in self._engine.query(self._sql_blobs.names + condition, parameters))
 
     def _threads_without_checkpoints(self, thread_ids: set[str]) -> set[str]:
-        """Those of these threads of which no checkpoint remains in any namespace."""
-        emptied = set(thread_ids)
-        if emptied:
-            names = [(thread_id,) for thread_id in sorted(emptied)]
+        """Those of these threads that have no remaining checkpoint in any namespace."""
+        empty = set(thread_ids)
+        if empty:
+            names = [(thread_id,) for thread_id in sorted(empty)]
             condition, parameters = self._engine.among(CHECKPOINTS, ("thread_id",), names)
             rows = self._engine.query(self._sql.parents + condition, parameters, stream=True)
             for thread_id, ns, checkpoint_id, _ in rows:
                 if checkpoint_id not in self._changed_ids.get((thread_id, ns), ()):
-                    emptied.discard(thread_id)
-        return emptied
+                    empty.discard(thread_id)
+        return empty
 
     def _drop_used(self, unused: dict[Space, set[ChannelVersion]]) -> set[Space]:
-        """Take from `unused` what the remaining checkpoints name, and give the namespaces without checkpoints."""
-        emptied = {space for space in unused if space not in self._new_versions}
+        """Remove from `unused` what remaining checkpoints name; gives the namespaces without any checkpoint."""
+        empty_spaces = {space for space in unused if space not in self._new_versions}
         condition, parameters = self._engine.among(CHECKPOINTS, _SPACE, list(unused))
         for thread_id, ns, checkpoint_id, versions in self._engine.query(
             self._sql.versions + condition, parameters, stream=True
         ):
             space = (thread_id, ns)
             if checkpoint_id not in self._changed_ids.get(space, ()):
-                # a damaged namespace may be found under another name than its own
-                for same in [space] if space in unused else [one for one in unused if one[0] == thread_id]:
-                    emptied.discard(same)
-                    unused[same].difference_update(parse_versions(versions).items())
-                if not emptied and not any(unused.values()):
+                # a damaged namespace may come under another name: then it counts for all namespaces of its thread
+                for used_in in [space] if space in unused else [one for one in unused if one[0] == thread_id]:
+                    empty_spaces.discard(used_in)
+                    unused[used_in].difference_update(parse_versions(versions).items())
+                if not empty_spaces and not any(unused.values()):
                     break
-        return emptied
+        return empty_spaces
 
     def _blob_removals(self, names: Iterable[BlobName]) -> Iterator[RowChange]:
         for key, row in self._images.lookup(BLOBS, map(key_of, names)):

@@ -13,7 +13,7 @@ def parse_versions(versions: str | None) -> dict[str, str]:
 
 
 def header_versions(header: str) -> dict[str, str]:
-    """The same for a whole header; {} if it isn't a JSON object."""
+    """The version of each channel from a whole header; {} if the header isn't a JSON object."""
     value = _parse(header)
     return _text_items(value.get("channel_versions") if isinstance(value, dict) else None)
 
@@ -31,11 +31,11 @@ def _text_items(versions: Any) -> dict[str, str]:
 
 
 def storage_problem(text: str, *, nul: bool = False) -> str:
-    """What in a text a JSON column can't hold, as a phrase for people; "" if it can hold everything.
+    """A phrase for people: the part of a text that a JSON column can't hold; "" if it can hold all of it.
 
     Args:
         text: the text to store.
-        nul: whether the column can hold U+0000 (Postgres' JSONB can't).
+        nul: whether the column can hold U+0000. Postgres' JSONB can't.
     """
     try:
         value = json.loads(text, parse_constant=_no_number)

@@ -1,4 +1,4 @@
-"""Whole rows, every column as the engine gives it. Plans, the operation log and undo compare and swap these images."""
+"""Images of rows: all columns as the engine gives them. Plans, the operation log and undo compare and restore them."""
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
 
@@ -12,7 +12,7 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.savers.sql.engine import Engine
 from ckpt_cli.savers.sql.layout import BLOBS, CHECKPOINTS, WRITES, Layout
 
-_ROWS = 100  # of one statement
+_ROWS = 100  # rows that one statement reads
 _BATCH_ROWS, _BATCH_BYTES = 500, 8_000_000  # sent at once
 
 
@@ -24,11 +24,11 @@ class Images:
         self._layout = layout
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of the row of this key; None if there is no such row."""
+        """All columns of the row with this key; None if there is no such row."""
         return next(self.existing(relation, [key]), None)
 
     def lookup(self, relation: str, keys: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
-        """Each key with its row or None, in the order of the keys; one statement reads some at a time."""
+        """Each key with its row or None, in the order of the keys. They are read in pages, each by one statement."""
         for page in pages(keys, _ROWS):
             rows = dict(self._rows(relation, page))
             for key in page:
@@ -39,7 +39,7 @@ class Images:
         yield from (row for _, row in self._rows(relation, keys))
 
     def _rows(self, relation: str, keys: Sequence[Row]) -> Iterator[tuple[tuple[Scalar, ...], Row]]:
-        """The rows of those keys that exist, each with the values of its key, the namespace as the engine names it."""
+        """The existing rows with the values of their keys; a namespace has the name that `Engine.namespace` gives."""
         columns = self.columns(relation, keys[0])
         expressions = [self._engine.select_expression(relation, name) for name in columns]
         selected = ", ".join([*expressions, self._engine.namespace(relation)])
@@ -52,7 +52,7 @@ class Images:
             yield tuple(key_source[name] for name in keys[0]), image
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
-        """The columns of a table except generated ones, after checking that those named are among them.
+        """The columns of a table except generated ones; checks that the columns in `named` are among them.
 
         Raises:
             Failed: an image names a table or a column that this database doesn't have (any more).

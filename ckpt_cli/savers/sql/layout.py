@@ -1,4 +1,4 @@
-"""Which generation of LangGraph made the tables. Their columns alone show it.
+"""Finds out from the columns of the tables which generation of LangGraph made them.
 
 Sources: checkpoint-postgres 3.2, ``base.py: MIGRATIONS`` and ``shallow.py: MIGRATIONS``. LangGraph.js stops after the
 fourth migration and has no ``task_path``. The shallow savers keep one checkpoint in a namespace, and have no column for
@@ -19,14 +19,14 @@ _REQUIRED = {
 }
 
 
-_NAMES = ("thread_id", "checkpoint_ns", "checkpoint_ns_hash")
+_ID_COLUMNS = ("thread_id", "checkpoint_ns", "checkpoint_ns_hash")
 
 WRITTEN = {
-    CHECKPOINTS: frozenset({*_NAMES, "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint", "metadata"}),
-    BLOBS: frozenset({*_NAMES, "channel", "version", "type", "blob"}),
-    WRITES: frozenset({*_NAMES, "checkpoint_id", "task_id", "task_path", "idx", "channel", "type", "blob"}),
+    CHECKPOINTS: frozenset({*_ID_COLUMNS, "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint", "metadata"}),
+    BLOBS: frozenset({*_ID_COLUMNS, "channel", "version", "type", "blob"}),
+    WRITES: frozenset({*_ID_COLUMNS, "checkpoint_id", "task_id", "task_path", "idx", "channel", "type", "blob"}),
 }
-"""LangGraph's own columns in all generations; an application added any others."""
+"""LangGraph's own columns in all generations. Any other column was added by an application."""
 
 
 class Column(NamedTuple):
@@ -71,10 +71,12 @@ class Layout(NamedTuple):
 
 
 def missing_parts(columns: Mapping[str, Mapping[str, Column]]) -> list[str]:
-    """The tables and columns of LangGraph's that a database doesn't have; columns as ``table.column``."""
-    lost = [table for table in TABLES if not columns.get(table)]
-    rest = (table for table in TABLES if table not in lost)
-    return lost + [f"{table}.{name}" for table in rest for name in sorted(_REQUIRED[table] - columns[table].keys())]
+    """LangGraph's tables and columns that a database doesn't have; a column is written as ``table.column``."""
+    missing_tables = [table for table in TABLES if not columns.get(table)]
+    existing_tables = (table for table in TABLES if table not in missing_tables)
+    return missing_tables + [
+        f"{table}.{name}" for table in existing_tables for name in sorted(_REQUIRED[table] - columns[table].keys())
+    ]
 
 
 def layout_of(columns: Mapping[str, Mapping[str, Column]], version: int | None) -> Layout:

@@ -1,4 +1,4 @@
-"""The methods that read, of a saver on LangGraph's SQL tables: rows by key, blobs once, in bounded pages."""
+"""The reading methods of the SQL saver: they read rows by key, in pages of bounded size, and each blob once."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
@@ -15,16 +15,16 @@ from ckpt_cli.savers.sql.headers import header_versions
 from ckpt_cli.savers.sql.layout import CHECKPOINTS, WRITES, Layout
 from ckpt_cli.savers.sql.statements import BlobStatements, CheckpointStatements, WriteStatements
 
-_NAMES = 1000  # of one statement
-_FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints of a page
+_NAMES = 1000  # ids in one statement
+_FIRST_PAGE, _LARGEST_PAGE = 25, 400  # checkpoints in a page
 _PAGE_BYTES = 4_000_000  # of headers and metadata
-_ROOTLESS = 200  # threads of one statement
+_ROOTLESS = 200  # threads in one statement
 _EVERYTHING = 1 << 62
-_FEW = 20  # checkpoints; what few of them have is fetched at once
+_FEW = 20  # rows of so many checkpoints are fetched at once, those of more are streamed
 
 
 class ReadMethods(Saver):
-    """Methods that make records of rows; `sql.saver.SqlSaver` adds those that change rows."""
+    """Methods that read rows and make records from them; `sql.saver.SqlSaver` adds those that change rows."""
 
     page = 100
 
@@ -39,7 +39,7 @@ class ReadMethods(Saver):
         self._last_newest: tuple[tuple[str, str, int], list[CheckpointRow]] | None = None
 
     def _forget(self) -> None:
-        """Empty the caches, when a moment begins or something was written."""
+        """Empty the caches. Call it when a moment begins or something was written."""
         self._blobs.forget()
         self._last_newest = None
 
@@ -51,40 +51,42 @@ class ReadMethods(Saver):
         return Totals(threads, checkpoints, writes, oldest, newest)
 
     def threads(self) -> Iterator[Thread]:
-        """Skip from thread to thread in the key index; only the ids are sorted, by the server."""
+        """Jump from thread to thread in the key index; the server sorts the ids alone."""
         rootless: list[Thread] = []
         heads = self._engine.query(self._sql.threads, stream=True)
         for without_root, pairs in groupby(heads, key=lambda pair: pair[1] is None):
             if without_root:
-                rootless = self._headed([thread_id for thread_id, _ in pairs])
+                rootless = self._with_newest_heads([thread_id for thread_id, _ in pairs])
             else:
                 rooted = (Thread(thread_id, Ref(thread_id, "", head)) for thread_id, head in pairs)
                 yield from merge(rootless, rooted, key=_head_id, reverse=True)
                 return
         yield from rootless
 
-    def _headed(self, thread_ids: Sequence[str]) -> list[Thread]:
-        """Threads with the highest id of any of their namespaces, newest first."""
+    def _with_newest_heads(self, thread_ids: Sequence[str]) -> list[Thread]:
+        """Threads with their heads, newest first; a head is the highest id in all namespaces of its thread."""
         heads: dict[str, Ref] = {}
         for page in pages(thread_ids, _ROOTLESS):
             condition, parameters = self._engine.among(
                 CHECKPOINTS, ("thread_id",), [(thread_id,) for thread_id in page]
             )
-            for thread_id, ns, top in self._engine.query(self._sql.tops + condition + self._sql.tops_end, parameters):
-                best = heads.get(thread_id)  # of equal ids, that of the first namespace
-                if best is None or (top, best.ns) > (best.checkpoint_id, ns):
-                    heads[thread_id] = Ref(thread_id, ns, top)
+            for thread_id, ns, highest_id in self._engine.query(
+                self._sql.highest_ids + condition + self._sql.highest_ids_end, parameters
+            ):
+                best = heads.get(thread_id)  # if ids are equal, the first namespace counts
+                if best is None or (highest_id, best.ns) > (best.checkpoint_id, ns):
+                    heads[thread_id] = Ref(thread_id, ns, highest_id)
         return sorted((Thread(*pair) for pair in heads.items()), key=_head_id, reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread by its exact id, with the head of its root namespace, or else of its others."""
+        """One thread by its exact id. Its head is in the root namespace or, without one, in any other."""
         newest = self.newest(thread_id, "", 1)
         if newest:
             return Thread(thread_id, newest[0].ref)
-        return next(iter(self._headed([thread_id])), None)
+        return next(iter(self._with_newest_heads([thread_id])), None)
 
     def namespaces(self, thread_id: str) -> list[str]:
-        """Skip from namespace to namespace in the key index."""
+        """Jump from namespace to namespace in the key index."""
         parameters = [self._thread(thread_id)] * 2
         return sorted(ns for (ns,) in self._engine.query(self._sql.namespaces, parameters))
 
@@ -94,7 +96,7 @@ class ReadMethods(Saver):
         return int(number)
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ids and parents. There are no sizes: the size of a checkpoint is that of its blobs."""
+        """Ids and parents, without sizes: the size of a checkpoint is mostly that of its blobs."""
         parameters, only = [self._thread(thread_id)], ""
         if ns is not None:
             parameters, only = [*parameters, self._ns(ns)], self._sql.in_ns
@@ -112,15 +114,15 @@ class ReadMethods(Saver):
             yield from (CheckpointRow(*row) for row in self._engine.query(statement, parameters, stream=True))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """Walk the key index backwards. The last answer of a moment is cached, which saves a round trip."""
-        question = (thread_id, ns, limit)
-        if self._in_moment and not self._writing and self._last_newest is not None and self._last_newest[0] == question:
+        """Walk the key index backwards. The last result of a moment is cached, which saves a round trip."""
+        request = (thread_id, ns, limit)
+        if self._in_moment and not self._writing and self._last_newest is not None and self._last_newest[0] == request:
             return list(self._last_newest[1])
         parameters = [self._thread(thread_id), self._ns(ns), limit]
         rows = [CheckpointRow(thread_id, *row) for row in self._engine.query(self._sql.newest, parameters)]
-        if any(row.ns != ns for row in rows):  # a damaged one, which is found like these but named otherwise
+        if any(row.ns != ns for row in rows):  # a damaged row is found with these but has another name
             rows = [*self.rows(thread_id, ns)][::-1][:limit]
-        self._last_newest = (question, rows)
+        self._last_newest = (request, rows)
         return list(rows)
 
     def row(self, ref: Ref) -> CheckpointRow | None:
@@ -129,7 +131,7 @@ class ReadMethods(Saver):
         return next((row for row in rows if row.ref == ref), None)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata column alone, many at a time."""
+        """Read the metadata column alone, for many checkpoints at a time."""
         for page in pages(refs, _NAMES):
             refs_of_page = set(page)
             for *name, metadata in self._by_ref(self._sql.metadata, page, stream=len(page) > _FEW):
@@ -151,7 +153,7 @@ class ReadMethods(Saver):
             yield from (thread_id for (thread_id,) in self._engine.query(statement, [*parameters, *more]))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Read in pages that grow while headers are short; a blob that checkpoints share is fetched once."""
+        """Read in pages, which grow if headers are short; a blob that several checkpoints share is fetched once."""
         rest = iter(refs)
         size = _FIRST_PAGE
         while page := next(pages(rest, size), None):
@@ -182,7 +184,7 @@ class ReadMethods(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Read in the order of the key index except for the task path; the server sends only values that are short."""
+        """Read in the order of the key index, except for the task path; the server sends only short values."""
         parameters: list[Scalar | list[Scalar]] = [
             _EVERYTHING if values is None else values,
             self._thread_of_writes(thread_id),
@@ -201,14 +203,14 @@ class ReadMethods(Saver):
             yield from (write for write in rows if ns is None or write.ns == ns)
 
     def writes_on(self, refs: Collection[Ref], *, values: int | None = None) -> Iterator[Write]:
-        """The writes of checkpoints of many threads, by one statement."""
+        """The writes of many checkpoints, also of several threads, by one statement."""
         for page in pages(sorted(set(refs)), _NAMES):
             condition, more = self._engine.among(WRITES, ("thread_id", "checkpoint_ns", "checkpoint_id"), page)
             parameters = [_EVERYTHING if values is None else values, *more]
             statement = self._sql_writes.named + condition + self._sql_writes.end
-            asked = set(page)
+            requested = set(page)
             rows = self._engine.query(statement, parameters, stream=len(page) > _FEW)
-            yield from (write for write in (_write(*row) for row in rows) if write.ref in asked)
+            yield from (write for write in (_write(*row) for row in rows) if write.ref in requested)
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
         """The writes of many threads, by one statement."""
@@ -225,7 +227,7 @@ class ReadMethods(Saver):
         yield from (_write(thread_id, *row) for row in self._engine.query(statement, parameters, stream=stream))
 
     def _by_ref(self, statement: str, refs: Sequence[Ref], *, stream: bool = False) -> Iterator[ResultRow]:
-        """The rows of some checkpoints; in a shallow layout, the rows of their namespaces, of whatever checkpoint."""
+        """The rows of some checkpoints; a shallow layout may give another checkpoint of the same namespace."""
         key = self._sql.key
         condition, parameters = self._engine.among(CHECKPOINTS, key, [ref[: len(key)] for ref in refs])
         return self._engine.query(statement + condition, parameters, stream=stream)

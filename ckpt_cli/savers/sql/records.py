@@ -1,4 +1,4 @@
-"""Records as rows of the three tables, column by column, and back."""
+"""Makes rows of the three tables from records, and finds the record of a row by the row's key."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -39,27 +39,27 @@ class Rows:
         self._layout = layout
 
     def from_records(self, records: Sequence[Record]) -> Iterator[Row]:
-        """The rows of some records, in their order; one question to the server gives the spelling of all their JSON.
+        """The rows of some records, in their order. One query asks the server how it spells all their JSON.
 
         Raises:
             NotSupported: the tables have no columns for a part of a record.
             Refused: a JSON column can't hold a value.
         """
-        texts = [text for record in records if isinstance(record, Checkpoint) for text in self._texts(record)]
-        spelled = iter(self._engine.canonical_json(texts) if texts else [])
+        texts = [text for record in records if isinstance(record, Checkpoint) for text in self._json_texts(record)]
+        spelled_texts = iter(self._engine.canonical_json(texts) if texts else [])
         for record in records:
             if isinstance(record, Checkpoint):
-                yield self._checkpoint(record, next(spelled), next(spelled))
+                yield self._checkpoint(record, next(spelled_texts), next(spelled_texts))
             else:
                 yield self._write(record)
 
     def blob(self, name: BlobName, payload: Payload) -> Row:
-        """The row of a channel's value; a version without a value is NULL if the column allows that."""
+        """The row of a channel's value. A version without a value is stored as NULL if the column allows it."""
         empty = payload.tag == "empty" and self._layout.columns[BLOBS]["blob"].nullable
         value = None if empty else payload.data
-        return self._full(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})
+        return self._complete_row(BLOBS, {**key_of(name), "type": payload.tag, "blob": value})
 
-    def _texts(self, record: Checkpoint) -> Iterable[str]:
+    def _json_texts(self, record: Checkpoint) -> Iterable[str]:
         if record.channels is None or record.body.tag != "json":
             raise NotSupported(f"{in_words(record.row.ref)}: this database keeps a JSON header and the channels apart")
         if record.metadata.tag not in ("json", "null"):
@@ -73,16 +73,16 @@ class Rows:
 
     def _checkpoint(self, record: Checkpoint, header: str, metadata: str) -> Row:
         row = {**key_of(record.row.ref), "parent_checkpoint_id": record.row.parent_id}
-        return self._full(CHECKPOINTS, {**row, "checkpoint": header, "metadata": metadata})
+        return self._complete_row(CHECKPOINTS, {**row, "checkpoint": header, "metadata": metadata})
 
     def _write(self, record: Write) -> Row:
         if record.payload is None:
             raise ValueError(f"{in_words(name_of(record))} has no payload")
         row = {**key_of(name_of(record)), "channel": record.channel, "type": record.payload.tag or None}
         path = {"task_path": record.task_path} if self._layout.task_paths else {}
-        return self._full(WRITES, {**row, "blob": record.payload.data, **path})
+        return self._complete_row(WRITES, {**row, "blob": record.payload.data, **path})
 
-    def _full(self, relation: str, row: Row) -> Row:
+    def _complete_row(self, relation: str, row: Row) -> Row:
         """A row to add, with all of LangGraph's own columns; an application's columns get the engine's defaults.
 
         Raises:
@@ -105,7 +105,7 @@ def blobs_of(record: Checkpoint) -> Iterator[tuple[BlobName, Payload]]:
     """The name and value of each blob of a checkpoint.
 
     Raises:
-        Refused: the header names no version of a channel, so that its value could not be found.
+        Refused: the header names no version of a channel, so the channel's value could not be found again.
     """
     versions = header_versions(record.body.data.decode("utf-8", "surrogateescape"))
     for channel, payload in (record.channels or {}).items():

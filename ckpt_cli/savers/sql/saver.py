@@ -1,4 +1,4 @@
-"""`SqlSaver`: a saver on LangGraph's SQL tables; the methods that write."""
+"""`SqlSaver`: the saver of LangGraph's SQL tables; here are its methods that write."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -22,7 +22,7 @@ class SqlSaver(ReadMethods):
     Args:
         engine: the open database.
         layout: its tables.
-        unwritable: the reason, as a phrase for people, why it can't be written; "" if it can.
+        unwritable: a phrase for people: why the database can't be written; "" if it can.
     """
 
     def __init__(self, engine: Engine, layout: Layout, unwritable: str = "") -> None:
@@ -41,7 +41,7 @@ class SqlSaver(ReadMethods):
         )
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on one snapshot, without what was fetched in an earlier one."""
+        """Run `look` on one snapshot. Nothing that was cached in an earlier one is used."""
         if self._in_moment:
             return look()
 
@@ -55,7 +55,7 @@ class SqlSaver(ReadMethods):
         finally:
             self._in_moment = False
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server answers without
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server answers without trying
         """Check the layout, then ask the server for this user's rights."""
         self._must_be_writable_layout()
         self._engine.must_be_writable()
@@ -81,17 +81,17 @@ class SqlSaver(ReadMethods):
         yield from Expansion(self._engine, self._layout, plan).changes()
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The record of a row; None for a blob, which belongs to all checkpoints that name it."""
+        """The record of a row; None for a blob, because it belongs to every checkpoint that names it."""
         from ckpt_cli.savers.sql.records import record_of
 
         return record_of(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of the row of a key."""
+        """All columns of the row with this key."""
         return self._images.current(relation, key)
 
     def currents(self, names: Sequence[tuple[str, Row]]) -> list[Row | None]:
-        """All columns of the rows of some keys; one statement reads consecutive keys of one table."""
+        """All columns of the rows with these keys; one statement reads consecutive keys of a table."""
         rows: list[Row | None] = []
         for relation, group in groupby(names, key=lambda name: name[0]):
             rows += [row for _, row in self._images.lookup(relation, [key for _, key in group])]
@@ -102,7 +102,7 @@ class SqlSaver(ReadMethods):
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """The row that brings an image back, with the columns that are computed from others."""
+        """The row to write so that an image is restored, with the columns that are computed from others."""
         row = restored(image, now, WRITTEN[relation], self._layout.writable(relation))
         return self._engine.with_derived_columns(relation, row)
 
@@ -111,7 +111,7 @@ class SqlSaver(ReadMethods):
         return self._engine.side_effects()
 
     def caveats(self) -> Sequence[str]:
-        """What the engine's catalogue can't show, or what it says is hidden."""
+        """Warnings about triggers or rows that this user can't see."""
         return self._engine.caveats()
 
     def change(self, changes: Iterable[RowChange]) -> None:

@@ -1,7 +1,7 @@
-"""Every statement that reads, made once from an engine's expressions for a layout.
+"""All statements that read. They are made once, from an engine's expressions for a layout.
 
-A statement that ends in ``WHERE`` needs a condition of `Engine.among`. Only `BlobStatements.contents`,
-`CheckpointStatements.headers` and `WriteStatements.some` fetch values.
+A statement that halves in ``WHERE`` needs a condition of `Engine.among`. Only `BlobStatements.contents`,
+`CheckpointStatements.headers`, `WriteStatements.some` and `WriteStatements.named` fetch values.
 """
 
 # ruff: noqa: S608 - statements contain names of tables and columns, never values
@@ -15,14 +15,14 @@ _IDS = """WITH RECURSIVE ids(id) AS (
     SELECT (SELECT thread_id FROM {table} WHERE thread_id > ids.id ORDER BY thread_id LIMIT 1)
     FROM ids WHERE ids.id IS NOT NULL
 )"""
-"""Skip from thread to thread in the key index."""
+"""Jumps from thread to thread in the key index."""
 
 _HEADS = """ SELECT {thread}, head FROM (
     SELECT id, (SELECT {id} FROM {table} WHERE {table}.thread_id = ids.id AND checkpoint_ns = ''
                 ORDER BY {raw_id} DESC LIMIT 1) AS head
     FROM ids WHERE id IS NOT NULL{once}
 ) AS heads ORDER BY head IS NOT NULL, {by_head} DESC, {by_thread}"""
-"""Threads without a root namespace come first, with NULL."""
+"""Threads without a root namespace come first; their head is NULL."""
 
 _SPACES = """WITH RECURSIVE spaces(ns) AS (
     (SELECT checkpoint_ns FROM {table} WHERE {here} ORDER BY checkpoint_ns LIMIT 1)
@@ -42,37 +42,39 @@ class CheckpointStatements:
 
         table, here = engine.table(CHECKPOINTS), engine.equals(CHECKPOINTS, "thread_id")
         raw_id = engine.json_text("id") if layout.shallow else "checkpoint_id"
-        own = raw_id if layout.shallow else as_read("checkpoint_id")
+        own_id = raw_id if layout.shallow else as_read("checkpoint_id")
         parent = as_read("parent_checkpoint_id") if layout.has(CHECKPOINTS, "parent_checkpoint_id") else "NULL"
         thread, ns = as_read("thread_id"), engine.namespace(CHECKPOINTS)
-        ids, place = _IDS.format(table=table), f"{thread}, {ns}, {own}"
+        ids, place = _IDS.format(table=table), f"{thread}, {ns}, {own_id}"
         heads = _HEADS.format(
             thread=as_read("thread_id", "id"),
-            id=own,
+            id=own_id,
             raw_id=raw_id,
             once=engine.subquery_end(),
             table=table,
             by_head=engine.byte_order("head"),
             by_thread=engine.byte_order(as_read("thread_id", "id")),
         )
-        edges = f"min({engine.byte_order(own)}), max({engine.byte_order(own)})"
+        lowest_and_highest = f"min({engine.byte_order(own_id)}), max({engine.byte_order(own_id)})"
         self.threads = ids + heads
         self.count_threads = f"{ids} SELECT count(*) FROM ids WHERE id IS NOT NULL"
-        self.tops = f"SELECT {thread}, {ns}, max({engine.byte_order(own)}) FROM {table} WHERE "
-        self.tops_end = f" GROUP BY thread_id, {engine.namespace_columns()}"
-        self.totals = f"SELECT count(*), {edges} FROM {table}"
+        self.highest_ids = f"SELECT {thread}, {ns}, max({engine.byte_order(own_id)}) FROM {table} WHERE "
+        self.highest_ids_end = f" GROUP BY thread_id, {engine.namespace_columns()}"
+        self.totals = f"SELECT count(*), {lowest_and_highest} FROM {table}"
         self.count = f"SELECT count(*) FROM {table} WHERE {here}"
         self.namespaces = _SPACES.format(table=table, here=here)
         self.in_ns = f" AND {engine.equals(CHECKPOINTS, 'checkpoint_ns')}"
-        self.rows = f"SELECT {ns}, {own}, {parent} FROM {table} WHERE {here}"
-        self.rows_end = f" ORDER BY {engine.byte_order(ns)}, {engine.byte_order(own)}"
-        self.rows_of_end = f" ORDER BY {engine.byte_order(thread)}, {engine.byte_order(ns)}, {engine.byte_order(own)}"
+        self.rows = f"SELECT {ns}, {own_id}, {parent} FROM {table} WHERE {here}"
+        self.rows_end = f" ORDER BY {engine.byte_order(ns)}, {engine.byte_order(own_id)}"
+        self.rows_of_end = (
+            f" ORDER BY {engine.byte_order(thread)}, {engine.byte_order(ns)}, {engine.byte_order(own_id)}"
+        )
         self.newest = (
-            f"SELECT {ns}, {own}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
+            f"SELECT {ns}, {own_id}, {parent} FROM {table} WHERE {here}{self.in_ns} ORDER BY {raw_id} DESC LIMIT %s"
         )
         self.parents = f"SELECT {place}, {parent} FROM {table} WHERE "
-        ends = (f"(SELECT {place} FROM {table} ORDER BY thread_id{down} LIMIT %s)" for down in ("", " DESC"))
-        self.sample = " UNION ALL ".join(ends)
+        halves = (f"(SELECT {place} FROM {table} ORDER BY thread_id{down} LIMIT %s)" for down in ("", " DESC"))
+        self.sample = " UNION ALL ".join(halves)
         self.metadata = f"SELECT {place}, {as_read('metadata')} FROM {table} WHERE "
         self.having = f"SELECT DISTINCT {thread} FROM {table} WHERE {engine.metadata_equals()}"
         self.headers = f"SELECT {place}, {parent}, {as_read('checkpoint')}, {as_read('metadata')} FROM {table} WHERE "

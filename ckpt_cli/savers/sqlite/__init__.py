@@ -1,4 +1,4 @@
-"""SQLite databases: of every LangGraph generation to read and change by plans, new ones of the current generation."""
+"""SQLite databases: plans can read and change those of every LangGraph generation; new ones are of the current one."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def create(path: Path) -> Saver:
     """Make a new, empty database and open it. The module that does so is imported only here.
 
     Raises:
-        Refused: a file of that name exists.
+        Refused: a file with that name exists.
         DatabaseUnreachable: no file can be made there.
     """
     from ckpt_cli.savers.sqlite import new_database

@@ -1,4 +1,4 @@
-"""Values on their way into statements and out of columns."""
+"""Converts values to the parameters of statements, and columns to values."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,7 +8,7 @@ from ckpt_cli.savers.spelling import index_of, raw_of, text_of
 from ckpt_cli.savers.sqlite.driver import ResultRow
 
 _INTEGERS = 1 << 63
-_CHUNK = 500  # values of one IN (…); SQLite takes 999 in its older builds
+_CHUNK = 500  # values in one IN (…); older builds of SQLite take at most 999
 
 
 def bound(text: str) -> str | bytes:
@@ -23,7 +23,7 @@ def bound(text: str) -> str | bytes:
 
 
 def data(value: object) -> bytes:
-    """A column's bytes, whatever its storage class: Python stores blobs, JavaScript text; NULL is no bytes."""
+    """A column's bytes: Python stores blobs and JavaScript text; for NULL there are no bytes."""
     if isinstance(value, bytes):
         return value
     return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
@@ -38,13 +38,13 @@ def stored(name: str) -> Scalar:
 
 
 def equals(name: str) -> tuple[str, Scalar]:
-    """The end of the condition that finds a name, and the parameter."""
+    """The SQL to write after a column for the condition that it equals a name, and the parameter of that SQL."""
     raw = stored(name)
     return ("= CAST(? AS TEXT)", bound(raw)) if isinstance(raw, str) else ("IS ?", raw)
 
 
 def among(column: str, names: Sequence[str]) -> Iterator[tuple[str, list[Scalar]]]:
-    """The conditions that find many names, each with its parameters, for as many names as one statement takes."""
+    """Conditions that together find many names: each for as many as one statement takes, with its parameters."""
     rest = iter(names)
     while chunk := [stored(name) for name in islice(rest, _CHUNK)]:
         values = [raw for raw in chunk if raw is not None]
@@ -64,12 +64,12 @@ def parent(raw: Scalar) -> str | None:
 
 
 def tag(raw: Scalar) -> str:
-    """A type tag; "" where the generation or the row has none."""
+    """A type tag; "" if the generation or the row has none."""
     return "" if raw is None else text_of(raw)
 
 
 def write(thread_id: str, row: ResultRow) -> Write:
-    """The pending write in a row of `statements.WRITES`; without a payload where the statement left it unread."""
+    """The pending write in a row of `statements.WRITES`; its payload is None if the statement didn't read it."""
     ns, checkpoint_id, path, task_id, idx, channel, kind, size, value = row
     payload = None if size is not None and value is None else Payload(tag(kind), data(value))
     place = (thread_id, text_of(ns), text_of(checkpoint_id), text_of(task_id), index_of(idx))

@@ -1,15 +1,15 @@
-"""Connections that read without leaving a trace, and moments: reads that all see the same state of the file.
+"""Connections that read without leaving a trace, and moments: all reads of a moment see the same state of the file.
 
 There are three ways to open a file. Each was tried with SQLite 3.40 (``tests/savers/sqlite/test_opening.py``):
 
 - A process has the file open in WAL mode: ``mode=ro``. One read transaction is one moment and blocks no writer.
 - No process has it open, but a ``-wal`` is left: ``vfs=unix-none`` with ``locking_mode=exclusive`` keeps the index of
-  the log in memory and creates no ``-shm``; with ``mode=ro``, closing can't put the log back into the file.
-- Neither, or the file has a rollback journal: ``immutable=1``, which takes no lock, so no writer ever waits.
+  the WAL in memory and creates no ``-shm``; with ``mode=ro``, closing can't write the WAL back into the file.
+- Otherwise, or if the file has a rollback journal: ``immutable=1``, which takes no lock, so no writer ever waits.
 
-The last two are right only while nobody writes. So the state of the file is compared before and after, and the read is
-repeated if it changed. In rollback mode a short ``mode=ro`` read comes first: it fails where a writer has locked the
-file exclusively, and where a writer was killed in the middle of a write, which only a writer can repair.
+The last two are right only while nobody writes. So the state of the file is compared before and after the read, and the
+read is repeated if the state changed. In rollback mode a short ``mode=ro`` read comes first. It fails if a writer has
+locked the file exclusively, or if a writer was killed in the middle of a write, which only a writer can repair.
 """
 
 import sqlite3
@@ -50,11 +50,11 @@ class Connection(Protocol):
         ...
 
     def moment(self, read: Callable[[], T]) -> T:
-        """Run `read`, all of whose reads see the same state of the file."""
+        """Run `read`; all its reads see the same state of the file."""
         ...
 
     def fired_by(self, statement: str) -> set[str]:
-        """The triggers that a statement would fire."""
+        """The names of the triggers that a statement would fire."""
         ...
 
     def renew(self) -> None:
@@ -83,7 +83,7 @@ class ReadOnlyConnection:
             raise reading_fault(self.path, error) from error
 
     def fired_by(self, statement: str) -> set[str]:
-        """The triggers that a statement would fire."""
+        """The names of the triggers that a statement would fire."""
         from ckpt_cli.savers.sqlite.triggers import fired_by
 
         return fired_by(self._open_driver(), statement)
@@ -108,7 +108,7 @@ class ReadOnlyConnection:
         raise Refused(f"{self.path} is being written all the time", hint="try again when its writer is less busy")
 
     def renew(self) -> None:
-        """Read the file's state again: this process has just written it, and an immutable connection doesn't notice."""
+        """Read the file's state again: this process has written it, which an immutable connection doesn't notice."""
         self.close()
         self.file_state = read_file_state(self.path)
 
@@ -121,22 +121,22 @@ class ReadOnlyConnection:
     def _attempt(self, read: Callable[[], T]) -> T:
         if self.file_state.read_mode is ReadMode.LIVE:
             self.close()
-        now = read_file_state(self.path)
-        if self._differs(now):
+        state = read_file_state(self.path)
+        if self._differs(state):
             self.close()
-        self.file_state = now
+        self.file_state = state
         try:
-            if now.read_mode is ReadMode.LIVE:
+            if state.read_mode is ReadMode.LIVE:
                 return self._within_transaction(read)
             value = read()
         except Exception as error:
-            self._check(error)
+            self._raise_if_changed(error)
             raise
-        self._check()
+        self._raise_if_changed()
         return value
 
     def _within_transaction(self, read: Callable[[], T]) -> T:
-        """Read, then close: the next `read_file_state` of this process would drop SQLite's locks anyway."""
+        """Read in a transaction, then close: the next `read_file_state` would drop this process's locks anyway."""
         try:
             self._open_driver().execute("BEGIN")
             return read()
@@ -145,14 +145,14 @@ class ReadOnlyConnection:
         finally:
             self.close()
 
-    def _check(self, error: Exception | None = None) -> None:
+    def _raise_if_changed(self, error: Exception | None = None) -> None:
         if self._differs(read_file_state(self.path)):
             raise _Changed from error
 
-    def _differs(self, now: FileState) -> bool:
+    def _differs(self, state: FileState) -> bool:
         """Whether the file must be opened again: an immutable connection never notices a change by itself."""
         before = self.file_state
-        return now.read_mode is not before.read_mode or (now.read_mode is not ReadMode.LIVE and now != before)
+        return state.read_mode is not before.read_mode or (state.read_mode is not ReadMode.LIVE and state != before)
 
     def _open_driver(self) -> sqlite3.Connection:
         if self._driver is None:
@@ -165,7 +165,7 @@ class ReadOnlyConnection:
         return self._driver
 
     def _read_with_lock(self) -> None:
-        """Read once with SQLite's lock, which fails where a writer has the file or was killed in it."""
+        """Read once with SQLite's lock. This fails if a writer has locked the file, or was killed while it wrote."""
         with closing(connect(self.path, "mode=ro")) as driver:
             driver.execute("SELECT count(*) FROM sqlite_schema")
 

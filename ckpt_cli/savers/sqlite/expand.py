@@ -1,4 +1,4 @@
-"""A plan as row changes: each row as it is now, and as the plan makes it."""
+"""Translates a plan into row changes: each has a row as it is now and as the plan makes it."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,9 +11,9 @@ Current = Callable[[str, Row], Row | None]
 
 
 def expand(plan: Plan, schema: Schema, stored: Callable[[str], Scalar], current: Current) -> Iterator[RowChange]:
-    """Give the row changes of a plan, with before-images. Removals come first, so that their keys can be used again.
+    """The row changes of a plan, with before-images. Removals come first, so that their keys can be used again.
 
-    `stored` gives a thread id as this database stores it (some hold numbers), `current` the row of a key as it is now.
+    `stored` gives a thread id as this database stores it (some store numbers); `current` gives the row of a key now.
 
     Raises:
         Refused: a record to add exists already, or one to replace or remove doesn't exist.

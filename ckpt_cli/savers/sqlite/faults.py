@@ -1,4 +1,4 @@
-"""SQLite's errors in our words."""
+"""Turns SQLite's errors into ckpt's own."""
 
 import sqlite3
 from contextlib import closing
@@ -27,7 +27,7 @@ def reading_fault(path: Path, error: sqlite3.DatabaseError) -> DatabaseUnreachab
 
 
 def _roll_back(path: Path) -> None:
-    """Let SQLite roll back a killed writer's unfinished write, as a writable connection does at its first read."""
+    """Let SQLite roll back a killed writer's unfinished write: a writable connection does that at its first read."""
     try:
         with closing(connect(path, "mode=rw")) as driver:
             driver.execute("SELECT count(*) FROM sqlite_schema").fetchone()

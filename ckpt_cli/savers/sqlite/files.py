@@ -1,4 +1,4 @@
-"""The state of the files on disk: the database, its log and its journal. Nothing here opens a database."""
+"""The state of the files on disk: the database, its WAL and its journal. Nothing here opens a database."""
 
 from enum import Enum
 from pathlib import Path
@@ -20,7 +20,7 @@ _PACKED = {
 
 
 class ReadMode(Enum):
-    """How a file is opened so that reading leaves no trace; the values are what `ckpt info` shows."""
+    """How a file is opened so that reading leaves no trace; `ckpt info` shows the values."""
 
     LIVE = "a process has it open"
     LEFTOVER_WAL = "with the log that its last writer left"
@@ -31,24 +31,25 @@ class FileState(NamedTuple):
     """A database file at one moment; if two states are equal, nobody wrote the file in between.
 
     Attributes:
-        size: bytes of the file; `log_size` those of its WAL.
-        marks: inode, size and time of the file, its log and its journal, and the file's change counters.
+        size: bytes of the file; `wal_size` is that of its WAL.
+        marks: inode, size and time of the file, its WAL and its journal, and the file's change counters.
     """
 
     read_mode: ReadMode
     wal_mode: bool
     page_size: int
     size: int
-    log_size: int
+    wal_size: int
     marks: tuple[object, ...]
 
 
 def read_file_state(path: Path) -> FileState:
     """Read the state of a file; `path` has no links in it.
 
-    The read mode is decided here and not by trying: opening a WAL-mode file read-only creates ``-wal`` and ``-shm`` if
-    there are none, and rewrites a ``-shm`` that a killed writer left (both seen with 3.40). Don't call this while this
-    process has a locked connection to the file: closing any file descriptor of it drops the process's POSIX locks.
+    The read mode is decided from the files, not by opening the database: if SQLite opens a WAL-mode file read-only, it
+    creates ``-wal`` and ``-shm`` if there are none, and rewrites a ``-shm`` that a killed writer left (both seen with
+    3.40). Don't call this while this process has a locked connection to the file: when it closes any descriptor of the
+    file, it loses its POSIX locks.
 
     Raises:
         DatabaseUnreachable: the file doesn't exist, can't be read, or isn't an SQLite database.
@@ -61,21 +62,21 @@ def read_file_state(path: Path) -> FileState:
 
 def _file_state(path: Path, header: bytes) -> FileState:
     wal_mode = header[18] == 2
-    log, shared = _beside(path, "-wal"), _beside(path, "-shm")
-    file, log_mark = _mark(path), _mark(log)
+    wal, shared = _companion(path, "-wal"), _companion(path, "-shm")
+    file, wal_mark = _file_mark(path), _file_mark(wal)
     read_mode = ReadMode.IMMUTABLE
-    if wal_mode and _exists(shared) and _exists(log) and is_open(shared):
+    if wal_mode and _exists(shared) and _exists(wal) and is_open(shared):
         read_mode = ReadMode.LIVE
-    elif wal_mode and has_commit(log, log_mark):
+    elif wal_mode and has_commit(wal, wal_mark):
         read_mode = ReadMode.LEFTOVER_WAL
-    marks = (file, log_mark, _mark(_beside(path, "-journal")), header[24:28], header[92:96])
+    marks = (file, wal_mark, _file_mark(_companion(path, "-journal")), header[24:28], header[92:96])
     page_size = int.from_bytes(header[16:18], "big")
     page_size = 65536 if page_size == 1 else page_size
-    return FileState(read_mode, wal_mode, page_size, file[1], log_mark[1] if wal_mode else 0, marks)
+    return FileState(read_mode, wal_mode, page_size, file[1], wal_mark[1] if wal_mode else 0, marks)
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as SQLite databases do."""
+    """Whether a file begins like an SQLite database."""
     try:
         if not path.is_file():  # opening a FIFO would wait
             return False
@@ -102,23 +103,23 @@ def _header(path: Path) -> bytes:
     return header
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _companion(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
 def _exists(path: Path) -> bool:
-    return _mark(path) != _ABSENT
+    return _file_mark(path) != _ABSENT
 
 
 _ABSENT = (0, 0, 0)
 
 
-def _mark(path: Path) -> tuple[int, int, int]:
+def _file_mark(path: Path) -> tuple[int, int, int]:
     try:
         status = path.stat()
     except FileNotFoundError:
         return _ABSENT
     if not S_ISREG(status.st_mode):  # opening a FIFO waits until somebody writes to it
-        hint = "SQLite keeps its log or journal under that name"
+        hint = "SQLite keeps its WAL or journal under that name"
         raise DatabaseUnreachable(f"{path} is not a regular file", hint=hint)
     return (status.st_ino, status.st_size, status.st_mtime_ns)

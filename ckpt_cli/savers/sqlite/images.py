@@ -1,4 +1,4 @@
-"""Whole rows, every column as it is stored. Plans, the operation log and undo compare and swap these images."""
+"""Images of rows: all columns as they are stored. Plans, the operation log and undo compare and restore them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -9,7 +9,7 @@ from ckpt_cli.savers.sqlite.driver import ResultRow
 
 
 class Images:
-    """Rows of any table by their key; the columns of a table are read once.
+    """Reads rows of any table by their key; the columns of a table are read once.
 
     Args:
         query: runs one statement on the open file.
@@ -20,14 +20,14 @@ class Images:
         self._columns: dict[str, list[str]] = {}
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of the row of this key; None if there is no such row."""
+        """All columns of the row with this key; None if there is no such row."""
         columns = self.columns(relation, key)
         statement = f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(relation)} WHERE {where(key)}"  # noqa: S608
         row = next(self._query(statement, bound_values(key)), None)
         return None if row is None else dict(zip(columns, row, strict=True))
 
     def columns(self, relation: str, named: Iterable[str]) -> list[str]:
-        """The columns of a table, after checking that those named are among them.
+        """The columns of a table; checks that the columns in `named` are among them.
 
         Raises:
             Failed: an image names a table or a column that this database doesn't have (any more).
@@ -47,7 +47,7 @@ def quoted(name: str) -> str:
 
 
 def where(key: Row) -> str:
-    """The condition that finds the row of a key."""
+    """The condition that finds the row with a key."""
     same = ((name, "IS" if value is None else "=", placeholder(value)) for name, value in key.items())
     return " AND ".join(f"{quoted(name)} {sign} {place}" for name, sign, place in same)
 

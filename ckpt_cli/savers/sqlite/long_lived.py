@@ -1,7 +1,7 @@
 """A connection that stays open, for an agent: a program that reads and writes all the time, from any of its threads.
 
-It never reads the file itself as `files.read_file_state` does: when a process closes any descriptor of a file, it loses
-all its locks on that file (POSIX), those of an open connection too.
+This module never calls `files.read_file_state`, which opens and closes the file itself: when a process closes any
+descriptor of a file, it loses all its locks on that file (POSIX), also those of an open connection.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ class LongLivedConnection(WritableConnection):
 
     def __init__(self, path: Path) -> None:
         self._open(path, connect(path, "mode=rw", threads=True))
-        (journal,), (page_size,), (pages,) = (next(self.query(f"PRAGMA {name}")) for name in _FACTS)
+        (journal,), (page_size,), (pages,) = (next(self.query(f"PRAGMA {name}")) for name in _PRAGMAS)
         self.file_state = FileState(ReadMode.LIVE, journal == "wal", page_size, pages * page_size, 0, ())
 
     def moment(self, read: Callable[[], T]) -> T:
@@ -46,11 +46,11 @@ class LongLivedConnection(WritableConnection):
             raise reading_fault(self.path, error) from error
 
 
-_FACTS = ("journal_mode", "page_size", "page_count")
+_PRAGMAS = ("journal_mode", "page_size", "page_count")
 
 
 class LongLivedSaver(SqliteSaver):
-    """The saver of a file whose one connection reads and writes."""
+    """The saver of a file that one connection reads and writes."""
 
     def __init__(self, connection: LongLivedConnection, schema: Schema, location: str) -> None:
         super().__init__(connection, schema, location)

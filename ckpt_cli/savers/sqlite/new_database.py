@@ -39,7 +39,7 @@ def create(path: Path) -> SqliteSaver:
     """Make a new, empty database and open it.
 
     Raises:
-        Refused: a file of that name exists.
+        Refused: a file with that name exists.
         DatabaseUnreachable: no file can be made there.
         Failed: the tables can't be made in it; the file is removed.
     """

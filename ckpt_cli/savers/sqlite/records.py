@@ -1,4 +1,4 @@
-"""Records as rows of a generation's tables, column by column, and the record of a row."""
+"""Makes rows of a generation's tables from records, and finds the record of a row by the row's key."""
 
 from collections.abc import Callable
 
@@ -23,9 +23,9 @@ from ckpt_cli.savers.sqlite.schema import Schema
 
 
 def record_of(relation: str, key: Row, schema: Schema, thread_name: Callable[[Scalar], str]) -> Name | None:
-    """The record of a row, by the row's key; `thread_name` gives the name of a thread whose stored id is known.
+    """The record of a row, by the row's key; `thread_name` gives the name of a thread for its stored id.
 
-    None for a table without records, and for a key from tables of another generation, which an operation log may hold.
+    None if the table has no records, or if the key (from an operation log) is of another generation's tables.
     """
     columns = schema.columns
     ns, checkpoint_id = ("ns", "id") if relation == "checkpoints" else ("write_ns", "write_id")

@@ -1,4 +1,4 @@
-"""`SqliteSaver`: LangGraph's two tables of any generation, behind the contract of savers."""
+"""`SqliteSaver`: the saver of LangGraph's two tables of any generation; here are its methods that read."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
@@ -40,7 +40,7 @@ def open_file(path: Path, location: str = "") -> "SqliteSaver":
 
     Args:
         path: the file.
-        location: the name that the person gave it; without one, the path.
+        location: the name that the user gave it; the path if it is empty.
 
     Raises:
         DatabaseUnreachable: it doesn't exist, can't be read, or holds no checkpoints.
@@ -89,14 +89,14 @@ class SqliteSaver(WriteMethods):
         return self._connection.moment(fresh)
 
     def about(self) -> About:
-        """The generation, the file's format, and in which mode it was opened."""
+        """The generation, the file's format, and the mode in which it was opened."""
         file, schema = self._connection.file_state, self._schema
         facts = {"journal mode": "WAL" if file.wal_mode else "rollback journal", "page size": str(file.page_size)}
         if file.wal_mode:
             facts["opened"] = file.read_mode.value
         if schema.other_tables:
             facts["other tables"] = ", ".join(schema.other_tables)
-        size = file.size + file.log_size
+        size = file.size + file.wal_size
         return About("SQLite", self._location, schema.generation, schema.letter, facts, size)
 
     def totals(self) -> Totals:
@@ -108,14 +108,14 @@ class SqliteSaver(WriteMethods):
         return Totals(threads, checkpoints, writes, columns.parent(oldest) or None, columns.parent(newest) or None)
 
     def threads(self) -> Iterator[Thread]:
-        """Skip from thread to thread in the key index; only the ids are sorted, by SQLite."""
+        """Jump from thread to thread in the key index; SQLite sorts the ids alone."""
         null = [(None, None)] if None in self._odd.names else []
         heads = ((self._name(raw), head) for raw, head in chain(null, self._rows(sql.THREADS)))
         by_root = groupby(heads, key=lambda pair: pair[1] is None)
         rootless: list[Thread] = []
         for without_root, pairs in by_root:
             if without_root:
-                rootless = sorted((self._headed(thread_id) for thread_id, _ in pairs), key=_head_id, reverse=True)
+                rootless = sorted((self._with_head(thread_id) for thread_id, _ in pairs), key=_head_id, reverse=True)
             else:
                 rooted = (Thread(thread_id, Ref(thread_id, "", text_of(head))) for thread_id, head in pairs)
                 yield from merge(rootless, rooted, key=_head_id, reverse=True)
@@ -125,10 +125,10 @@ class SqliteSaver(WriteMethods):
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""
         spaces = self.namespaces(thread_id)
-        return self._headed(thread_id, spaces) if spaces else None
+        return self._with_head(thread_id, spaces) if spaces else None
 
     def namespaces(self, thread_id: str) -> list[str]:
-        """Skip from namespace to namespace in the key index."""
+        """Jump from namespace to namespace in the key index."""
         is_thread, stored_id = self._find_thread(thread_id)
         return [text_of(ns) for (ns,) in self._rows(sql.NAMESPACES, [stored_id] * 3, thread=is_thread)]
 
@@ -160,7 +160,7 @@ class SqliteSaver(WriteMethods):
         return CheckpointRow(*ref, columns.parent(row[0]), row[1]) if row else None
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """Read metadata by key. It is stored after the checkpoint, so each costs a walk over the row's pages."""
+        """Read metadata by key. It is stored after the checkpoint, so SQLite walks over all pages of each row."""
         for (thread_id, ns), some in groupby(sorted(set(refs)), key=lambda ref: (ref.thread_id, ref.ns)):
             (is_thread, stored_id), (is_ns, space) = self._find_thread(thread_id), equals(ns)
             for condition, chunk in among(self._schema.columns["id"], [ref.checkpoint_id for ref in some]):
@@ -207,7 +207,7 @@ class SqliteSaver(WriteMethods):
 
     @property
     def identity(self) -> str:
-        """The same for every name of this file."""
+        """The file's path without links, so that it is the same for every name of the file."""
         return f"{_SCHEME}{self._connection.path}"
 
     def place(self) -> Place:
@@ -217,10 +217,10 @@ class SqliteSaver(WriteMethods):
         return place_of(self.identity, self._connection.path)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """Whether the file that is now at the other path is the original."""
+        """Whether the file that is now at the other path is the database that was seen there."""
         from ckpt_cli.savers.whereabouts import original_at
 
-        return original_at(self._connection.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _opened)
+        return original_at(self._connection.path, Path(seen.address.removeprefix(_SCHEME)), is_it, _open_if_checkpoints)
 
     def close(self) -> None:
         """Close the file."""
@@ -234,11 +234,11 @@ class SqliteSaver(WriteMethods):
         return (columns.write(thread_id, row) for row in rows)
 
     def _metadata(self, text: object) -> Payload:
-        """Metadata as a payload: JSON, also beside encrypted checkpoints; without a tag if the generation has none."""
+        """Metadata as a payload: JSON even if checkpoints are encrypted. It has no tag if the generation has none."""
         return NULL if text is None else Payload("json" if self._schema.typed else "", data(text))
 
-    def _headed(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
-        """A thread with its head: the newest of the root namespace, or of all where the root has none."""
+    def _with_head(self, thread_id: str, spaces: Sequence[str] = ()) -> Thread:
+        """A thread with its head: the newest of the root namespace or, if that is empty, of all namespaces."""
         spaces = spaces or self.namespaces(thread_id)
         heads = [self.newest(thread_id, ns, 1)[0].ref for ns in spaces if ns == "" or spaces[0] != ""]
         return Thread(thread_id, max(heads, key=lambda ref: ref.checkpoint_id))
@@ -257,7 +257,7 @@ class SqliteSaver(WriteMethods):
         return raw if isinstance(raw, str) else self._odd.names.get(raw) or text_of(raw)
 
     def _find_thread(self, thread_id: str) -> tuple[str, Scalar]:
-        """The end of the condition that finds a thread, and the parameter; also for an id that isn't stored as text."""
+        """The SQL to write after ``thread_id`` to find a thread, and its parameter; the id may have any type."""
         if thread_id in self._odd.stored:
             return "IS ?", self._odd.stored[thread_id]
         return "= CAST(? AS TEXT)", bound(thread_id)
@@ -268,7 +268,7 @@ class SqliteSaver(WriteMethods):
         return self._rows(template, [stored_id, ns, own_id], thread=is_thread, is_ns=is_ns, is_id=is_id)
 
 
-def _opened(path: Path) -> SqliteSaver | None:
+def _open_if_checkpoints(path: Path) -> SqliteSaver | None:
     try:
         return open_file(path)
     except NotCheckpoints:

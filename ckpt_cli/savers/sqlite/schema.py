@@ -1,4 +1,4 @@
-"""Which generation of LangGraph made the tables. Their columns show it; a file's name never does.
+"""Finds out from the columns of the tables which generation of LangGraph made them; a file's name never shows it.
 
 Columns are always addressed by name: ``writes.task_path`` is in the middle of new tables, but at the end of those that
 checkpoint-sqlite 3.1.2 upgraded. Generations have letters: A (langgraph 0.0.26) to E (today); H is LangGraph.js 0.0.
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ckpt_cli.savers.sqlite.driver import ResultRow
 from ckpt_cli.savers.sqlite.faults import NotCheckpoints
 
-_OURS = {"checkpoints", "writes"}
-_FIRST = {"thread_id", "checkpoint"}
+_OWN_TABLES = {"checkpoints", "writes"}
+_FIRST_COLUMNS = {"thread_id", "checkpoint"}
 
 WRITTEN = {
     "checkpoints": frozenset(
@@ -28,7 +28,7 @@ WRITTEN = {
         }
     ),
 }
-"""LangGraph's own columns in all generations; an application added any others."""
+"""LangGraph's own columns in all generations. Any other column was added by an application."""
 
 _GENERATIONS = {
     "A": "langgraph 0.0.26 or older: one state a thread, no history",
@@ -44,8 +44,8 @@ class Schema(NamedTuple):
     """The tables of one generation.
 
     Attributes:
-        columns: for each column of the current generation, by a short name, the SQL expression that gives it here.
-        typed: whether a payload's type tag is stored beside it.
+        columns: maps a short name for a column of the current generation to the SQL expression that gives it here.
+        typed: whether the tables store the type tags of payloads.
         parents: whether a checkpoint names its parent.
         writes: whether there is a table of writes.
         other_tables: the tables that aren't LangGraph's.
@@ -73,7 +73,7 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultR
     """Detect the schema of an open database.
 
     Raises:
-        NotCheckpoints: there are no tables of LangGraph's; the hint names those that there are.
+        NotCheckpoints: it has no tables of LangGraph's; the hint names the tables that it has.
     """
     must_be_tables(path, query)
     tables = [name for (name,) in query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", ())]
@@ -90,25 +90,25 @@ def detect(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultR
         parents=letter != "A",
         writes=bool(writes),
         task_paths="task_path" in writes,
-        other_tables=tuple(name for name in own if name not in _OURS),
+        other_tables=tuple(name for name in own if name not in _OWN_TABLES),
     )
 
 
 def must_be_tables(path: Path, query: Callable[[str, Sequence[object]], Iterator[ResultRow]]) -> None:
     """Check that LangGraph's tables are real tables: reading a view or a virtual table would run somebody's code.
 
-    Neither has a page of its own in the file, whatever its SQL says.
+    Views and virtual tables have no page of their own in the file, whatever their SQL says.
 
     Raises:
-        NotCheckpoints: one is a view or a virtual table; it was not read.
+        NotCheckpoints: one of the two is a view or a virtual table; it was not read.
     """
-    for name, kind in query(_NO_TABLES, ()):
+    for name, kind in query(_UNREAL_TABLES, ()):
         what = "a view" if kind == "view" else "a virtual table"
         hint = "ckpt reads only real tables: copy its rows into one"
         raise NotCheckpoints(f"{path}: {name} is {what}, not a table; it was not read", hint=hint)
 
 
-_NO_TABLES = """
+_UNREAL_TABLES = """
     SELECT name, type FROM sqlite_schema
     WHERE lower(name) IN ('checkpoints', 'writes')
         AND (type = 'view' OR type = 'table' AND (NOT coalesce(rootpage, 0) OR sql LIKE 'CREATE VIRTUAL%'))
@@ -121,7 +121,7 @@ def _columns(query: Callable[[str, Sequence[object]], Iterator[ResultRow]], tabl
 
 def _letter(checkpoints: set[str], writes: set[str]) -> str:
     """The letter of the generation with these columns; "" if there is none."""
-    if not checkpoints >= _FIRST:
+    if not checkpoints >= _FIRST_COLUMNS:
         return ""
     if checkpoints >= {"checkpoint_ns", "checkpoint_id", "parent_checkpoint_id"}:
         return "E" if "task_path" in writes else "D"
@@ -129,7 +129,7 @@ def _letter(checkpoints: set[str], writes: set[str]) -> str:
         return "H"
     if checkpoints >= {"thread_ts", "parent_ts"}:
         return "C" if "metadata" in checkpoints else "B"
-    return "A" if checkpoints == _FIRST else ""
+    return "A" if checkpoints == _FIRST_COLUMNS else ""
 
 
 def _expressions(checkpoints: set[str], writes: set[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""Every statement that reads. ``{…}`` is a column expression of the generation (`schema.Schema`), ``?`` a value.
+"""All statements that read. ``{…}`` is a column expression of the generation (`schema.Schema`), ``?`` a value.
 
-Text parameters are cast, because text that isn't UTF-8 is bound as bytes but must be found as the text that is stored.
+Text parameters are cast to text: text that isn't UTF-8 is bound as bytes, but must equal the text that is stored.
 """
 
 ONE_NS = "AND {ns} {is_ns}"
@@ -14,7 +14,7 @@ _IDS = """
         SELECT (SELECT min(thread_id) FROM checkpoints WHERE thread_id > ids.id) FROM ids WHERE ids.id IS NOT NULL
     )
 """
-"""Skips from thread to thread in the key index."""
+"""Jumps from thread to thread in the key index."""
 
 _HEADS = """
     SELECT id, (SELECT max({id}) FROM checkpoints WHERE thread_id = ids.id AND {ns} = '') AS head
@@ -23,7 +23,7 @@ _HEADS = """
 """
 
 THREADS = _IDS + _HEADS
-"""Threads without a root namespace come first, with NULL."""
+"""Threads without a root namespace come first; their head is NULL."""
 
 COUNT_THREADS = _IDS + "SELECT count(id) FROM ids"  # noqa: S608 - constants
 
@@ -31,10 +31,10 @@ NUMBER_IDS = """
     SELECT thread_id, EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = CAST(odd.thread_id AS TEXT))
     FROM checkpoints AS odd WHERE thread_id < '' GROUP BY thread_id
 """
-"""Ids that are numbers, each with whether a thread whose id is text has the same name."""
+"""Ids that are numbers; for each, whether another thread has the same id as text."""
 BLOB_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id >= x''"
 NULL_IDS = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id IS NULL"
-"""SQLite sorts numbers before text and blobs after it, so where there are none, each of these reads one index entry."""
+"""SQLite sorts numbers before text and blobs after it. So if there are none, each of these reads one index entry."""
 
 HAS_TEXT_ID = "SELECT 1 FROM checkpoints WHERE thread_id = CAST(? AS TEXT) LIMIT 1"
 

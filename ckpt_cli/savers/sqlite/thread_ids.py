@@ -1,7 +1,7 @@
-"""Names for threads whose id is stored as a number, a blob or NULL, as some programs and some damage leave them.
+"""Names for threads whose id is stored as a number, a blob or NULL: some programs store such ids, or damage made them.
 
-A thread whose id is text has that text as its name, whatever it looks like. An integer's name is its digits; any other
-id is spelled by `savers.spelling`. If a thread of text has that name already, a ``%`` is put before it.
+A thread whose id is text has that text as its name, whatever the text looks like. The name of an integer is its digits;
+any other id is spelled by `savers.spelling`. If that is already the id of another thread, a ``%`` is put before it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,16 +25,16 @@ class OddIds:
         """Maps a stored id to its name."""
         self.stored: dict[str, Scalar] = {}
         """Maps a name to its stored id."""
-        for raw, taken in query(sql.NUMBER_IDS, ()):
-            self._add(raw, str(raw) if type(raw) is int and not taken else self._free(query, text_of(raw)))
+        for raw, is_taken in query(sql.NUMBER_IDS, ()):
+            self._add(raw, str(raw) if type(raw) is int and not is_taken else self._unused_name(query, text_of(raw)))
         for raw in [raw for template in (sql.BLOB_IDS, sql.NULL_IDS) for (raw,) in query(template, ())]:
-            self._add(raw, self._free(query, text_of(raw)))
+            self._add(raw, self._unused_name(query, text_of(raw)))
 
     def _add(self, raw: Scalar, name: str) -> None:
         self.names[raw] = name
         self.stored[name] = raw
 
-    def _free(self, query: Callable[[str, Sequence[object]], Iterator[ResultRow]], name: str) -> str:
+    def _unused_name(self, query: Callable[[str, Sequence[object]], Iterator[ResultRow]], name: str) -> str:
         while next(query(sql.HAS_TEXT_ID, (bound(name),)), None) is not None:
             name = f"%{name}"
         return name

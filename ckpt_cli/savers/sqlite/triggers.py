@@ -1,7 +1,7 @@
-"""What SQLite does by itself when rows change: triggers, and foreign keys where a connection enforces them.
+"""Finds what SQLite does by itself when rows change: triggers, and foreign keys if the connection enforces them.
 
-SQLite itself says which triggers a statement fires, also those that other triggers fire: while it compiles the
-statement, it gives the authorizer the name of the trigger to which each part belongs (sqlite3_set_authorizer).
+SQLite itself says which triggers a statement fires, including those that other triggers fire: while it compiles the
+statement, it calls the authorizer with the name of the trigger to which each part belongs (sqlite3_set_authorizer).
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ def side_effects(query: Query, fired_by: Callable[[str], set[str]]) -> list[Side
     for relation in WRITTEN:
         columns = [name for (name,) in query("SELECT name FROM pragma_table_info(?)", (relation,))]
         own = [name for name in columns if name in WRITTEN[relation]]
-        by_kind = {kind: _fired(fired_by, statement) for kind, statement in _statements(relation, own)}
+        by_kind = {kind: _fired_if_known(fired_by, statement) for kind, statement in _statements(relation, own)}
         for name, table, sql in triggers:
             kinds = {kind for kind, names in by_kind.items() if _fires(name, table, relation, names)}
             if kinds:
@@ -69,7 +69,7 @@ class Guard:
     def __call__(
         self, action: int, _one: str | None, _two: str | None, _database: str | None, trigger: str | None
     ) -> int:
-        """Answer SQLite for one part of a statement."""
+        """Whether SQLite may run one part of a statement."""
         if trigger is None or action not in _WRITING or trigger in self._permitted:
             return sqlite3.SQLITE_OK
         self.denied = trigger
@@ -81,7 +81,7 @@ class Guard:
 
 
 def fired_by(connection: sqlite3.Connection, statement: str) -> set[str]:
-    """The triggers that a statement would fire; it is compiled and not run."""
+    """The names of the triggers that a statement would fire; the statement is compiled and not run."""
     names: set[str] = set()
 
     def note(_action: int, _one: str | None, _two: str | None, _database: str | None, trigger: str | None) -> int:
@@ -97,8 +97,8 @@ def fired_by(connection: sqlite3.Connection, statement: str) -> set[str]:
     return names
 
 
-def _fired(fired_by: Callable[[str], set[str]], statement: str) -> set[str] | None:
-    """The triggers that a statement would fire; None if a trigger calls a function that only the application has."""
+def _fired_if_known(fired_by: Callable[[str], set[str]], statement: str) -> set[str] | None:
+    """The triggers that a statement would fire; None if one calls a function that only the application has."""
     try:
         return fired_by(statement)
     except sqlite3.DatabaseError:
@@ -106,7 +106,7 @@ def _fired(fired_by: Callable[[str], set[str]], statement: str) -> set[str] | No
 
 
 def _fires(name: str, table: str, relation: str, names: set[str] | None) -> bool:
-    """Whether a trigger fires; if SQLite couldn't say (None), every trigger of the table counts."""
+    """Whether a trigger is in `names`; if SQLite couldn't tell them (None), whether it belongs to the table."""
     return table.lower() == relation if names is None else name in names
 
 
@@ -121,7 +121,7 @@ def _statements(relation: str, columns: Sequence[str]) -> Iterator[tuple[str, st
 
 
 def _foreign_keys(query: Query) -> Iterator[SideEffect]:
-    """Foreign keys of other tables with an ON DELETE action; ckpt never updates a column that a key could refer to."""
+    """Foreign keys with an ON DELETE action. ON UPDATE is left out: ckpt changes no column that a key can refer to."""
     for table, relation, own, other, action in query(_KEYS):
         if action in _ACTIONS:
             digest = _hash(f"{table} {own} {relation} {other} {action}")

@@ -1,7 +1,7 @@
-"""Whether a write-ahead log holds a committed transaction (the SQLite file format, "The Write-Ahead Log").
+"""Finds out whether a WAL has a committed transaction (the SQLite file format, "The Write-Ahead Log").
 
-SQLite deletes a log without a committed frame when the last connection closes, even if that connection only reads
-through the ``unix-none`` VFS (seen with 3.40). So such a log is never opened; reading without it gives the same.
+SQLite deletes a WAL without a committed frame when the last connection closes, even if that connection only reads
+through the ``unix-none`` VFS (seen with 3.40). So such a WAL is never opened; without it, all reads give the same.
 """
 
 from functools import lru_cache
@@ -15,19 +15,19 @@ _FRAME = 24
 _MAGIC = {0x377F0682: "<II", 0x377F0683: ">II"}
 _PAGE_SIZES = {512 << n for n in range(8)}
 _WORD = 0xFFFFFFFF
-_CHECKED = 1000  # frames
+_CHECKED_FRAMES = 1000  # only so many frames have their checksums compared
 
 
 @lru_cache(maxsize=8)
 def has_commit(path: Path, mark: object) -> bool:  # noqa: ARG001 - part of the cache's key
-    """Whether there is a log whose first transaction is complete; only then does a reader use the log.
+    """Whether there is a WAL with a complete first transaction; only then do readers use the WAL.
 
-    `mark` is the log's inode, size and time: a log whose mark has changed is read again.
+    `mark` is the WAL's inode, size and time: if it has changed, the WAL is read again.
     """
     if not path.exists():
         return False
-    with path.open("rb") as log:
-        header = log.read(_HEADER)
+    with path.open("rb") as wal:
+        header = wal.read(_HEADER)
         if len(header) < _HEADER:
             return False
         magic, _, page_size, _, *salt, sum0, sum1 = unpack(">8I", header)
@@ -35,24 +35,26 @@ def has_commit(path: Path, mark: object) -> bool:  # noqa: ARG001 - part of the 
         if word_pair is None or page_size not in _PAGE_SIZES:
             return False
         chain = _checksum(word_pair, header[:24], (0, 0))
-        return chain == (sum0, sum1) and _first_commit(log, word_pair, page_size, salt, chain)
+        return chain == (sum0, sum1) and _has_complete_transaction(wal, word_pair, page_size, salt, chain)
 
 
-def _first_commit(log: BinaryIO, word_pair: str, page_size: int, salt: list[int], chain: tuple[int, int]) -> bool:
-    """Whether a frame ends a transaction, and every frame up to it has the right checksum, which covers all before it.
+def _has_complete_transaction(
+    wal: BinaryIO, word_pair: str, page_size: int, salt: list[int], chain: tuple[int, int]
+) -> bool:
+    """Whether a frame ends a transaction, and all frames up to it are right. A checksum covers all frames before it.
 
-    In a transaction of many megabytes (a VACUUM), only the salt of the later frames is checked.
+    In a transaction of many megabytes (a VACUUM), only the salt of the later frames is checked, not their checksum.
     """
     for number in count():
-        frame = log.read(_FRAME + page_size)
+        frame = wal.read(_FRAME + page_size)
         if len(frame) < _FRAME + page_size:
             return False
-        _, pages_after_commit, *seal = unpack(">6I", frame[:_FRAME])
-        if number < _CHECKED:
+        _, pages_after_commit, *salt_and_checksum = unpack(">6I", frame[:_FRAME])
+        if number < _CHECKED_FRAMES:
             chain = _checksum(word_pair, frame[_FRAME:], _checksum(word_pair, frame[:8], chain))
-            if seal[2:] != [*chain]:
+            if salt_and_checksum[2:] != [*chain]:
                 return False
-        if seal[:2] != salt:
+        if salt_and_checksum[:2] != salt:
             return False
         if pages_after_commit:
             return True

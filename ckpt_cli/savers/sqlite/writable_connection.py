@@ -1,4 +1,4 @@
-"""The connection that writes: opened on an existing file for one transaction, and closed after it."""
+"""The connection that writes. It is opened on an existing file for one transaction, and closed after it."""
 
 import os
 import sqlite3
@@ -30,12 +30,12 @@ class WritableConnection:
     """
 
     def __init__(self, path: Path, permitted: Collection[str] = ()) -> None:
-        self.file_state = read_file_state(path)  # before there are locks, which reading the file would drop
+        self.file_state = read_file_state(path)  # first: later, it would drop this process's locks on the file
         self._open(path, connect(path, "mode=rw"))
         self._guard = Guard(permitted)
 
     _guard: "Guard | None" = None
-    """Denies what triggers write; None where every trigger fires, as for any application."""
+    """Denies the writes of triggers that aren't permitted; None if all may fire, as for any application."""
 
     def _open(self, path: Path, driver: sqlite3.Connection) -> None:
         self.path = path
@@ -51,11 +51,11 @@ class WritableConnection:
             raise reading_fault(self.path, error) from error
 
     def fired_by(self, statement: str) -> set[str]:
-        """The triggers that a statement would fire."""
+        """The names of the triggers that a statement would fire."""
         return fired_by(self._driver, statement)
 
     def moment(self, read: Callable[[], T]) -> T:
-        """Run `read`; the transaction is the moment."""
+        """Run `read`; the open transaction is its moment."""
         return read()
 
     def transaction(self, work: Callable[[], T]) -> T:
@@ -73,7 +73,7 @@ class WritableConnection:
                 value = work()
                 self._commit()
         finally:
-            if self._driver.in_transaction:  # if the disk is full, SQLite has rolled back by itself
+            if self._driver.in_transaction:  # if the disk was full, SQLite has rolled back by itself
                 self._driver.execute("ROLLBACK")
         return value
 
@@ -84,7 +84,7 @@ class WritableConnection:
             raise writing_fault(self.path, error) from error
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Insert, update or delete each row, as its before-image and after-image say.
+        """Insert, update or delete each row: it then equals its after-image.
 
         Raises:
             Refused: a row to add exists already, or one to change or remove is gone.

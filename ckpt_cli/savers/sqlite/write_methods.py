@@ -47,8 +47,8 @@ class WriteMethods(Saver):
             self._connection, self._writer = reader, None
             reader.renew()
 
-    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - permissions show it
-        """Check the generation, and this user's permissions on the file and its folder, where SQLite puts its log."""
+    def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - it only reads permissions
+        """Check the generation, and this user's permissions on the file and its folder, where SQLite puts its WAL."""
         self._must_have_ids()
         from ckpt_cli.savers.sqlite.writable_connection import must_be_permitted
 
@@ -65,13 +65,13 @@ class WriteMethods(Saver):
         return expand(plan, self._schema, self._stored, self.current)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The record of a row; every row of the two tables is one."""
+        """The record of a row; every row of the two tables is a record."""
         from ckpt_cli.savers.sqlite.records import record_of
 
         return record_of(relation, key, self._schema, self._name)
 
     def current(self, relation: str, key: Row) -> Row | None:
-        """All columns of the row of a key."""
+        """All columns of the row with this key."""
         return self._images.current(relation, key)
 
     def written_columns(self, relation: str) -> frozenset[str] | None:
@@ -79,11 +79,11 @@ class WriteMethods(Saver):
         return WRITTEN.get(relation)
 
     def restored(self, relation: str, image: Row, now: Row | None) -> Row:
-        """The row that brings an image back; SQLite's table_info, which gives its columns, shows no generated ones."""
+        """The row to write so that an image is restored, without generated columns: table_info doesn't list them."""
         return restored(image, now, WRITTEN[relation], self._images.columns(relation, ()))
 
     def side_effects(self) -> Sequence[SideEffect]:
-        """Triggers, and foreign keys where the connection enforces them."""
+        """Triggers, and foreign keys if the connection enforces them."""
         from ckpt_cli.savers.sqlite import triggers
 
         return triggers.side_effects(self._connection.query, self._connection.fired_by)
@@ -113,5 +113,5 @@ class WriteMethods(Saver):
         raise NotImplementedError
 
     def _fresh_images(self) -> Images:
-        """New images: old ones remember the columns of tables, which may have changed before a transaction."""
+        """New `Images`: old ones cache the columns of tables, which may have changed before a transaction."""
         return Images(lambda sql, parameters: self._connection.query(sql, parameters))

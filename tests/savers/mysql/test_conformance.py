@@ -37,7 +37,7 @@ class TestExactIds(ApartConformance):
 
 
 class TestEqualIds(TestExactIds):
-    """A database whose collation takes ids that differ in case or accents for equal, as is the default of servers.
+    """A database whose collation treats ids that differ in case or accents as equal, which is the default of servers.
 
     Two such ids are one primary key, so no saver can store both. The head of LangGraph's own saver is the id that the
     collation sorts highest.

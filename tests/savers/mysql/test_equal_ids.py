@@ -88,7 +88,7 @@ def _head(saver: MySQLSaver, thread_id: str) -> Ref:
 def test_one_of_them_cant_be_changed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Changing one thread would change the other, so it is refused; both together can be deleted and restored."""
     assert run(["delete", "Bob", "-d", url, "--yes"]) == 7
-    assert "this database takes thread 'bób' for the same" in capsys.readouterr().err
+    assert "this database treats the id of thread 'bób' as equal" in capsys.readouterr().err
     assert run(["fork", "other", "@", "--to", "OTHER", "-d", url, "--yes"]) == 7
     with closing(open_url(url)) as saver:
         before = saver.totals()
