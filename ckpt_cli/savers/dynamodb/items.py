@@ -28,7 +28,7 @@ _SMALLEST, _SAVING = (
 )  # bytes and share saved that make compression worth it (``serialization.py: CheckpointSerializer``)
 
 _UNPACKED_LIMIT, _MORE_PER_BYTE = 64 << 20, 100
-"""The limit of an unpacked payload, in bytes, and how much it grows with each packed byte; gzip can make 1,000 of one."""
+"""The limit of an unpacked payload in bytes, and how much each packed byte adds to it; gzip can make 1,000 of one."""
 
 
 class Stored(NamedTuple):

@@ -181,7 +181,7 @@ class DynamoSaver(Saver):
         return Place(self.identity, engine, engine)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
-        """Whether `seen` is another table, looked up by its name in this region; None if that is unknown."""
+        """Whether `seen` is another table that still exists; it is looked up by its name in this region."""
         here = self.place()
         if seen.engine and seen.engine == here.engine:
             return False
