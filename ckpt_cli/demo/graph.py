@@ -1,4 +1,4 @@
-"""The demo's compiled graphs, their tasks, and how LangGraph applies the writes of tasks."""
+"""The demo's compiled graphs and tasks; applies the writes of tasks to channels as LangGraph does."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -18,7 +18,7 @@ class Graph:
     Attributes:
         channels: every channel in the compiler's order.
         appending: the channels whose reducer appends.
-        barriers: barrier channels, to the node that each starts.
+        barriers: for each barrier channel, the node that it starts.
     """
 
     channels: tuple[str, ...]
@@ -26,10 +26,12 @@ class Graph:
     barriers: Mapping[str, str] = field(default_factory=dict)
 
     def triggers(self, node: str) -> list[str]:
-        """The channels that start a node, sorted as its task id needs them."""
+        """The channels that start a node, in the order in which its task id hashes them."""
         if node == "__start__":
             return [node]
-        return sorted([f"branch:to:{node}", *(channel for channel, due in self.barriers.items() if due == node)])
+        return sorted(
+            [f"branch:to:{node}", *(channel for channel, started in self.barriers.items() if started == node)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Task:
 
     Attributes:
         then: the nodes that it starts.
-        joins: the barrier channel that it writes to, or "".
+        joins: the barrier channel that it writes to; "" if there is none.
     """
 
     node: str
@@ -54,7 +56,7 @@ class Task:
 
 
 class Channels:
-    """Values, versions and versions_seen, changed as by langgraph 1.2 ``pregel/_algo.py: apply_writes``."""
+    """The channels' values, versions and versions_seen; they change as in langgraph 1.2 ``_algo.py: apply_writes``."""
 
     def __init__(self, graph: Graph, tape: Tape) -> None:
         self.graph = graph
@@ -64,22 +66,24 @@ class Channels:
         self._tape = tape
 
     def put(self, name: str, writes: Writes) -> list[str]:
-        """Apply writes that come from outside and are no step: input."""
+        """Apply an input: writes from outside, which are no step."""
         self.seen.setdefault(name, {})
         return self._write(writes, self._tape.version(self.versions.values()))
 
     def step(self, tasks: Iterable[tuple[str, Sequence[str], Writes]]) -> list[str]:
-        """Apply one superstep of (node, triggers, writes); gives the written channels, sorted."""
+        """Apply one superstep of tasks (node, triggers, writes), and return the written channels, sorted."""
         tasks = sorted(tasks, key=lambda task: task[0])
         for node, triggers, _ in tasks:
             self.seen.setdefault(node, {}).update({c: self.versions[c] for c in triggers if c in self.versions})
         version = self._tape.version(self.versions.values())
-        spent = [c for _, triggers, _ in tasks for c in triggers if c in self.graph.barriers and c in self.values]
-        for channel in spent:
+        used_barriers = [
+            c for _, triggers, _ in tasks for c in triggers if c in self.graph.barriers and c in self.values
+        ]
+        for channel in used_barriers:
             self.values[channel], self.versions[channel] = objects.names(), version
-        passing = [c for c in self.values if c == "__start__" or c.startswith("branch:to:")]
+        trigger_channels = [c for c in self.values if c == "__start__" or c.startswith("branch:to:")]
         written = self._write([write for _, _, writes in tasks for write in writes], version)
-        for channel in set(passing) - set(written):
+        for channel in set(trigger_channels) - set(written):
             del self.values[channel]
             self.versions[channel] = version
         return written

@@ -1,4 +1,4 @@
-"""The typed objects in the demo's state, in the form in which their libraries store them (langchain-core 1.7)."""
+"""Makes the typed objects in the demo's state, in the form in which LangGraph stores them (langchain-core 1.7)."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -49,7 +49,7 @@ def order(order_id: str, item: str, paid: str, shipped: date) -> Node:
 
 
 def names(*members: str) -> Node:
-    """A ``set``, in which a barrier channel keeps the nodes that have written to it."""
+    """A ``set`` of names: a barrier channel's value, which holds the nodes that have written to it."""
     return Node(Opened("builtins", "set", Form.VALUE, list(members)))
 
 

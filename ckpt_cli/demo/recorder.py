@@ -1,7 +1,7 @@
-"""`Line`: runs one namespace of one thread and saves what langgraph 1.2.22 would have saved at each step.
+"""`Line`: plays the runs of one namespace of one thread, and saves at each step what langgraph 1.2.22 would have saved.
 
-Even the order of the keys is the same, so that the library can continue from it, and the demo shows nothing that a real
-database would not.
+Even the order of keys is the same. So the library can continue from the demo's checkpoints, and the demo shows nothing
+that a real database would not show.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ from ckpt_cli.history.tasks.task_ids import Place, interrupt_id
 from ckpt_cli.model import NULL, NULL_TASK, Checkpoint, CheckpointRow, Payload, Write
 from ckpt_cli.serde.codec import Codec
 
-_PLACES = {"__error__": -1, "__interrupt__": -3, "__resume__": -4}
+_FIXED_INDEXES = {"__error__": -1, "__interrupt__": -3, "__resume__": -4}
 _CODEC = Codec()
 _LIKE = Payload("msgpack", b"\xc0")
 
 
 class Line:
-    """A run in progress: its channels and its latest checkpoint.
+    """One branch of a namespace in progress: its channels and its latest checkpoint.
 
     Args:
         tags: the metadata that the caller's config adds.
         ns: the namespace of a subgraph.
-        parents: the checkpoints that it was called from, by namespace.
+        parents: the checkpoints that the subgraph was called from, by namespace.
     """
 
     def __init__(
@@ -49,39 +49,39 @@ class Line:
         return self.channels.values
 
     def ask(self, values: Mapping[str, Any], first: str) -> None:
-        """``invoke(values)``: save the input, and then the step of ``__start__``."""
+        """Play ``invoke(values)``: save the input, then the step of ``__start__``."""
         self._save("input", self.channels.put("__input__", [("__start__", dict(values))]))
-        known = {channel: value for channel, value in values.items() if channel in self.graph.channels}
-        self.run(Task("__start__", known, then=[first]))
+        own_values = {channel: value for channel, value in values.items() if channel in self.graph.channels}
+        self.run(Task("__start__", own_values, then=[first]))
 
     def run(self, *tasks: Task) -> None:
-        """Run one superstep whose tasks all finish."""
+        """Play one superstep in which all tasks finish."""
         self.leave(*tasks)
         self._save("loop", self.channels.step((t.node, self.graph.triggers(t.node), t.writes) for t in tasks))
 
     def leave(self, *tasks: Task) -> None:
-        """Save only the writes of tasks that finish in a superstep which doesn't end."""
+        """Save only the writes of these tasks: they finish, but their superstep doesn't."""
         for task in tasks:
             self._write(task.node, task.writes, first=1 if task.node == self._answered else 0)
         self._answered = ""
 
     def fail(self, node: str, error: str) -> None:
-        """A task raises an exception, whose ``repr`` is saved."""
+        """Play a task that raises an exception; its ``repr`` is saved."""
         self._write(node, [("__error__", error)])
 
     def pause(self, node: str, value: Any) -> None:
-        """A task calls ``interrupt(value)``."""
+        """Play a task that calls ``interrupt(value)``."""
         self._write(node, [("__interrupt__", [objects.interrupt(value, interrupt_id(self._inside(node)))])])
 
     def answer(self, node: str, value: Any) -> None:
-        """``Command(resume=value)``."""
+        """Play ``Command(resume=value)``."""
         self._add(NULL_TASK, "", 0, "__resume__", value)
         self._write(node, [("__resume__", [value])])
         self._answered = node
         self.channels.see_all()
 
     def update(self, node: str, values: Mapping[str, Any], then: Sequence[str]) -> None:
-        """``update_state(the checkpoint's own config, values, as_node=node)``, and then ``invoke(None)``."""
+        """Play ``update_state`` with the checkpoint's own config and ``as_node=node``, and then ``invoke(None)``."""
         self.channels.step([(node, ["__interrupt__"], Task(node, values, then).writes)])
         self._save("update", None)
         self.channels.see_all()
@@ -92,7 +92,7 @@ class Line:
         return Line(graph, self.tape, self._thread_id, self._tags, self._inside(node), **parents)
 
     def here(self) -> "Line":
-        """A copy of the line at its latest checkpoint, to start another branch from later."""
+        """A copy of the line at its latest checkpoint, from which another branch can start later."""
         other = Line(self.graph, self.tape, self._thread_id, self._tags, self._ns, **self._parents)
         other.channels = self.channels.copy()
         other._head, other._step = self._head, self._step
@@ -129,7 +129,7 @@ class Line:
             self._add(self._task_id(node), f"~__pregel_pull, {node}", idx, channel, value)
 
     def _add(self, task_id: str, path: str, idx: int, channel: str, value: Any) -> None:
-        idx = _PLACES.get(channel, idx)
+        idx = _FIXED_INDEXES.get(channel, idx)
         row = Write(self._thread_id, self._ns, self._head, task_id, idx, channel, path, _payload(value))
         self.tape.records.append(row)
 

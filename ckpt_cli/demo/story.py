@@ -42,7 +42,7 @@ _CLOCK = _Bought("1050", "wall clock", "31.20", 2)
 
 
 def plan(now: float) -> Plan:
-    """Everything the demo database holds, as of `now` (seconds since 1970)."""
+    """A plan that adds all records of the demo database; its story ends at `now` (seconds since 1970)."""
     tape = Tape(now)
     _refunded(tape)
     _tracked(tape)
@@ -52,7 +52,7 @@ def plan(now: float) -> Plan:
 
 
 def _refunded(tape: Tape) -> None:
-    """Done: a person has approved the refund, and it was paid."""
+    """A finished thread: a person approved the refund, and it was paid."""
     tape.ago(hours=29)
     line = _thread(tape, "support-39", "u-207")
     _ask(line, _CHAIR, "Order 1021 never came, I want a refund")
@@ -65,7 +65,7 @@ def _refunded(tape: Tape) -> None:
 
 
 def _tracked(tape: Tape) -> None:
-    """Done: only a question was answered."""
+    """A finished thread: only a question was answered."""
     tape.ago(hours=5)
     line = _thread(tape, "support-40", "u-318")
     _ask(line, _CLOCK, "Where is order 1050?")
@@ -74,7 +74,7 @@ def _tracked(tape: Tape) -> None:
 
 
 def _failed(tape: Tape) -> None:
-    """Failed: `audit` could not reach the CRM while `notify` had finished."""
+    """A failed thread: `notify` finished, but `audit` could not reach the CRM."""
     tape.ago(hours=3)
     line = _thread(tape, "support-41", "u-151")
     _ask(line, _KETTLE, "I sent order 1038 back and want a refund")
@@ -87,7 +87,7 @@ def _failed(tape: Tape) -> None:
 
 
 def _waiting(tape: Tape) -> None:
-    """Waiting: the route was wrong and was corrected by hand on a new branch; now a person has to approve."""
+    """A waiting thread: its wrong route was corrected by hand on a new branch, and now a person has to approve."""
     tape.ago(hours=2, minutes=10)
     line = _thread(tape, "support-42", "u-112")
     _ask(line, _LAMP, "My order 1043 is late")

@@ -1,7 +1,7 @@
-"""`Tape`: the clock and the random numbers of the demo, and the records made so far.
+"""`Tape`: the demo's clock and random numbers, and the records that were made so far.
 
-The random numbers have a fixed seed, so the last group of every checkpoint id, and with it the short id, is the same
-for everybody; only the times differ.
+The random numbers have a fixed seed, so the last group of each checkpoint id is the same for everybody; the short id is
+made of it. Only the times differ.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from uuid import UUID
 from ckpt_cli.model import Checkpoint, Write
 
 _SEED = 1043
-_SAVING = 0.0015  # least seconds between two checkpoints, so that ids are in the order of saving
+_SAVING = 0.0015  # seconds that each save takes, so that ids are in the order of saving
 _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
 
 
@@ -20,7 +20,7 @@ class Tape:
     """Gives times, ids and versions in the library's own forms; collects the records.
 
     Args:
-        now: seconds since 1970; everything happened before.
+        now: the end of the story, in seconds since 1970.
     """
 
     def __init__(self, now: float) -> None:
@@ -30,16 +30,15 @@ class Tape:
         self._dice = Random(_SEED)  # noqa: S311 - ids of a demo, nothing secret
 
     def ago(self, **time: float) -> None:
-        """Set the clock to so long before now (``hours=2``)."""
+        """Set the clock to this long before `now` (``hours=2``)."""
         self._at = self._now - timedelta(**time).total_seconds()
 
     def wait(self, seconds: float) -> None:
         """Advance the clock by about so many seconds."""
-
         self._at += seconds * (0.8 + 0.4 * self._dice.random())
 
     def day(self, days_ago: int) -> date:
-        """The date so many days ago."""
+        """The date this many days before `now`."""
         return (datetime.fromtimestamp(self._now, UTC) - timedelta(days=days_ago)).date()
 
     def stamp(self, step: int) -> tuple[str, str]:
@@ -54,7 +53,7 @@ class Tape:
         return ts.isoformat(timespec="microseconds"), str(uuid6.UUID(int=bits, version=6))
 
     def uuid4(self) -> str:
-        """A random id, as messages have."""
+        """A random id, in the form of a message's id."""
         return str(UUID(int=self._dice.getrandbits(128), version=4))
 
     def version(self, current: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""An agent's memory in a database that ckpt opens: the one part that imports LangGraph (extra ``langgraph``)."""
+"""`CkptSaver`: keeps an agent's memory in any database that ckpt opens; needs LangGraph (extra ``langgraph``)."""
 
 from ckpt_cli.langgraph.saver import CkptSaver
 

@@ -1,4 +1,4 @@
-"""The async methods: each runs its sync counterpart in a thread, so that the event loop isn't blocked."""
+"""`AsyncMethods`: each async method runs its sync version in a thread, so that the event loop isn't blocked."""
 
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
 
 
 class AsyncMethods(BaseCheckpointSaver[Any]):
-    """Every ``a…`` method of LangGraph's checkpointers; `CkptSaver` documents the method without the ``a``."""
+    """All ``a…`` methods of LangGraph's checkpointers; `CkptSaver` has and documents each without the ``a``."""
 
     if TYPE_CHECKING:
 

@@ -1,4 +1,4 @@
-"""LangGraph's configs: which thread, namespace and checkpoint one names, and which checkpoints that means."""
+"""Reads LangGraph's configs: the thread, namespace and checkpoint in a config, and the checkpoints that it selects."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +20,7 @@ class ConfigKeys(NamedTuple):
 
     @classmethod
     def of(cls, config: RunnableConfig | None) -> "ConfigKeys":
-        """The keys that LangGraph's savers read; a thread id becomes text."""
+        """A config's keys that LangGraph's savers read; the thread id becomes text."""
         configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
         thread_id = configurable.get("thread_id")
         ns, checkpoint_id = configurable.get("checkpoint_ns"), configurable.get("checkpoint_id")
@@ -46,7 +46,7 @@ def config_of(ref: Ref) -> RunnableConfig:
 
 
 def newest_first(saver: Saver, keys: ConfigKeys, before: str | None, limit: int | None) -> list[Ref]:
-    """The names of all checkpoints that a config means, the highest id first; reads no values."""
+    """The names of all checkpoints that a config selects, the highest id first; reads no values."""
     if keys.thread_id is None:
         threads = [thread.thread_id for thread in saver.threads()]
     else:
@@ -54,11 +54,11 @@ def newest_first(saver: Saver, keys: ConfigKeys, before: str | None, limit: int 
         if keys.ns is not None and keys.checkpoint_id is None and before is None and limit is not None:
             return [row.ref for row in saver.newest(keys.thread_id, keys.ns, limit)]
     rows = (row for thread_id in threads for row in saver.rows(thread_id, keys.ns))
-    refs = [row.ref for row in rows if _fits(row, keys, before)]
+    refs = [row.ref for row in rows if _is_selected(row, keys, before)]
     return sorted(refs, key=lambda ref: ref.checkpoint_id, reverse=True)[:limit]
 
 
-def _fits(row: CheckpointRow, keys: ConfigKeys, before: str | None) -> bool:
+def _is_selected(row: CheckpointRow, keys: ConfigKeys, before: str | None) -> bool:
     if keys.checkpoint_id is not None and row.checkpoint_id != keys.checkpoint_id:
         return False
     return before is None or row.checkpoint_id < before

@@ -1,4 +1,4 @@
-"""Open or create a database for an agent: it stays open, is read and written, and is used from any thread."""
+"""Opens or creates a database for an agent, which reads and writes it for a long time and from any Python thread."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from ckpt_cli.savers.url import open_database, sqlite_file
 
 
 def open_for_agent(database: str | Path) -> Saver:
-    """Open an existing database, named as after ``--db``; nothing is created.
+    """Open an existing database, which is named as for ``--db``; nothing is created.
 
     Raises:
-        DatabaseUnreachable: it doesn't exist or can't be opened.
+        DatabaseUnreachable: the database doesn't exist or can't be opened.
     """
     path = database if isinstance(database, Path) else sqlite_file(database)
     if path is None:

@@ -1,4 +1,4 @@
-"""Delta channels, whose value is stored only now and then and rebuilt from the writes since.
+"""Reads delta channels: their value is stored only in some checkpoints, and rebuilt from later writes in the others.
 
 langgraph-checkpoint 4.3, beta.
 """
@@ -17,8 +17,8 @@ class _Path(NamedTuple):
     """The path from a checkpoint back to a channel's nearest stored value.
 
     Attributes:
-        ids: ancestors, the nearest first; the last one has the value, if any has.
-        seed: a tuple with that value alone; empty if no ancestor stores one.
+        ids: ancestors, the nearest first; the last one stores the value, if any ancestor does.
+        seed: a tuple with only that value; empty if no ancestor stores one.
     """
 
     ids: tuple[str, ...]
@@ -28,7 +28,7 @@ class _Path(NamedTuple):
 def read_delta_histories(
     saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]
 ) -> Mapping[str, DeltaChannelHistory]:
-    """For each channel the value that its nearest ancestor stores, and the writes since, oldest first.
+    """For each channel, the value that the nearest ancestor with one stores, and the writes after it, oldest first.
 
     langgraph-checkpoint 4.3, ``base/__init__.py: get_delta_channel_history``.
     """
@@ -50,7 +50,7 @@ def _history(channel: str, path: _Path, written: Mapping[tuple[str, str], list[P
 def delta_ancestors(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:
     """The ancestors from which a checkpoint's delta channels are rebuilt.
 
-    Metadata names these channels (``counters_since_delta_snapshot``).
+    The checkpoint's metadata names these channels (``counters_since_delta_snapshot``).
     """
     metadata = [encoding.metadata(payload) for _, payload in saver.metadata([ref])]
     delta_channels = {channel for part in metadata for channel in part.get("counters_since_delta_snapshot") or ()}
@@ -76,7 +76,7 @@ def _paths(saver: Saver, encoding: Encoding, ref: Ref, channels: Sequence[str]) 
 
 
 def _ancestors(saver: Saver, ref: Ref) -> Iterator[Ref]:
-    """A checkpoint's parent, grandparent and so on, as far as they are stored."""
+    """A checkpoint's parent, grandparent and so on, until one isn't stored."""
     parents = {row.checkpoint_id: row.parent_id for row in saver.rows(ref.thread_id, ref.ns)}
     at = parents.pop(ref.checkpoint_id, None)
     while at is not None and at in parents:

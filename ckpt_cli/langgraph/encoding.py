@@ -1,4 +1,4 @@
-"""Convert an agent's live objects to the records of a database and back, each value by the agent's serializer."""
+"""Converts an agent's live objects to a database's records and back; the agent's serializer encodes each value."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _HALVES = ("checkpoint", "metadata")
 
 
 class Encoding(NamedTuple):
-    """The form in which a database keeps records, and the serializer of an agent."""
+    """Encodes and decodes records, in the form in which a database keeps them, by an agent's serializer."""
 
     form: RecordFormat
     serde: SerializerProtocol
@@ -51,7 +51,7 @@ class Encoding(NamedTuple):
         return Payload(tag, bytes(data))
 
     def value(self, payload: Payload) -> Any:
-        """A payload's value; an encoding that the serializer doesn't know is converted first."""
+        """A payload's value; if the serializer doesn't know the encoding, the payload is converted first."""
         if payload.tag == redisjson.TAG:
             return _redis_serializer().loads_typed((payload.tag, payload.data))
         half, is_half, tag = payload.tag.partition("@")
@@ -60,8 +60,8 @@ class Encoding(NamedTuple):
         try:
             return self.serde.loads_typed((payload.tag, payload.data))
         except NotImplementedError:
-            known = Codec().encode(Codec().decode(payload), like=_MSGPACK)
-            return self.serde.loads_typed((known.tag, known.data))
+            recoded = Codec().encode(Codec().decode(payload), like=_MSGPACK)
+            return self.serde.loads_typed((recoded.tag, recoded.data))
 
     def metadata(self, payload: Payload) -> CheckpointMetadata:
         """Metadata as the database's own saver returns it."""
@@ -86,9 +86,10 @@ class Encoding(NamedTuple):
         config: RunnableConfig,
         new_versions: ChannelVersions,
     ) -> Checkpoint:
-        """The record of a checkpoint; where channels have payloads of their own, only the new ones are in it.
+        """The record of a checkpoint; if channels are stored apart, it has only the channels with new versions.
 
-        It is what checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's InMemorySaver write in ``put``.
+        It equals the record that ``put`` of checkpoint-sqlite 3.1, checkpoint-postgres 3.2 and checkpoint 4.3's
+        InMemorySaver writes.
         """
         full = self._full_metadata(config, metadata)
         if self.form.metadata == "msgpack":
@@ -116,7 +117,9 @@ class Encoding(NamedTuple):
         return dict(merge(config, metadata))
 
     def _halves(self, live: Live, metadata: dict[str, Any]) -> tuple[Payload, Payload]:
-        """Checkpoint and metadata for DynamoDB, whose saver keeps both as one value; encrypted, each half has it whole.
+        """Checkpoint and metadata for DynamoDB, whose saver stores both as one value.
+
+        A value that isn't plain msgpack (it may be encrypted) can't be split; then both payloads hold all of it.
 
         langgraph-checkpoint-aws 1.2, ``dynamodb/unified_repository.py: put_checkpoint``.
         """
@@ -134,7 +137,7 @@ class Encoding(NamedTuple):
         return self.form.marks_snapshots and isinstance(value, _DeltaSnapshot)
 
     def _has_payload(self, channel: str, values: Mapping[str, Any]) -> bool:
-        """Whether a new version of a channel gets a payload: if it has a value, or if no values are inline."""
+        """Whether a new version of a channel gets a payload. It does if it has a value, or if no values are inline."""
         return channel in values or not self.form.inline
 
     def _channel(self, channel: str, values: Mapping[str, Any]) -> Payload:

@@ -1,4 +1,4 @@
-"""Which records a deletion, a pruning or a copy of threads is about."""
+"""Selects the records that a deletion, a pruning or a copy of threads changes."""
 
 from collections.abc import Collection, Iterable
 
@@ -13,7 +13,7 @@ from ckpt_cli.serde.codec import Codec
 
 
 def all_records(saver: Saver, thread_id: str) -> tuple[Ref | WriteKey, ...]:
-    """The names of all records of a thread: writes first, also those whose checkpoint is gone."""
+    """The names of all records of a thread: first its writes, even those without a checkpoint."""
     return (*_writes(saver, thread_id), *(row.ref for row in saver.rows(thread_id)))
 
 
@@ -30,7 +30,7 @@ def _writes(
 
 
 def checkpoints_of_runs(saver: Saver, encoding: Encoding, run_ids: Collection[str]) -> list[Ref]:
-    """The checkpoints of all threads that these runs made."""
+    """The checkpoints that these runs made, in all threads."""
     made: list[Ref] = []
     for thread in list(saver.threads()):
         refs = [row.ref for row in saver.rows(thread.thread_id)]
@@ -59,17 +59,21 @@ def _renamed(metadata: Payload, source: str, target: str) -> Payload:
 
 
 def all_but_latest(saver: Saver, encoding: Encoding, thread_id: str) -> tuple[Ref | WriteKey, ...]:
-    """All records of a thread except what it takes to continue from the newest checkpoint of each namespace."""
+    """All records of a thread, except those needed to continue from the newest checkpoint of each namespace."""
     needed: set[Ref] = set()
     for ns in saver.namespaces(thread_id):
         for row in saver.newest(thread_id, ns, 1):
-            needed |= {row.ref, *delta_ancestors(saver, encoding, row.ref), *_sent_from(saver, encoding, row.ref)}
+            needed |= {
+                row.ref,
+                *delta_ancestors(saver, encoding, row.ref),
+                *_parent_with_sends(saver, encoding, row.ref),
+            }
     removed = [row.ref for row in saver.rows(thread_id) if row.ref not in needed]
     return with_writes(saver, removed)
 
 
-def _sent_from(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:
-    """The parent, if the checkpoint is older than `v` 4 and the parent's writes hold its Sends; else nothing."""
+def _parent_with_sends(saver: Saver, encoding: Encoding, ref: Ref) -> list[Ref]:
+    """The parent, if the checkpoint's format `v` is below 4 and the parent's writes hold its Sends; else nothing."""
     (stored,) = saver.checkpoints([ref])
     parent_id = stored.row.parent_id
     if stored.channels is None or parent_id is None or encoding.body(stored)["v"] >= 4:

@@ -1,4 +1,4 @@
-"""Live objects from the JSON that LangGraph's Redis saver writes (checkpoint-redis 0.5.2, ``jsonplus_redis.py``)."""
+"""Makes live objects from the JSON of LangGraph's Redis saver (checkpoint-redis 0.5.2, ``jsonplus_redis.py``)."""
 
 from base64 import b64decode
 from typing import Any
@@ -10,14 +10,14 @@ from ckpt_cli.serde.redisjson import TAG
 
 
 class RedisSerializer(JsonPlusSerializer):
-    """LangGraph's serializer, which reads this JSON's markers too, besides the constructors that it knows."""
+    """LangGraph's serializer, extended to read the markers in this JSON."""
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """The value of a payload in any of LangGraph's encodings."""
         return super().loads_typed(("json", data[1]) if data[0] == TAG else data)
 
     def _reviver(self, value: dict[str, Any]) -> Any:
-        """The live object for one JSON object, whose members are live already."""
+        """The live object for one JSON object; its members are live objects already."""
         if value.get("__interrupt__") is True and "value" in value:
             from langgraph.types import Interrupt
 

@@ -1,7 +1,7 @@
 """`CkptSaver`: LangGraph's checkpointer over any database that ckpt can write.
 
-It writes what the database's own LangGraph saver writes for the same calls. An agent is not a person at a terminal:
-it is asked nothing, and the operation log records nothing.
+It writes what the database's own LangGraph saver writes for the same calls. An agent isn't a person at a terminal: ckpt
+asks it nothing, and the operation log doesn't record its changes.
 """
 
 import random
@@ -40,21 +40,22 @@ _PAGE = 20
 
 
 class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
-    """A checkpointer on an open database; safe for any number of threads, which take turns.
+    """A checkpointer on an open database. Several Python threads may use it at once; a lock lets one in at a time.
 
     Args:
-        database: a URL, a path or a name of the config file, as after ``--db``; or an open saver of ckpt's own.
-        serde: the serializer of values; default: LangGraph's own.
+        database: a URL, a path or a name from the config file, as for ``--db``; or an open saver of ckpt's own.
+        serde: the serializer of values; the default is LangGraph's own.
 
     Raises:
-        DatabaseUnreachable: it doesn't exist, can't be reached, or has none of LangGraph's tables. Nothing is created.
+        DatabaseUnreachable: the database doesn't exist, can't be reached, or has none of LangGraph's tables. Nothing is
+            created.
         NotSupported: the serializer encrypts, but this kind of database can't keep encrypted checkpoints.
     """
 
     def __init__(self, database: str | Path | Saver, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
         self._saver = database if isinstance(database, Saver) else open_for_agent(database)
-        self._turn = RLock()
+        self._lock = RLock()
         try:
             self._encoding.check_serializer()
         except BaseException:
@@ -111,7 +112,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, replacing one with the same id, and give the config that names it."""
+        """Save a checkpoint, which replaces one with the same id, and return the config that names it."""
         thread_id, ns, parent_id = ConfigKeys.of_thread(config)
         row = CheckpointRow(thread_id, ns, checkpoint["id"], parent_id)
         record = self._encoding.checkpoint(row, checkpoint, metadata, config, new_versions)
@@ -123,7 +124,11 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save what a task wrote; an existing ordinary write is kept."""
+        """Save what a task wrote.
+
+        A write that exists already is kept; only if all writes are special (error, interrupt, resume) do they replace
+        the existing ones.
+        """
         thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
         if checkpoint_id is None:
             raise KeyError("checkpoint_id")
@@ -140,7 +145,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints that these runs made (``run_id`` in metadata), with their writes.
 
-        A later checkpoint loses the value of a delta channel that is rebuilt from them.
+        If a later checkpoint rebuilds a delta channel from them, it loses that channel's value.
         """
         if not run_ids:
             return
@@ -180,7 +185,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """For each delta channel the nearest stored value and the writes since, from which it is rebuilt."""
+        """For each delta channel, the nearest stored value and the later writes, from which the channel is rebuilt."""
         thread_id, ns, checkpoint_id = ConfigKeys.of_thread(config)
 
         def look() -> Mapping[str, DeltaChannelHistory]:
@@ -191,7 +196,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         return self._look(look) if channels else {}
 
     def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 - LangGraph's signature
-        """The version after `current`: text or int, as the database has them.
+        """The version after `current`: text or an int, as in the database.
 
         checkpoint 4.3, ``memory/__init__.py: get_next_version`` (text), ``base/__init__.py`` (int).
         """
@@ -202,7 +207,7 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
 
     def close(self) -> None:
         """Close the database; safe to call twice."""
-        with self._turn:
+        with self._lock:
             self._saver.close()
 
     def __enter__(self) -> Self:
@@ -220,11 +225,11 @@ class CkptSaver(AsyncMethods, BaseCheckpointSaver[Any]):
         return Tuples(self._saver, self._encoding, self.get_next_version)
 
     def _look(self, look: Callable[[], T]) -> T:
-        with self._turn:
+        with self._lock:
             return self._saver.moment(look)
 
     def _change(self, work: Callable[[], None]) -> None:
-        with self._turn:
+        with self._lock:
             self._saver.transaction(work)
 
     def _page(self, refs: Sequence[Ref], filter_: Mapping[str, Any] | None) -> Sequence[CheckpointTuple]:

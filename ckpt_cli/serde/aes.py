@@ -17,7 +17,7 @@ def decrypt(data: bytes, key: bytes | None) -> bytes:
     """The plaintext.
 
     Raises:
-        KeyMissing: no key, a wrong one, or damaged bytes (EAX can't distinguish the last two).
+        KeyMissing: there is no key, or it is wrong, or the bytes are damaged (EAX can't distinguish the last two).
         MissingExtra: pycryptodome is not installed.
     """
     nonce, tag, ciphertext = data[:_NONCE], data[_NONCE : _NONCE + _TAG], data[_NONCE + _TAG :]

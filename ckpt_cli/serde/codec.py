@@ -14,7 +14,7 @@ _AES = "aes"
 
 
 class Codec:
-    """Decodes and encodes payloads; keeps the AES key, and a cache so that equal bytes are decoded once."""
+    """Decodes and encodes payloads; it has the AES key, and a cache, so that equal bytes are decoded once."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key
@@ -38,7 +38,7 @@ class Codec:
         return self._key is not None
 
     def decode(self, payload: Payload) -> Any:
-        """A payload's value. What can't be decoded becomes a BROKEN node: the whole value, or the damaged part of it.
+        """A payload's value; a part that can't be decoded, or the whole value, becomes a BROKEN node.
 
         Equal bytes are decoded to the same node, so a decoded value must not be changed in place.
         """
@@ -49,19 +49,19 @@ class Codec:
             except (KeyMissing, MissingExtra) as error:
                 return _locked(payload, error)
         half, at, whole = payload.tag.partition("@")
-        if at and half in ("checkpoint", "metadata"):  # DynamoDB's saver makes one value of both
+        if at and half in ("checkpoint", "metadata"):  # DynamoDB's saver stores both as one value
             both = self.decode(Payload(whole, payload.data))
             return both.get(half) if isinstance(both, dict) else both
         decoder = self._decoders.get(payload.tag)
         return decoder(payload.data) if decoder else opaque(payload.tag, payload.data)
 
     def is_whole(self, payload: Payload, *, mapping: bool = False) -> bool:
-        """Whether a payload can be read to its end (with `mapping`: and is a mapping); much faster than decoding it.
+        """Whether a payload can be read to its end and, with `mapping`, is a mapping.
 
-        The insides of msgpack's objects aren't checked.
+        This is much faster than decoding the payload. It doesn't check the contents of msgpack's objects.
         """
-        shell = _SHELLS.get(payload.tag, self.decode)(payload)
-        return not _is_broken(shell) and (isinstance(shell, dict) or not mapping)
+        value = _PLAIN_DECODERS.get(payload.tag, self.decode)(payload)
+        return not _is_broken(value) and (isinstance(value, dict) or not mapping)
 
     def encode(self, value: Any, like: Payload) -> Payload:
         """A value in the encoding of `like`; `like` itself if that decodes to the value.
@@ -95,9 +95,9 @@ class Codec:
         raise NotSupported(f"a value stored as {like.tag or 'pickle'} can't be written anew")
 
     def under_nonce(self, payload: Payload, beginning: bytes) -> Payload:
-        """An encrypted payload, encrypted anew with a nonce that begins so, which can be seen without the key.
+        """An encrypted payload, encrypted anew under a nonce with this beginning, which is readable without the key.
 
-        Other payloads are returned as they are.
+        A payload that isn't encrypted is returned as it is.
 
         Raises:
             KeyMissing: the key is missing or wrong.
@@ -110,10 +110,10 @@ class Codec:
         return aes.decrypt(payload.data, self._key)
 
 
-_SHELLS: dict[str, Callable[[Payload], Any]] = {
-    "msgpack": lambda payload: msgpack.shell(payload.data),
-    "json": lambda payload: lcjson.shell(payload.data),
-    "redis-json": lambda payload: lcjson.shell(payload.data),
+_PLAIN_DECODERS: dict[str, Callable[[Payload], Any]] = {
+    "msgpack": lambda payload: msgpack.decode_plain(payload.data),
+    "json": lambda payload: lcjson.decode_plain(payload.data),
+    "redis-json": lambda payload: lcjson.decode_plain(payload.data),
 }
 
 

@@ -1,6 +1,6 @@
-"""The path of a problem in a payload, for its message: ``$.channel_values.messages[3]``.
+"""Paths of problems in a payload, for messages: ``$.channel_values.messages[3]``.
 
-A key that is no identifier is quoted; long paths are shortened.
+A key that is no identifier is quoted; a long path is shortened.
 """
 
 from typing import Any
@@ -10,12 +10,12 @@ _PATH = 160
 
 
 def step(key: Any) -> str:
-    """The part of a path that a dict's key makes."""
+    """The part of a path for a dict's key."""
     return f".{key[:_KEY]}" if isinstance(key, str) and key.isidentifier() else f"[{key!r:.{_KEY}}]"
 
 
 def with_path(problem: str, path: str) -> str:
-    """A problem and its path, whose middle is left out if it is long; the problem alone if the path is the root."""
+    """A problem and its path, without the middle of a long path; the problem alone if the path is the root."""
     if not path:
         return problem
     if len(path) > _PATH:

@@ -2,8 +2,8 @@
 
 Most of a checkpoint is the conversation, and each checkpoint has all of it. If a payload contains the bytes of the
 previous payload's list, the nodes of that list are used again, and only the elements after them are decoded. The rest
-of the payload is decoded with a mark instead of the list. Bytes that only look like the list do no harm: the mark is
-found as a value exactly if an array was there.
+of the payload is decoded with a mark instead of the list. If other bytes happened to look like the list, no harm is
+done: the mark then doesn't decode to a value of its own, and `put_back` gives None.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from ckpt_cli.serde import spans
 from ckpt_cli.values.node import Node
 
-_NAME = b"ckpt: a list is."  # 16 bytes, the size that has a header of its own
-_MARK = b"\xd8\x7f" + _NAME
+_MARK_BODY = b"ckpt: a list is."  # 16 bytes, so that msgpack's fixext16 header fits
+_MARK = b"\xd8\x7f" + _MARK_BODY
 _CODES = range(8)
-_LEAST = 16  # elements, below which decoding them is as fast
-_HEAD = 64  # bytes of the list that are looked for before all of them are compared
+_LEAST = 16  # elements; a shorter list is decoded as fast
+_HEAD = 64  # bytes of the list to search for, before all its bytes are compared
 
 
 class Cut(NamedTuple):
@@ -27,7 +27,7 @@ class Cut(NamedTuple):
         rest: the payload with a mark instead of the list.
         known: the elements of the previous list.
         items: the bytes of all elements.
-        new: code and bytes of each further object.
+        new: code and bytes of each object after the known elements.
     """
 
     rest: bytes
@@ -37,22 +37,22 @@ class Cut(NamedTuple):
 
 
 class GrowingList:
-    """The longest list of the previous payload, to be found in the next.
+    """The longest list of the previous payload, which the next payload may contain.
 
     Args:
-        most: how many bytes of a list are kept at most.
-        is_free: whether an object with these bytes decodes to the same node wherever it is; a list with other objects
+        max_bytes: a list with more bytes isn't kept.
+        is_movable: whether an object with these bytes decodes to the same node anywhere; a list with another object
             isn't kept.
     """
 
-    def __init__(self, most: int, is_free: Callable[[bytes], bool]) -> None:
-        self._most = most
-        self._is_free = is_free
+    def __init__(self, max_bytes: int, is_movable: Callable[[bytes], bool]) -> None:
+        self._max_bytes = max_bytes
+        self._is_movable = is_movable
         self._list: list[Any] = []
         self._items: bytes | None = None
 
     def remember(self, value: Any, items: bytes | None = None) -> None:
-        """Keep the longest list of a decoded payload; or, with `items`, this list, whose elements have these bytes."""
+        """Keep the longest list of a decoded payload; with `items`, `value` is that list and `items` its bytes."""
         if items is not None:
             self._list, self._items = value, items
             return
@@ -74,31 +74,35 @@ class GrowingList:
             for _ in range(count - len(self._list)):
                 head = spans.head(data, end)
                 added = data[head.start : head.end]
-                if head.kind != spans.EXT or head.code not in _CODES or not self._is_free(added):
+                if head.kind != spans.EXT or head.code not in _CODES or not self._is_movable(added):
                     return None
                 new.append((head.code, added))
                 end = head.end
         except spans.DamageError:
             return None
         rest = b"".join((data[:start], _MARK, data[end:]))
-        return Cut(rest, self._list, data[at:end] if new else items, new) if rest.count(_NAME) == 1 else None
+        return Cut(rest, self._list, data[at:end] if new else items, new) if rest.count(_MARK_BODY) == 1 else None
 
     def _bytes_within(self, data: bytes) -> bytes:
-        """The bytes of the kept list's elements; b"" if one is no object, or the payload hasn't the last one."""
+        """The bytes of the kept list's elements; b"" if one isn't an object, or if the payload lacks the last one."""
         if self._items is None:
             last = self._list[-1]
             if type(last) is not Node or not last.raw or last.raw not in data:
                 return b""
             parts = [_packed(one) for one in self._list]
-            usable = all(parts) and sum(map(len, parts)) <= self._most and all(self._is_free(n.raw) for n in self._list)
+            usable = (
+                all(parts)
+                and sum(map(len, parts)) <= self._max_bytes
+                and all(self._is_movable(n.raw) for n in self._list)
+            )
             self._items = b"".join(parts) if usable else b""
         return self._items
 
 
 def put_back(value: Any, whole: list[Any]) -> Any:
-    """A decoded `Cut.rest` with the list instead of the mark; None if the mark isn't a value in it."""
+    """A decoded `Cut.rest`, with the list in place of the mark; None if the mark isn't one of its values."""
     for container, key, one in _places(value):
-        if type(one) is Node and one.raw == _NAME:
+        if type(one) is Node and one.raw == _MARK_BODY:
             if container is None:
                 return whole
             container[key] = whole
@@ -107,7 +111,7 @@ def put_back(value: Any, whole: list[Any]) -> Any:
 
 
 def _places(value: Any) -> Iterator[tuple[dict[Any, Any] | None, Any, Any]]:
-    """The values among which a list is searched, each with its container and key: two levels of dicts."""
+    """The values that may be the list, each with its container and key: the value itself and two levels of dicts."""
     yield None, None, value
     for key, one in value.items() if type(value) is dict else ():
         yield value, key, one
@@ -116,7 +120,7 @@ def _places(value: Any) -> Iterator[tuple[dict[Any, Any] | None, Any, Any]]:
 
 
 def _array(data: bytes, at: int) -> tuple[int, int]:
-    """Where the header of the array begins whose first element is at `at`, and its count of elements; 0 if none is."""
+    """For an array whose first element is at `at`: the offset of its header, and its size (0 if there is no array)."""
     for byte, size in ((0xDC, 2), (0xDD, 4)):
         start = at - size - 1
         if start >= 0 and data[start] == byte:

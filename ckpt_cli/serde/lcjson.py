@@ -1,9 +1,9 @@
 """JSON as LangGraph wrote it before msgpack, and as LangGraph.js always writes it.
 
-LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), everything else
+LangChain's own objects are ``{"lc": 1, …}`` (langchain-core, ``load/serializable.py``), all other objects
 ``{"lc": 2, …}`` (langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
-``checkpoint/src/serde/jsonplus.ts``). A user's dict that only looks like one stays a dict: the library fails on it, a
-reader must not.
+``checkpoint/src/serde/jsonplus.ts``). A user's dict that only looks like one of these stays a dict; the library
+fails on it, a reader must not.
 """
 
 import json
@@ -23,7 +23,7 @@ def decode(data: bytes, envelope: Envelope | None = None) -> Any:
 
     Args:
         data: UTF-8.
-        envelope: converts each JSON object; default: `revive`.
+        envelope: converts each JSON object; the default is `revive`.
     """
     opened = envelope or revive
     try:
@@ -38,10 +38,10 @@ def decode(data: bytes, envelope: Envelope | None = None) -> Any:
         return _rescued(data, f"not JSON: {error.msg} at character {error.pos}", opened)
     except ValueError:
         return _rescued(data, "a number of thousands of digits", opened)
-    return value if _within(value, text) else broken(f"nested deeper than {LEVELS} levels", data)
+    return value if _is_within_levels(value, text) else broken(f"nested deeper than {LEVELS} levels", data)
 
 
-def shell(data: bytes) -> Any:
+def decode_plain(data: bytes) -> Any:
     """The plain data of a JSON text; a BROKEN node if it isn't JSON."""
     try:
         return json.loads(data.decode("utf-8", "surrogatepass"))
@@ -57,7 +57,7 @@ def _rescued(data: bytes, problem: str, opened: Envelope, *, escaped: bool = Fal
     return broken(f"{problem}", data) if value is None else value
 
 
-def _within(value: Any, text: str) -> bool:
+def _is_within_levels(value: Any, text: str) -> bool:
     if text.count("[") + text.count("{") <= LEVELS:
         return True
     layer = [value]

@@ -1,7 +1,7 @@
-"""Decode damaged JSON as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
+"""Decodes damaged JSON as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
 
 LangGraph.js 0.2.3 wrote holes (``[1,,3]``) and the word ``undefined``; other texts are cut off, or contain bytes that
-are not UTF-8. The library fails on all of these; a person needs the other channels.
+are not UTF-8. The library fails on all of these, but a person needs the undamaged channels.
 """
 
 import json
@@ -33,12 +33,15 @@ class _Frame:
 
     @property
     def step(self) -> str:
-        """The path from this container to what is read next."""
+        """The path from this container to the part that is read next."""
         return f"[{len(self.value)}]" if isinstance(self.value, list) else error_paths.step(self.key)
 
 
 class JsonRescue:
-    """Decodes one text that has `problem`. If `escaped`, lone surrogates in it are bytes that were not UTF-8."""
+    """Decodes one damaged text; `problem` says how it is damaged.
+
+    If `escaped`, lone surrogates in the text stand for bytes that were not UTF-8.
+    """
 
     def __init__(
         self, text: str, problem: str, levels: int, revive: Callable[[dict[str, Any]], Any], *, escaped: bool
@@ -54,24 +57,24 @@ class JsonRescue:
         self._last: Node | None = None
 
     def value(self) -> Any:
-        """What could be decoded; None if the text doesn't begin with a container."""
-        self._space()
+        """The value as far as it could be decoded; None if the text doesn't begin with a container."""
+        self._skip_space()
         if self._text[self._at : self._at + 1] not in ("{", "["):
             return None
         self._open()
         while True:
             frame = self._stack[-1]
-            if self._is_done():
+            if self._close_container():
                 if not self._stack:
-                    return self._with_problem(self._whole(frame))
-                self._put(self._whole(frame))
+                    return self._add_problem(self._revived(frame))
+                self._put(self._revived(frame))
             elif self._at >= len(self._text):
                 return self._close_all()
             elif self._read_key(frame):
                 self._read_value()
 
-    def _is_done(self) -> bool:
-        self._space()
+    def _close_container(self) -> bool:
+        self._skip_space()
         if self._text[self._at : self._at + 1] not in ("]", "}"):
             return False
         self._at += 1
@@ -83,13 +86,13 @@ class JsonRescue:
         if isinstance(frame.value, list):
             return True
         start, key = self._at, self._string()
-        self._space()
+        self._skip_space()
         if isinstance(key, str) and self._text[self._at : self._at + 1] == ":":
             self._at += 1
             frame.key = key
-            self._space()
+            self._skip_space()
             return True
-        self._skip()
+        self._skip_damage()
         frame.key = self._text[start : self._at][:64]
         self._put(self._broken("no key", start))
         return False
@@ -111,7 +114,7 @@ class JsonRescue:
             self._at = literal.end()
             value = self._number(literal[0], start)
         elif value is None:
-            self._skip()
+            self._skip_damage()
             value = self._broken("no value", start)
         self._put(value)
 
@@ -146,22 +149,22 @@ class JsonRescue:
             frame.value.append(value)
         else:
             frame.value[frame.key] = value
-        self._space()
+        self._skip_space()
         if self._text[self._at : self._at + 1] not in (",", "]", "}", ""):
-            self._skip()
+            self._skip_damage()
         if self._text[self._at : self._at + 1] == ",":
             self._at += 1
 
-    def _whole(self, frame: _Frame) -> Any:
+    def _revived(self, frame: _Frame) -> Any:
         value = frame.value
         return self._revive(value) if isinstance(value, dict) and "lc" in value else value
 
-    def _skip(self) -> None:
+    def _skip_damage(self) -> None:
         match = _UP_TO_NEXT.match(self._text, self._at)
         end = match.end() if match else self._at
         self._at = end if end < len(self._text) and self._text[end] != '"' else len(self._text)
 
-    def _space(self) -> None:
+    def _skip_space(self) -> None:
         match = _SPACE.match(self._text, self._at)
         self._at = match.end() if match else self._at
 
@@ -176,7 +179,7 @@ class JsonRescue:
         return self._last
 
     def _close_all(self) -> Any:
-        """Close the open containers at the end of the text; each gets a BROKEN node that says so."""
+        """Close the containers that are open at the end of the text; each gets a BROKEN node ("truncated")."""
         while True:
             frame = self._stack[-1]
             frame.key = DAMAGED
@@ -186,13 +189,13 @@ class JsonRescue:
             else:
                 frame.value[DAMAGED] = end
             self._stack.pop()
-            whole = self._whole(frame)
+            whole = self._revived(frame)
             if not self._stack:
                 return whole
             self._put(whole)
 
-    def _with_problem(self, value: Any) -> Any:
-        """The root; if no part of it is BROKEN, the problem is added to the root."""
+    def _add_problem(self, value: Any) -> Any:
+        """The root value; if no part of it is BROKEN, the problem is added to it as a BROKEN node."""
         if self._problems == 0 and isinstance(value, dict):
             value[DAMAGED] = self._broken(self._problem, self._at)
         elif self._problems == 0 and isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Write LangGraph's JSON in the style of the payload that it replaces: with Python's spaces or, as JavaScript, without.
+"""Writes LangGraph's JSON in the style of the payload that it replaces: with spaces, like Python, or without.
 
 langgraph-checkpoint 1.0, ``serde/jsonplus.py: _encode_constructor_args``; LangGraph.js,
 ``checkpoint/src/serde/jsonplus.ts``.
@@ -66,7 +66,7 @@ class JsonWire:
         return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
     def write_object(self, new: Node, old: Node, raw: str, levels: int) -> str:
-        """An edited object in its old envelope; only the arguments that changed are written anew."""
+        """An edited object in its old envelope; only changed arguments are written anew."""
         members = self.members(raw)
         parts = _arguments(new)
         if members is None or (new.type, new.form, new.method) != (old.type, old.form, old.method):

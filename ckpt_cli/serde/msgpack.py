@@ -1,10 +1,10 @@
 """msgpack as LangGraph writes it (checkpoint 1.0.10 and later, ``serde/jsonplus.py: _msgpack_enc``), read lazily.
 
 ormsgpack decodes the plain data of a value. Every object in it (extension codes 0 to 7) becomes a `Node` that decodes
-its own payload when it is used; equal payloads become the same node, so they are decoded once.
+its own payload when it is used. Equal payloads become the same node, so they are decoded once.
 
-Bounds: a value and all objects in it are at most `LEVELS` + `_SHALLOW` containers deep, and decoding all objects copies
-at most a multiple of the payload. What exceeds a bound becomes a BROKEN node that keeps its bytes.
+Bounds: a value and all objects in it are at most `LEVELS` + `_FEW_HEADERS` containers deep, and decoding all objects
+copies at most a multiple of the payload. A part that exceeds a bound becomes a BROKEN node that keeps its bytes.
 """
 
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 LEVELS = 400
 """How deep containers and objects may be nested; Python's own recursion limit is 1,000."""
 
-_SHALLOW = 100  # how many bytes may be the header of a container in a payload whose depth needn't be tracked
-_COPIES = 64 << 20  # bytes that decoding all objects may copy, besides 8 times the size of the value
-_PART = 4096  # bytes in which headers are counted at once
+_FEW_HEADERS = 100  # a payload with at most so many possible container headers can't be deep: no tracking
+_COPIES = 64 << 20  # bytes that decoding all objects may copy, plus 8 times the size of the value
+_PART = 4096  # bytes whose headers are counted at once
 _MEMO = 16 << 20  # bytes of payloads whose nodes are cached
-_MEMO_EACH = 64 << 10
-_LONG = 4096  # bytes from which on a payload may have a list that is worth keeping
+_MEMO_PAYLOAD = 64 << 10
+_LONG = 4096  # bytes; shorter payloads aren't checked for a growing list
 
 _PLAIN = frozenset({list, dict})
 _OPENERS = bytes([*range(0x80, 0xA0), 0xC7, 0xC8, 0xC9, *range(0xD4, 0xD9), 0xDC, 0xDD, 0xDE, 0xDF])
 
 
-def shell(data: bytes) -> Any:
+def decode_plain(data: bytes) -> Any:
     """The plain data of a payload, with None for each object; a BROKEN node if it can't be read to its end."""
     try:
         return unpack(data, lambda _code, _data: None)
@@ -45,16 +45,17 @@ class _Room(NamedTuple):
     copies: int
 
 
-class _Unsettled(NamedTuple):
-    """An object that may have many levels, before its own depth is known."""
+class _Placeholder(NamedTuple):
+    """Placeholder for an object that may be nested deeply, until we know how deep inside the value it lies."""
 
     code: int
     data: bytes
 
 
 def _is_shallow(data: bytes) -> bool:
-    left = min(_SHALLOW, _COPIES // max(len(data), 1))
-    for at in range(0, len(data), _PART):  # the beginning of a long payload is mostly enough
+    """Whether a payload has so few possible container headers that it can't exceed a bound."""
+    left = min(_FEW_HEADERS, _COPIES // max(len(data), 1))
+    for at in range(0, len(data), _PART):  # mostly, the beginning of a long payload has enough of them
         part = data[at : at + _PART]
         left -= len(part) - len(part.translate(None, _OPENERS))
         if left < 0:
@@ -63,7 +64,7 @@ def _is_shallow(data: bytes) -> bool:
 
 
 def _is_within(box: list[Any], levels: int) -> bool:
-    """Whether plain containers have at most so many levels; layer by layer, because comprehensions are fast."""
+    """Whether the plain containers have at most so many levels; it goes layer by layer, as comprehensions are fast."""
     layer = [item for item in box if type(item) in _PLAIN]
     for _ in range(levels):
         if not layer:
@@ -97,12 +98,12 @@ class Unpacker:
         return value
 
     def _with_known_list(self, data: bytes, room: _Room) -> Any:
-        """The value of a payload that contains the previous payload's list; None if it doesn't, or is damaged."""
+        """The value of a payload that contains the previous payload's list; None if it lacks the list or is damaged."""
         cut = self._growing.cut(data)
         if cut is None:
             return None
         try:
-            rest = self._value(cut.rest, room, mend=False)
+            rest = self._value(cut.rest, room, rescue=False)
         except ValueError:
             return None
         whole = [*cut.known, *(self._shallow(code, added) for code, added in cut.new)] if cut.new else cut.known
@@ -111,27 +112,27 @@ class Unpacker:
             self._growing.remember(whole, cut.items)
         return value
 
-    def _value(self, data: bytes, room: _Room | None, skip: str = "", *, mend: bool = True) -> Any:
-        unsettled: list[_Unsettled] = []
+    def _value(self, data: bytes, room: _Room | None, hidden_prefix: str = "", *, rescue: bool = True) -> Any:
+        placeholders: list[_Placeholder] = []
         if room is None or _is_shallow(data):
             hook: Callable[[int, bytes], Any] = self._shallow
             room = None
         else:
-            hook = partial(self._tracked, unsettled)
+            hook = partial(self._tracked, placeholders)
         try:
             value = unpack(data, hook)
         except ValueError:
-            if not mend:
+            if not rescue:
                 raise
-            value = _rescued(data, room.levels if room else LEVELS, hook, skip)
+            value = _rescued(data, room.levels if room else LEVELS, hook, hidden_prefix)
         if room is None:
             return value
         box = [value]
         if not _is_within(box, room.levels):
-            if not mend:
+            if not rescue:
                 raise ValueError("nested too deep")
-            box = [_rescued(data, room.levels, hook, skip)]
-        if unsettled:
+            box = [_rescued(data, room.levels, hook, hidden_prefix)]
+        if placeholders:
             self._settle(box, room)
         return box[0]
 
@@ -139,17 +140,17 @@ class Unpacker:
         load = self._shallow_loads.get(code)
         return self._remember(code, data, _UNTRACKED, load) if load else opaque(f"msgpack:{code}", data)
 
-    def _tracked(self, unsettled: list[_Unsettled], code: int, data: bytes) -> Any:
+    def _tracked(self, placeholders: list[_Placeholder], code: int, data: bytes) -> Any:
         known = self._memo.get((code, data, _UNTRACKED))
         if known is not None:
             return known
         if code not in self._shallow_loads or _is_shallow(data):
             return self._shallow(code, data)
-        unsettled.append(_Unsettled(code, data))
-        return unsettled[-1]
+        placeholders.append(_Placeholder(code, data))
+        return placeholders[-1]
 
     def _settle(self, box: list[Any], room: _Room) -> None:
-        """Replace each unsettled object by a node with the room that is left at its depth."""
+        """Replace each placeholder by a node with the room that is left at its depth."""
         stack: list[tuple[Any, int]] = [(box, room.levels)]
         while stack:
             container, levels = stack.pop()
@@ -157,42 +158,43 @@ class Unpacker:
                 kind = type(value)
                 if kind is list or kind is dict:
                     stack.append((value, levels - 1))
-                elif kind is _Unsettled:
+                elif kind is _Placeholder:
                     container[key] = self._node(value, _Room(levels - 1, room.copies - len(value.data)))
 
-    def _node(self, unsettled: _Unsettled, room: _Room) -> Node:
+    def _node(self, placeholder: _Placeholder, room: _Room) -> Node:
         if room.levels < 0 or room.copies < 0:
-            return _broken(unsettled.code, unsettled.data, "nested too deep")
-        return self._remember(unsettled.code, unsettled.data, room.levels, partial(self._load, unsettled.code, room))
+            return _broken(placeholder.code, placeholder.data, "nested too deep")
+        load = partial(self._load, placeholder.code, room)
+        return self._remember(placeholder.code, placeholder.data, room.levels, load)
 
     def _remember(self, code: int, data: bytes, levels: int, load: Callable[[bytes], Opened]) -> Node:
         key = (code, data, levels)
         node = self._memo.get(key)
         if node is None:
             node = Node(encoding=f"msgpack:{code}", raw=data, load=load)
-            if len(data) <= _MEMO_EACH:
+            if len(data) <= _MEMO_PAYLOAD:
                 self._memo[key] = node
-                self._memo_size += len(data) + _EACH
+                self._memo_size += len(data) + _NODE_BYTES
                 while self._memo_size > _MEMO:
                     oldest = next(iter(self._memo))
                     del self._memo[oldest]
-                    self._memo_size -= len(oldest[1]) + _EACH
+                    self._memo_size -= len(oldest[1]) + _NODE_BYTES
         return node
 
     def _load(self, code: int, room: _Room | None, data: bytes) -> Opened:
-        inner = self._value(data, room, skip="" if code == shapes.SNAPSHOT else "[2]")
+        inner = self._value(data, room, hidden_prefix="" if code == shapes.SNAPSHOT else "[2]")
         return shapes.open_object(code, inner, data)
 
 
-_UNTRACKED = -1  # stands for the level of shallow objects in the cache's keys
-_EACH = 500  # bytes that a cached node takes besides its payload
+_UNTRACKED = -1  # the level of shallow objects in the cache's keys
+_NODE_BYTES = 500  # bytes that a cached node takes besides its payload
 
 
-def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], skip: str) -> Any:
+def _rescued(data: bytes, levels: int, hook: Callable[[int, bytes], Any], hidden_prefix: str) -> Any:
     """The value of a payload that ormsgpack refuses, as far as it can be decoded."""
     from ckpt_cli.serde.rescue import Rescue
 
-    return Rescue(data, levels, hook, skip).value()
+    return Rescue(data, levels, hook, hidden_prefix).value()
 
 
 def _broken(code: int, data: bytes, problem: str) -> Node:

@@ -1,6 +1,7 @@
-"""Write values and nodes as msgpack, as langgraph-checkpoint 4.3 does (``serde/jsonplus.py: _msgpack_enc``).
+"""Writes values and nodes as msgpack, as langgraph-checkpoint 4.3 does (``serde/jsonplus.py: _msgpack_enc``).
 
-A node that was read is written with the payload that it kept; a new one (by an edit, by ``demo``) by its form.
+A node that was read is written with the payload that it kept. A new node (from an edit or ``demo``) is written by its
+form.
 """
 
 from collections.abc import Sequence
@@ -58,7 +59,7 @@ def _object(item: Any) -> Any:
         code = int(item.encoding.removeprefix("msgpack:"))
         return ormsgpack.Ext(code, item.raw) if code >= 0 else ormsgpack.Fragment(_reserved(code, item.raw))
     if item.raw is not None and item.encoding == ENCODING:
-        return ormsgpack.Fragment(whole(item))
+        return ormsgpack.Fragment(complete_bytes(item))
     return ormsgpack.Ext(*_ext(item))
 
 
@@ -70,11 +71,11 @@ def _reserved(code: int, data: bytes) -> bytes:
     return b"\xc9" + len(data).to_bytes(4) + bytes([code & 0xFF]) + data
 
 
-def whole(node: Node) -> bytes:
-    """The bytes of a broken element that has the length that its header says.
+def complete_bytes(node: Node) -> bytes:
+    """The bytes of a broken element, if it is as long as its header says.
 
     Raises:
-        UsageError: it is cut off, so nothing could follow it.
+        UsageError: the element is cut off, so nothing could follow it.
     """
     raw = node.raw or b""
     try:
@@ -145,7 +146,7 @@ class MsgpackWire:
         return pack(value)
 
     def write_object(self, new: Node, old: Node, raw: bytes, levels: int) -> bytes:
-        """An edited object, in which everything that was not edited keeps its bytes."""
+        """An edited object; its parts that were not edited keep their bytes."""
         same_class = (new.module, new.name, new.form, new.method) == (old.module, old.name, old.form, old.method)
         if new.raw is None and same_class and (extension := _payload(raw)) is not None and new.form in _WITH_STATE:
             code, payload = extension

@@ -17,7 +17,7 @@ from ckpt_cli.values.same import same
 TAG = "mongo-pairs"
 
 _NEW = Payload("bytes", b"")
-"""What new values are encoded like if the metadata has no other: msgpack, ``null`` or ``bytes``, as checkpoint 4.3."""
+"""The pattern for new values if the metadata has no other value: msgpack, ``null`` or ``bytes``, as checkpoint 4.3."""
 
 
 def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:
@@ -32,7 +32,7 @@ def decode(data: bytes, value: Callable[[Payload], Any]) -> Any:
 def encode(
     values: Any, like: bytes, value: Callable[[Payload], Any], encoded: Callable[[Any, Payload], Payload]
 ) -> bytes:
-    """The bytes of metadata; values that `like` has too keep their bytes, new ones are encoded as its other values are.
+    """The bytes of metadata; values that `like` has keep their bytes, new ones are encoded like its other values.
 
     Raises:
         UsageError: a key isn't text.

@@ -1,4 +1,4 @@
-"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and markers of its own for other values.
+"""JSON as LangGraph's Redis saver writes it: LangChain's envelopes, and the saver's own markers for other values.
 
 checkpoint-redis 0.5.2, ``jsonplus_redis.py: _preprocess_redis_json, _default_handler``, and ``base.py:
 _msgpack_to_redis_json`` for bytes, which only checkpoints may contain.
@@ -59,7 +59,7 @@ class RedisWire(JsonWire):
         self._comma, self._colon = ",", ":"
 
     def write_object(self, new: Node, old: Node, raw: str, levels: int) -> str:
-        """See `splice.Wire`; markers are written whole."""
+        """See `splice.Wire`; a marker is always written as a whole."""
         if new.form in (Form.LC1, Form.LC2):
             return super().write_object(new, old, raw, levels)
         return self.write(new)
@@ -68,11 +68,11 @@ class RedisWire(JsonWire):
         if isinstance(item, bytes):
             return {"__bytes__": b64encode(item).decode()}
         if isinstance(item, Node):
-            return _marked(item) or super()._envelope(item)
+            return _marker_of(item) or super()._envelope(item)
         return super()._envelope(item)
 
 
-def _marked(item: Node) -> dict[str, Any] | None:
+def _marker_of(item: Node) -> dict[str, Any] | None:
     """The marker of a node; None if it has none."""
     if item.form is Form.SNAPSHOT:
         return {"__delta_snapshot__": True, "value": item.state}

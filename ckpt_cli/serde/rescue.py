@@ -1,6 +1,6 @@
-"""Decode damaged msgpack as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
+"""Decodes damaged msgpack as far as possible: a damaged part becomes a BROKEN node, the rest is decoded.
 
-ormsgpack refuses a whole checkpoint for one bad UTF-8 byte; a person with a damaged database needs the other channels.
+ormsgpack refuses a whole checkpoint for one bad UTF-8 byte, but a person needs the undamaged channels.
 """
 
 from collections.abc import Callable
@@ -20,18 +20,18 @@ _PROBLEMS = 1_000  # problems that get a message of their own
 class _Frame:
     """A container that is being filled."""
 
-    __slots__ = ("at_key", "key", "left", "path", "value")
+    __slots__ = ("at_key", "key", "parts_left", "path", "value")
 
     def __init__(self, head: Head, path: str) -> None:
         self.path = path
         self.value: Any = [] if head.kind == spans.ARRAY else {}
-        self.left = head.children
+        self.parts_left = head.children
         self.at_key = head.kind == spans.MAP
         self.key: Any = None
 
     def put(self, value: Any) -> None:
         """Add the next key, value or item."""
-        self.left -= 1
+        self.parts_left -= 1
         if isinstance(self.value, list):
             self.value.append(value)
         elif self.at_key:
@@ -41,7 +41,7 @@ class _Frame:
 
     @property
     def step(self) -> str:
-        """The path from this container to what is read next."""
+        """The path from this container to the part that is read next."""
         if isinstance(self.value, list):
             return f"[{len(self.value)}]"
         if self.at_key:
@@ -52,21 +52,21 @@ class _Frame:
 class Rescue:
     """Decodes one damaged payload; containers go at most `levels` deep.
 
-    `skip` is the path from an object's payload to its fields; it is left out of the paths in messages.
+    `hidden_prefix` is the path from an object's payload to its fields; messages show paths without it.
     """
 
-    def __init__(self, data: bytes, levels: int, node: Callable[[int, bytes], Any], skip: str = "") -> None:
+    def __init__(self, data: bytes, levels: int, node: Callable[[int, bytes], Any], hidden_prefix: str = "") -> None:
         self._data = data
         self._levels = levels
         self._node = node
-        self._skip = skip
+        self._hidden_prefix = hidden_prefix
         self._stack: list[_Frame] = []
         self._at = 0
         self._problems = 0
         self._last: Node | None = None
 
     def value(self) -> Any:
-        """What could be decoded."""
+        """The value as far as it could be decoded."""
         while True:
             try:
                 value = self._next()
@@ -78,7 +78,7 @@ class Rescue:
                 self._stack[-1].put(value)
             else:
                 return value
-            while self._stack[-1].left == 0:
+            while self._stack[-1].parts_left == 0:
                 whole = self._stack.pop().value
                 if not self._stack:
                     return whole
@@ -121,7 +121,7 @@ class Rescue:
         if self._last is not None and self._problems > _PROBLEMS:
             return self._last
         raw = self._data[at : self._at]
-        message = error_paths.with_path(problem, self._path().removeprefix(self._skip))
+        message = error_paths.with_path(problem, self._path().removeprefix(self._hidden_prefix))
         opened = Opened("", "", Form.BROKEN, raw, problem=message)
         self._last = Node(opened, encoding=ENCODING, raw=raw)
         return self._last
@@ -136,7 +136,7 @@ class Rescue:
             frame = self._stack[-1]
             if value is not None:
                 frame.put(value)
-            if frame.left:
+            if frame.parts_left:
                 if frame.at_key:
                     frame.put(DAMAGED)
                 frame.put(self._broken(damage.what, at))

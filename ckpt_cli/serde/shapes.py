@@ -1,7 +1,7 @@
-"""Turn the payload of an msgpack extension into an `Opened`, if it has the shape that its code requires.
+"""Turns the payload of a msgpack extension into an `Opened`, if it has the shape that its code requires.
 
 langgraph-checkpoint 4.3, ``serde/jsonplus.py: EXT_CONSTRUCTOR_SINGLE_ARG`` to ``EXT_DELTA_SNAPSHOT``. The library
-writes no other shapes, so a payload of another shape becomes BROKEN; nothing is guessed.
+writes no other shapes, so a payload of another shape becomes BROKEN; ckpt doesn't guess.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 from ckpt_cli.values.node import Form, Node, Opened
 
 PYDANTIC_METHOD = "model_validate_json"
-"""The method that the library stores with every pydantic v2 object; `Opened.method` is ``""`` for it."""
+"""The method that the library stores with every pydantic v2 object; `Opened.method` is then ``""``."""
 
 
 def is_known(code: int) -> bool:
@@ -35,7 +35,7 @@ def _first_problem(value: Any) -> str:
     return next((item.problem for item in items if isinstance(item, Node) and item.form is Form.BROKEN), "")
 
 
-def _classed(value: list[Any], length: int) -> bool:
+def _has_class(value: list[Any], length: int) -> bool:
     return len(value) == length and isinstance(value[0], str) and isinstance(value[1], str)
 
 
@@ -44,33 +44,33 @@ def _is_fields(value: Any) -> bool:
 
 
 def _single(value: list[Any]) -> Opened | None:
-    return Opened(value[0], value[1], Form.VALUE, value[2]) if _classed(value, 3) else None
+    return Opened(value[0], value[1], Form.VALUE, value[2]) if _has_class(value, 3) else None
 
 
 def _args(value: list[Any]) -> Opened | None:
-    if not _classed(value, 3) or not isinstance(value[2], list):
+    if not _has_class(value, 3) or not isinstance(value[2], list):
         return None
     return Opened(value[0], value[1], Form.ARGS, value[2])
 
 
 def _kwargs(value: list[Any]) -> Opened | None:
-    if not _classed(value, 3) or not _is_fields(value[2]):
+    if not _has_class(value, 3) or not _is_fields(value[2]):
         return None
     return Opened(value[0], value[1], Form.KWARGS, value[2])
 
 
 def _method(value: list[Any]) -> Opened | None:
-    if not _classed(value, 4) or not isinstance(value[3], str):
+    if not _has_class(value, 4) or not isinstance(value[3], str):
         return None
     return Opened(value[0], value[1], Form.METHOD, value[2], method=value[3])
 
 
 def _pydantic_v1(value: list[Any]) -> Opened | None:
-    return Opened(value[0], value[1], Form.PYDANTIC_V1, value[2]) if _classed(value, 3) else None
+    return Opened(value[0], value[1], Form.PYDANTIC_V1, value[2]) if _has_class(value, 3) else None
 
 
 def _pydantic(value: list[Any]) -> Opened | None:
-    if not _classed(value, 4) or not isinstance(value[3], str):
+    if not _has_class(value, 4) or not isinstance(value[3], str):
         return None
     method = "" if value[3] == PYDANTIC_METHOD else value[3]
     return Opened(value[0], value[1], Form.PYDANTIC, value[2], method=method)
@@ -89,7 +89,7 @@ def _array(value: list[Any]) -> Opened | None:
 
 
 SNAPSHOT = 7
-"""The code of the one extension whose payload is a value without a class."""
+"""The code of the delta snapshot, the only extension whose payload is a value without a class."""
 
 _SHAPES: dict[int, Callable[[list[Any]], Opened | None]] = {
     0: _single,

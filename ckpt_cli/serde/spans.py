@@ -1,4 +1,4 @@
-"""Find where the values of a msgpack payload begin and end, without recursion and without trusting any length.
+"""Finds where the values of a msgpack payload begin and end, without recursion and without trusting any length.
 
 Format: msgpack's specification. ormsgpack gives no positions and refuses a whole payload for one bad byte; this module
 is slower, so it is used only where bytes are damaged or must be kept.
@@ -12,7 +12,7 @@ NIL, BOOL, NUMBER, STR, BIN, EXT, ARRAY, MAP, RESERVED = range(9)
 
 
 class DamageError(Exception):
-    """The bytes are damaged, or end, at `at`."""
+    """The bytes are damaged at offset `at`, or end there."""
 
     def __init__(self, what: str, at: int) -> None:
         super().__init__(what)
@@ -21,7 +21,7 @@ class DamageError(Exception):
 
 
 class Head(NamedTuple):
-    """One element's header: its kind, where its content begins, and how long that is.
+    """One element's header: its kind, the offset of its content, and the content's size.
 
     Attributes:
         size: bytes of content of a scalar, string or extension; elements of an array; pairs of a map.
@@ -37,7 +37,7 @@ class Head(NamedTuple):
 
     @property
     def children(self) -> int:
-        """How many elements are directly in this one; keys and values count one each."""
+        """How many elements this one directly contains; a key and a value count as one each."""
         return self.size if self.kind == ARRAY else 2 * self.size if self.kind == MAP else 0
 
     @property
@@ -81,7 +81,7 @@ def head(data: bytes, at: int) -> Head:
     """The header of the element at `at`.
 
     Raises:
-        DamageError: the bytes end before the element does.
+        DamageError: the bytes end inside the element.
     """
     if at >= len(data):
         raise DamageError("truncated", at)
@@ -140,7 +140,7 @@ def end(data: bytes, at: int = 0) -> int:
     """Where the element at `at` ends.
 
     Raises:
-        DamageError: its bytes end before it does.
+        DamageError: the bytes end inside the element.
     """
     left = 1
     while left:
@@ -154,7 +154,7 @@ def elements(data: bytes, at: int = 0) -> Iterator[tuple[int, int]]:
     """The spans of an array's elements, or of a map's keys and values in turn; none for other kinds.
 
     Raises:
-        DamageError: the bytes end before the element does that would come next.
+        DamageError: the bytes end inside the next element.
     """
     container = head(data, at)
     at = container.end

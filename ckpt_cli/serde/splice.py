@@ -1,7 +1,7 @@
-"""Encode an edited value so that only what was edited is encoded anew and everything else keeps its bytes.
+"""Encodes an edited value: only the edited parts are encoded anew, all other parts keep their bytes.
 
-Encoding everything anew would lose what a payload has besides its value: how numbers are spelled, the order of keys,
-damaged parts.
+Encoding everything anew would lose what a payload has besides its value: the spelling of numbers, the order of keys,
+and damaged parts.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,14 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.same import same
 
 _LEVELS = 60
-"""How many levels deep an edit is traced; a value below that is encoded whole."""
+"""How many levels deep an edit is traced; a deeper value is encoded as a whole."""
 
 
 class Wire(Protocol):
-    """Takes apart and joins the parts of one encoding; `raw` parts are bytes or text."""
+    """One encoding (msgpack, or a kind of JSON): splits an encoded value into raw parts and joins them.
+
+    Raw parts are encoded values: bytes or text.
+    """
 
     def members(self, raw: Any) -> list[tuple[Any, Any, Any]] | None:
         """Key, raw key and raw value of each member of a map; None if it is no map or damaged."""
@@ -30,7 +33,7 @@ class Wire(Protocol):
         """An array of these raw elements."""
 
     def write(self, value: Any) -> Any:
-        """A value, encoded whole."""
+        """A value, encoded as a whole."""
 
     def write_object(self, new: Node, old: Node, raw: Any, levels: int) -> Any:
         """An edited object; `raw` is the encoding of `old`."""
@@ -63,7 +66,11 @@ def _map(wire: Wire, new: dict[Any, Any], old: dict[Any, Any], members: list[tup
 
 
 def _list(wire: Wire, new: list[Any], old: list[Any], elements: list[Any], levels: int) -> Any:
-    """Match elements from both ends; in between, identical objects wherever they were, and the others by position."""
+    """The encoding of an edited list.
+
+    Equal elements at both ends keep their bytes. In the middle, an element that is the same Python object as an old one
+    keeps that one's bytes. Others are compared with the old element at the same index.
+    """
     shorter = min(len(new), len(old))
     head = next((i for i in range(shorter) if not same(new[i], old[i])), shorter)
     rest = shorter - head

@@ -1,12 +1,12 @@
-"""Call ormsgpack's decoder, after a check that no header claims more elements than there are bytes.
+"""Calls ormsgpack's decoder, after a check that no header claims more elements than there are bytes.
 
 ormsgpack up to 1.13.0 allocates as many elements as a header claims: 9 to 105 bytes end the process (1.10 to 1.12 by a
-segmentation fault, 1.13.0 by an abort). pyproject.toml requires 1.13.1, which doesn't; the check protects whatever
-version is installed. Every version itself limits how deep containers are nested (1,024 levels).
+segmentation fault, 1.13.0 by an abort). pyproject.toml requires 1.13.1, which doesn't do this; the check also
+protects an older version. Every version limits how deep containers are nested (1,024 levels).
 
-Most payloads pass at once, because they have none of the four bytes with which headers of large containers begin. The
-others are walked by a regular expression, which takes about twice as long as decoding. So if the decoder is one that
-doesn't trust headers, only short payloads are walked.
+Most payloads pass at once, because they have none of the four bytes with which headers of large containers begin. A
+regular expression walks through the others, which takes about twice as long as decoding. So if the decoder doesn't
+trust headers, only short payloads are walked through.
 """
 
 import re
@@ -16,24 +16,24 @@ from typing import Any
 
 _LENGTHS = dict(zip(range(0xC4, 0xCA), (1, 2, 4, 1, 2, 4), strict=True))  # binaries, extensions
 _LENGTHS |= dict(zip(range(0xD9, 0xE0), (1, 2, 4, 2, 4, 2, 4), strict=True))  # strings, arrays, maps
-"""The first bytes of headers that have a length or a count, and how many bytes that takes."""
+"""By the first byte of a header with a length or a count: how many bytes the length or count takes."""
 
-_EACH = {0xDC: 1, 0xDD: 1, 0xDE: 2, 0xDF: 2}
-"""The first bytes of headers that can claim more than 30 elements, and how many elements each unit of the count is."""
+_ELEMENTS_PER_ENTRY = {0xDC: 1, 0xDD: 1, 0xDE: 2, 0xDF: 2}
+"""By the first byte of a header that can claim more than 30 elements: how many elements each counted entry has."""
 
-_CODED = frozenset({0xC7, 0xC8, 0xC9})
+_WITH_CODE = frozenset({0xC7, 0xC8, 0xC9})
 
-_CAREFUL = (1, 13, 1)
+_FIRST_CAREFUL = (1, 13, 1)
 """The first ormsgpack that allocates nothing for elements that don't exist."""
 
-_SHORT = 4096  # bytes of a payload that is walked whatever version is installed
+_SHORT = 4096  # bytes; shorter payloads are walked with every version
 
 
 def unpack(data: bytes, hook: Callable[[int, bytes], Any] | None = None) -> Any:
     """The value of a payload; `hook` converts the code and content of each extension.
 
     Raises:
-        ValueError: it is damaged, or a header claims more than there is.
+        ValueError: the payload is damaged, or a header claims more than there is.
     """
     import ormsgpack
 
@@ -43,11 +43,11 @@ def unpack(data: bytes, hook: Callable[[int, bytes], Any] | None = None) -> Any:
 
 
 def _is_modest(data: bytes) -> bool:
-    """Whether no byte could be a header that claims too much; quicker than the walk, and stricter."""
+    """Whether no byte could be a header that claims too much. This is quicker than the walk, and stricter."""
     if b"\xdc" not in data and b"\xdd" not in data and b"\xde" not in data and b"\xdf" not in data:
         return True
     room = len(data)
-    for byte, each in _EACH.items():
+    for byte, each in _ELEMENTS_PER_ENTRY.items():
         at = data.find(byte)
         while at >= 0:
             room -= each * int.from_bytes(data[at + 1 : at + 1 + _LENGTHS[byte]])
@@ -73,8 +73,8 @@ def must_hold(data: bytes) -> None:
             raise ValueError("unexpected end")
         start = at + 1 + _LENGTHS[byte]
         length = int.from_bytes(data[at + 1 : start])
-        each = _EACH.get(byte, 0)
-        at = start if each else start + length + (byte in _CODED)
+        each = _ELEMENTS_PER_ENTRY.get(byte, 0)
+        at = start if each else start + length + (byte in _WITH_CODE)
         room -= each * length
         if room < 0 or at > len(data):
             raise ValueError("a header claims more than there is")
@@ -83,7 +83,7 @@ def must_hold(data: bytes) -> None:
 @cache
 def _is_careful(version: str) -> bool:
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    return numbers is not None and tuple(map(int, numbers.groups())) >= _CAREFUL
+    return numbers is not None and tuple(map(int, numbers.groups())) >= _FIRST_CAREFUL
 
 
 def _after(run: re.Pattern[bytes], data: bytes, at: int) -> int:

@@ -39,7 +39,7 @@ BESIDE = st.sampled_from(
         {},
         {"phase": "note"},
         {"copy": ormsgpack.packb(BEGINNING)},
-        {"mark": ormsgpack.Ext(127, growing_list._NAME)},
+        {"mark": ormsgpack.Ext(127, growing_list._MARK_BODY)},
         {"deep": DEEP, "docs": BEGINNING[::-1]},
     ]
 )
@@ -96,7 +96,7 @@ def test_a_list_that_grew_keeps_its_nodes(bytes_of: Any) -> None:
 def test_a_mark_that_stands_in_the_data_is_data() -> None:
     """Who knows the mark can't make a list appear elsewhere."""
     unpacker = Unpacker()
-    forged = ormsgpack.Ext(127, growing_list._NAME)
+    forged = ormsgpack.Ext(127, growing_list._MARK_BODY)
     data = ormsgpack.packb({"channel_values": {"forged": forged, "messages": BEGINNING}})
     unpacker.value(data)
     assert same(unpacker.value(data), Unpacker().value(data))

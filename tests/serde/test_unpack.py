@@ -19,11 +19,11 @@ _LOOK = """
 import sys
 from ckpt_cli.model import Payload
 from ckpt_cli.serde.codec import Codec
-from ckpt_cli.serde.msgpack import shell
+from ckpt_cli.serde.msgpack import decode_plain
 from ckpt_cli.values.jsonform import to_json
 payload = Payload(sys.argv[1], sys.stdin.buffer.read())
 if payload.tag == "msgpack":
-    shell(payload.data)
+    decode_plain(payload.data)
 codec = Codec()
 codec.is_whole(payload)
 to_json(codec.decode(payload))

@@ -1,4 +1,4 @@
-"""Makes an open checkpointer of the named attribute: calls functions, enters context managers, awaits coroutines."""
+"""Opens the checkpointer that an attribute leads to: calls functions, enters context managers, awaits coroutines."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ from ckpt_cli.savers.custom.importing import Target, import_attribute, importing
 from ckpt_cli.savers.custom.loop import Loop
 
 _STEPS = 5
-"""How many of these follow one another at most: a function may give a function that gives a context manager."""
+"""The most steps from the attribute to the checkpointer; a function may return a function, for example."""
 
 Leave = Callable[[], None]
 
@@ -37,18 +37,18 @@ def open_checkpointer(target: Target, folders: Sequence[Path]) -> OpenCheckpoint
     """Import the target and open its checkpointer.
 
     Raises:
-        DatabaseUnreachable: it raised an error, or leads to no checkpointer.
+        DatabaseUnreachable: the target's code raised an error, or leads to no checkpointer.
     """
     loop = Loop()
     try:
         with importing_from(folders):
-            return _opened(target, import_attribute(target), loop)
+            return _open_value(target, import_attribute(target), loop)
     except BaseException:
         loop.close()
         raise
 
 
-def _opened(target: Target, value: Any, loop: Loop) -> OpenCheckpointer:
+def _open_value(target: Target, value: Any, loop: Loop) -> OpenCheckpointer:
     is_async, leave = False, list[Leave]()
     for _ in range(_STEPS):
         own = getattr(value, "checkpointer", None)
@@ -64,15 +64,15 @@ def _opened(target: Target, value: Any, loop: Loop) -> OpenCheckpointer:
                 leave.append(lambda manager=value: manager.__exit__(None, None, None))  # type: ignore[misc]
                 value = value.__enter__()
             elif inspect.isawaitable(value):
-                value, is_async = loop.run(_awaited(value)), True
+                value, is_async = loop.run(_await_value(value)), True
             elif callable(value):
-                value = _called(target, value)
+                value = _call(target, value)
             else:
                 break
     raise DatabaseUnreachable(f"{target} is {type(value).__name__}, not a BaseCheckpointSaver")
 
 
-def _called(target: Target, make: Callable[..., Any]) -> Any:
+def _call(target: Target, make: Callable[..., Any]) -> Any:
     required = [name for name, p in inspect.signature(make).parameters.items() if _is_required(p)]
     if required:
         what = f"{target} needs the arguments {', '.join(required)}"
@@ -95,10 +95,10 @@ async def _leave(manager: AbstractAsyncContextManager[Any]) -> None:
     await manager.__aexit__(None, None, None)
 
 
-async def _awaited(value: Awaitable[Any]) -> Any:
+async def _await_value(value: Awaitable[Any]) -> Any:
     return await value
 
 
 def _is_sync(saver: BaseCheckpointSaver[Any]) -> bool:
-    """Whether it has sync methods of its own."""
+    """Whether the checkpointer's class defines sync methods."""
     return type(saver).get_tuple is not BaseCheckpointSaver.get_tuple

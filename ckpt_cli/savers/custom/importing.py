@@ -1,4 +1,4 @@
-"""Imports the named attribute, and says in one line what went wrong in the user's code."""
+"""Imports the named attribute; an error in the user's code becomes one line."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from ckpt_cli.masking import hide
 
 
 class Target(NamedTuple):
-    """The attribute of a module or of a file that is to be imported.
+    """The attribute to import, of a module or of a file.
 
     Attributes:
         module: its dotted name; "" if there is a `file`.
@@ -36,7 +36,7 @@ class Target(NamedTuple):
         """Parse ``module:attribute`` or ``file.py:attribute``; a file is relative to `folder`.
 
         Raises:
-            DatabaseUnreachable: it is neither.
+            DatabaseUnreachable: the text has neither form.
         """
         place, _, attribute = text.rpartition(":")
         if not place or not attribute:
@@ -51,7 +51,7 @@ class Target(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The target in one spelling, however it was written."""
+        """One text for the target, however the user wrote it."""
         return f"{self.file or self.module}:{self.attribute}"
 
 
@@ -104,7 +104,7 @@ def _module(target: Target) -> ModuleType:
 
 @contextmanager
 def translate_errors(what: str) -> Iterator[None]:
-    """Turn any exception of the user's code, `SystemExit` too, into one line that ends with the place in that code.
+    """Turn any exception of the user's code, even `SystemExit`, into one line that ends with its place in that code.
 
     Raises:
         DatabaseUnreachable: the code raised an exception.

@@ -1,7 +1,7 @@
-"""A serializer that decodes a checkpointer's values and makes no objects: these stay the bytes that are stored.
+"""A serializer that decodes a checkpointer's values without making objects; an object stays the stored bytes.
 
-LangGraph's serializer imports the modules that a payload names. A checkpointer that uses it is copied, and the copy
-reads with `InertSerializer`: nothing is imported, no object is made, and every class keeps its name.
+LangGraph's serializer imports the modules that a payload names. ckpt copies a checkpointer that uses it, and the copy
+reads with `InertSerializer`: it imports nothing and makes no object, and every class keeps its name.
 """
 
 import copy
@@ -17,19 +17,19 @@ from ckpt_cli.serde.unpack import must_hold
 
 
 class InertSerializer(JsonPlusSerializer):
-    """Decodes containers, text and numbers; all else stays a msgpack extension, which is written back unchanged."""
+    """Decodes containers, text and numbers. Other values stay msgpack extensions, and are written back unchanged."""
 
     def __init__(self) -> None:
         super().__init__(pickle_fallback=False, __unpack_ext_hook__=ormsgpack.Ext)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Encode as LangGraph does, but as JSON where a value holds objects in LangChain's JSON form."""
-        if _in_json(obj):
+        """Encode as LangGraph does; a value that holds objects in LangChain's JSON form is encoded as JSON."""
+        if _holds_lc_json(obj):
             return "json", json.dumps(obj).encode()
         return super().dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Decode a value; of a pickle, which isn't loaded, the text says so and how long it is."""
+        """Decode a value. A pickle isn't loaded: the result is a text that says so, with its length."""
         tag, raw = data
         if tag == "msgpack":
             must_hold(raw)
@@ -39,7 +39,7 @@ class InertSerializer(JsonPlusSerializer):
 
 
 def inert(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    """A copy of a checkpointer that makes no objects, as LangGraph makes one (``base/__init__.py: with_allowlist``).
+    """A copy of a checkpointer that makes no objects; it is copied as in ``base/__init__.py: with_allowlist``.
 
     A checkpointer with a serializer of the user's own is returned as it is: the user named that code.
     """
@@ -55,7 +55,7 @@ def inert(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
     return saver
 
 
-def _in_json(value: Any) -> bool:
+def _holds_lc_json(value: Any) -> bool:
     """Whether a value holds objects in LangChain's JSON form."""
     waiting = [value]
     while waiting:

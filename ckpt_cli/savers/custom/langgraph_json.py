@@ -1,6 +1,6 @@
 """``langgraph.json``, the configuration of ``langgraph dev`` and ``langgraph up`` (langgraph-cli 0.4).
 
-ckpt reads ``checkpointer.path``, ``dependencies`` (folders that modules are found in) and ``env``.
+ckpt reads ``checkpointer.path``, ``dependencies`` (folders where modules are searched) and ``env``.
 """
 
 import json
@@ -14,10 +14,10 @@ from ckpt_cli.savers.custom.importing import Target
 
 
 class Config(NamedTuple):
-    """What a langgraph.json says.
+    """The parts of a langgraph.json that ckpt uses.
 
     Attributes:
-        folders: modules are found here.
+        folders: where modules are searched.
         variables: environment variables that the file sets unless they exist.
     """
 
@@ -35,7 +35,7 @@ def read_config(path: Path) -> Config:
     """Read a langgraph.json; its paths are relative to its folder.
 
     Raises:
-        DatabaseUnreachable: it can't be read, or names no checkpointer.
+        DatabaseUnreachable: the file can't be read, or names no checkpointer.
     """
     folder = path.resolve().parent
     data = _object(path)

@@ -19,10 +19,10 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end on the loop and return its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._started()).result()
+        return asyncio.run_coroutine_threadsafe(work, self._start_once()).result()
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """The items of an async iterator, each fetched when it is asked for."""
+        """The items of an async iterator; each is fetched only when the caller asks for it."""
         try:
             while True:
                 item = self.run(_next(items))
@@ -42,7 +42,7 @@ class Loop:
                 self._loop.close()
         self._loop = self._thread = None
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def _start_once(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = Thread(target=self._loop.run_forever, name="ckpt-loop", daemon=True)

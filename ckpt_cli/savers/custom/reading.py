@@ -1,4 +1,4 @@
-"""Reads a checkpointer through `list` and `get_tuple` or their async twins, and makes payloads of its values."""
+"""Reads a checkpointer through `list` and `get_tuple` or their async versions, and makes payloads of its values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,15 +11,15 @@ from ckpt_cli.model import Checkpoint, CheckpointRow, Payload, Ref, Write
 from ckpt_cli.savers.custom.checkpointer import OpenCheckpointer
 from ckpt_cli.savers.custom.inert import inert
 
-_KNOWN = {"msgpack", "json", "null", "bytes", "bytearray", "pickle"}
-_PLAIN = JsonPlusSerializer(pickle_fallback=True)  # what msgpack refuses becomes a pickle, which is never loaded
+_READABLE = {"msgpack", "json", "null", "bytes", "bytearray", "pickle"}
+_PLAIN = JsonPlusSerializer(pickle_fallback=True)  # pickles what msgpack refuses; ckpt loads no pickle
 
 
 class CheckpointerReader:
     """Reads an open checkpointer by thread, namespace and id.
 
     Attributes:
-        inert: its values are decoded without making objects.
+        inert: whether the checkpointer's values are decoded without making objects.
     """
 
     def __init__(self, opened: OpenCheckpointer) -> None:
@@ -48,7 +48,7 @@ class CheckpointerReader:
         return Checkpoint(row._replace(size=len(body.data)), body, self.payload(dict(item.metadata)))
 
     def writes(self, item: CheckpointTuple) -> Iterator[Write]:
-        """The writes of a checkpoint in the order given; they have no task paths, and ordinary ones are renumbered."""
+        """The writes of a checkpoint in its order, without task paths; ordinary writes are numbered anew."""
         ref, counts = row_of(item).ref, dict[str, int]()
         for task_id, channel, value in item.pending_writes or ():
             at = counts.get(task_id, 0)
@@ -58,12 +58,12 @@ class CheckpointerReader:
             yield Write(*ref, task_id, idx, channel, "", payload, len(payload.data))
 
     def payload(self, value: Any) -> Payload:
-        """A value as the checkpointer's own serializer writes it; if nobody else can read that, as LangGraph's does."""
+        """A value, encoded by the checkpointer's own serializer or, if ckpt can't read that, by LangGraph's."""
         try:
             tag, data = self._serde.dumps_typed(value)
         except Exception:  # the user's serializer may raise anything
             tag = ""
-        if tag not in _KNOWN:
+        if tag not in _READABLE:
             tag, data = _PLAIN.dumps_typed(value)
         return Payload(tag, bytes(data))
 

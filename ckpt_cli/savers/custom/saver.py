@@ -1,7 +1,7 @@
-"""`CustomSaver`: a checkpointer of the user's own behind the contract, read through `list` and `get_tuple`.
+"""`CustomSaver`: reads a checkpointer of the user's own through its `list` and `get_tuple`.
 
-These give whole checkpoints only, so every listing reads all values. Nothing is ever written: LangGraph's interface has
-no method to take back an added checkpoint.
+These methods give whole checkpoints only, so every listing reads all values. Nothing is ever written: LangGraph's
+interface has no method to take back an added checkpoint.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,11 +24,11 @@ _FEW = 8
 
 
 _NO_LIST = (NotImplementedError, TypeError, KeyError, AttributeError, ValueError)
-"""What checkpointers raise whose `list` needs a thread."""
+"""What a checkpointer raises if its `list` needs a thread."""
 
 
 class CustomSaver(ReadOnlySaver):
-    """A checkpointer of the user's own; within a moment its skeletons and metadata are listed once and kept."""
+    """A checkpointer of the user's own; within a moment, its skeleton rows and metadata are listed only once."""
 
     name: ClassVar[str] = "custom"
     abilities = frozenset({Ability.BRANCHES})
@@ -43,12 +43,12 @@ class CustomSaver(ReadOnlySaver):
         self._depth = 0
 
     def _forget(self) -> None:
-        self._all: Skeleton | None = None
+        self._whole_skeleton: Skeleton | None = None
         self._threads: dict[str, Skeleton] = {}
         self._metadata: dict[Ref, Payload] = {}
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` and list everything at most once; other programs may write meanwhile."""
+        """Run `look`; inside it, everything is listed at most once, though other programs may write meanwhile."""
         if not self._depth:
             self._forget()
         self._depth += 1
@@ -81,49 +81,49 @@ class CustomSaver(ReadOnlySaver):
         """Every thread, by ``list(None)``, which not every checkpointer supports.
 
         Raises:
-            NotSupported: this one doesn't.
+            NotSupported: this checkpointer doesn't support it.
         """
         return self._everything().threads()
 
     def thread(self, thread_id: str) -> Thread | None:
         """One thread by its exact id."""
-        return self._of(thread_id).thread(thread_id)
+        return self._thread_skeleton(thread_id).thread(thread_id)
 
     def namespaces(self, thread_id: str) -> list[str]:
         """The namespaces of a thread, in text order."""
-        return self._of(thread_id).namespaces(thread_id)
+        return self._thread_skeleton(thread_id).namespaces(thread_id)
 
     def count(self, thread_id: str) -> int:
         """How many checkpoints a thread has."""
-        return sum(1 for _ in self._of(thread_id).rows(thread_id))
+        return sum(1 for _ in self._thread_skeleton(thread_id).rows(thread_id))
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """Ascending by namespace and id."""
-        return self._of(thread_id).rows(thread_id, ns)
+        """The rows of a thread or a namespace, ascending by namespace and id."""
+        return self._thread_skeleton(thread_id).rows(thread_id, ns)
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The highest ids, highest first."""
-        return self._of(thread_id).newest(thread_id, ns, limit)
+        """The rows with the highest ids, highest first."""
+        return self._thread_skeleton(thread_id).newest(thread_id, ns, limit)
 
     def row(self, ref: Ref) -> CheckpointRow | None:
         """One skeleton row."""
-        return self._of(ref.thread_id).row(ref)
+        return self._thread_skeleton(ref.thread_id).row(ref)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
         """The metadata that was read with the listing."""
         for ref in dict.fromkeys(refs):
-            if self._of(ref.thread_id).row(ref) is not None:
+            if self._thread_skeleton(ref.thread_id).row(ref) is not None:
                 yield ref, self._metadata[ref]
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Checkpoints in the order of `refs`, each read by a call of its own."""
+        """These checkpoints in the order of `refs`; each is read by its own call."""
         for ref in refs:
-            item = self._one(ref)
+            item = self._read_one(ref)
             if item is not None:
                 yield self._reader.checkpoint(item)
 
     def headers(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:  # noqa: ARG002
-        """None: a checkpointer needn't give the same bytes each time, so they prove nothing."""
+        """No checkpoints: a checkpointer may give other bytes each time, so bytes prove nothing."""
         return iter(())
 
     def writes(
@@ -134,7 +134,7 @@ class CustomSaver(ReadOnlySaver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """By namespace and checkpoint, then in the order that the checkpointer gives."""
+        """The writes by namespace and checkpoint, then in the checkpointer's own order."""
         writes: dict[Ref, list[Write]] = {}
         for item in self._items(thread_id, ns, checkpoint_ids):
             ref = row_of(item).ref
@@ -150,7 +150,7 @@ class CustomSaver(ReadOnlySaver):
         return f"custom:{self._target.identity}"
 
     def close(self) -> None:
-        """Leave its context managers and its event loop; safe to call twice."""
+        """Leave the checkpointer's context managers and close its event loop; safe to call twice."""
         leave, self._opened = self._opened.leave, self._opened._replace(leave=())
         with translate_errors(self._target.text):
             for step in reversed(leave):
@@ -158,13 +158,13 @@ class CustomSaver(ReadOnlySaver):
         self._opened.loop.close()
 
     def _everything(self) -> Skeleton:
-        if self._all is None:
-            self._all = self._skeleton(None)
-        return self._all
+        if self._whole_skeleton is None:
+            self._whole_skeleton = self._skeleton(None)
+        return self._whole_skeleton
 
-    def _of(self, thread_id: str) -> Skeleton:
-        if self._all is not None:
-            return self._all
+    def _thread_skeleton(self, thread_id: str) -> Skeleton:
+        if self._whole_skeleton is not None:
+            return self._whole_skeleton
         if thread_id not in self._threads:
             self._threads[thread_id] = self._skeleton(thread_id)
         return self._threads[thread_id]
@@ -183,7 +183,7 @@ class CustomSaver(ReadOnlySaver):
             return
         for checkpoint_id in dict.fromkeys(ids):
             for space in self.namespaces(thread_id) if ns is None else [ns]:
-                item = self._one(Ref(thread_id, space, checkpoint_id))
+                item = self._read_one(Ref(thread_id, space, checkpoint_id))
                 if item is not None:
                     yield item
 
@@ -196,6 +196,6 @@ class CustomSaver(ReadOnlySaver):
                     raise
                 raise NotSupported(f"{self._class.__name__} can't list all of its threads: {error!r}") from error
 
-    def _one(self, ref: Ref) -> CheckpointTuple | None:
+    def _read_one(self, ref: Ref) -> CheckpointTuple | None:
         with translate_errors(self._target.text):
             return self._reader.one(ref)

@@ -1,7 +1,7 @@
-"""Finds the files of an `InMemorySaver`: its three dicts each in a file, or all of them in one.
+"""Finds the files of an `InMemorySaver`: one file for each of its three dicts, or one file for all.
 
 ``langgraph dev`` writes ``.langgraph_api/.langgraph_checkpoint.{1,2,3}.pckl`` (langgraph-runtime-inmem 0.36,
-``checkpoint.py: InMemorySaver``): storage, writes and blobs, in the order in which the saver has them.
+``checkpoint.py: InMemorySaver``): 1 is storage, 2 is writes, 3 is blobs.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ _NUMBERED = (".1.", ".2.", ".3.")
 
 
 class Files(NamedTuple):
-    """The files of the three dicts; `writes` and `blobs` are None if missing, or if everything is in `storage`.
+    """The files of the three dicts; `writes` and `blobs` are None if missing, or if `storage` holds everything.
 
     Attributes:
         served: whether ``langgraph dev`` wrote them.
@@ -32,7 +32,7 @@ class Files(NamedTuple):
         return [path for path in (self.storage, self.writes, self.blobs) if path is not None]
 
     def marks(self) -> tuple[tuple[int, int, int], ...]:
-        """Inode, size and time of each file; equal marks mean that nobody wrote in between.
+        """Inode, size and time of each file; if two calls give the same, nobody wrote between them.
 
         Raises:
             DatabaseUnreachable: a file no longer exists.
@@ -52,24 +52,24 @@ def find_files(path: Path) -> Files:
     """The files that belong to a path.
 
     Raises:
-        DatabaseUnreachable: it has none.
+        DatabaseUnreachable: the folder has none.
     """
     if not path.is_dir():
-        return _beside(path.resolve())
+        return _with_numbered_files(path.resolve())
     folder = path.resolve()
     folder = folder / FOLDER if (folder / FOLDER).is_dir() else folder
     if not _storage(folder).is_file():
         hint = "`langgraph dev` writes its checkpoints when it is stopped with Ctrl+C"
         raise DatabaseUnreachable(f"{path} holds no checkpoints", hint=hint)
-    return _beside(_storage(folder))._replace(served=True)
+    return _with_numbered_files(_storage(folder))._replace(served=True)
 
 
 def _storage(folder: Path) -> Path:
     return folder / f"{_STEM}1.pckl"
 
 
-def _beside(storage: Path) -> Files:
-    """A storage and the numbered files beside it; the storage alone if its name has no number."""
+def _with_numbered_files(storage: Path) -> Files:
+    """A storage file and its numbered neighbours; the storage file alone if its name has no number."""
     if _NUMBERED[0] not in storage.name:
         return Files(storage)
     head, _, tail = storage.name.rpartition(_NUMBERED[0])

@@ -1,6 +1,6 @@
 """Reads the three dicts from their pickles and checks each part; nothing that a pickle names is imported or called.
 
-What they hold: langgraph-checkpoint 4.3, ``memory/__init__.py: InMemorySaver`` (`put`, `put_writes`).
+The contents of the dicts: langgraph-checkpoint 4.3, ``memory/__init__.py: InMemorySaver`` (`put`, `put_writes`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,11 +48,11 @@ def load(files: Files) -> Storage:
     if all(type(part) is dict for part in parts):
         checkpoints = {stored.row.ref: stored for stored in _checkpoints(parts[0])}
         writes, blobs = dict(_writes(parts[1])), dict(_blobs(parts[2]))
-        sound = any(stored.header.tag != LOST for stored in checkpoints.values())
-        if bool(parts[0]) is sound and bool(parts[1]) is bool(writes) and bool(parts[2]) is bool(blobs):
+        any_readable = any(stored.header.tag != LOST for stored in checkpoints.values())
+        if bool(parts[0]) is any_readable and bool(parts[1]) is bool(writes) and bool(parts[2]) is bool(blobs):
             return Storage(checkpoints, writes, blobs)
     what = f"{files.storage} holds no checkpoints of an InMemorySaver"
-    raise DatabaseUnreachable(what, hint="dicts of threads, of writes and of blobs are what it pickles")
+    raise DatabaseUnreachable(what, hint="an InMemorySaver pickles dicts of threads, of writes and of blobs")
 
 
 def _decode_file(path: Path) -> Any:
@@ -102,7 +102,7 @@ def _writes(writes: dict[Any, Any]) -> Iterator[tuple[Ref, list[Write]]]:
 
 
 def _write(ref: Ref, key: Any, entry: Any) -> Write:
-    """One write; its task id is in the key and in the entry, and before checkpoint 2.1 it has no task path."""
+    """One write. Both the key and the entry hold its task id; before checkpoint 2.1 it has no task path."""
     key_task, idx = key if isinstance(key, list | tuple) and len(key) == 2 else ("", key)
     parts = entry if isinstance(entry, list | tuple) and len(entry) in (3, 4) else (key_task, "", entry)
     task_id, channel, value, *paths = parts
@@ -130,14 +130,14 @@ def _payload(pair: Any) -> Payload:
 
 
 def _text(value: Any) -> str:
-    """An id as text: ids are text, or numbers that the application passed; anything else is spelled."""
+    """An id as text. Ids are text, or numbers that the application passed; other types become text by `text_of`."""
     if type(value) is int:
         return str(value)
     return value if isinstance(value, str) else text_of(value if isinstance(value, bytes) else _plain(value))
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON can spell it, objects by their types; limited, as a pickle can repeat one list without end."""
+    """A value that JSON can express, with type names for objects; limited, as a pickle can repeat a list endlessly."""
     if isinstance(value, list | tuple) and depth < _DEEPEST and len(value) <= _WIDEST:
         return [_plain(part, depth + 1) for part in value]
     return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__

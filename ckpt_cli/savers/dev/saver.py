@@ -1,4 +1,4 @@
-"""`DevSaver`: the pickles of an `InMemorySaver` behind the contract, read as a whole and never written."""
+"""`DevSaver`: reads the pickles of an `InMemorySaver`, always whole files; never writes them."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,7 +24,7 @@ _KEY_SIZES = (16, 24, 32)
 
 
 class DevSaver(ReadOnlySaver):
-    """The three dicts as of their last writing."""
+    """The three dicts as they were last written to the files."""
 
     name: ClassVar[str] = "dev"
     form = RecordFormat(apart=True, metadata="msgpack")
@@ -36,7 +36,7 @@ class DevSaver(ReadOnlySaver):
         self._location = location
         key = (os.environ.get(_KEY) or "").encode()
         self._codec = Codec(key if len(key) in _KEY_SIZES else None)
-        self._inside = False
+        self._in_moment = False
         self._read()
 
     def _read(self) -> None:
@@ -49,16 +49,16 @@ class DevSaver(ReadOnlySaver):
         raise Refused(f"{self._location} is being written all the time", hint="try again when its server is quieter")
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look` on what was read; the files are read again if they have changed since."""
-        if self._inside:
+        """Run `look` on the data in memory; the files are read again first if they have changed."""
+        if self._in_moment:
             return look()
         if self._files.marks() != self._marks:
             self._read()
-        self._inside = True
+        self._in_moment = True
         try:
             return look()
         finally:
-            self._inside = False
+            self._in_moment = False
 
     def about(self) -> About:
         """The program that wrote the files, and their names."""
@@ -105,12 +105,12 @@ class DevSaver(ReadOnlySaver):
         return self._skeleton.row(ref)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that exist."""
+        """The metadata of those checkpoints that exist."""
         checkpoints = self._storage.checkpoints
         yield from [(ref, checkpoints[ref].metadata) for ref in dict.fromkeys(refs) if ref in checkpoints]
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
-        """Those that exist, in the order of `refs`, with the blobs of their channel versions."""
+        """Those checkpoints that exist, in the order of `refs`, with the blobs of their channel versions."""
         for ref in refs:
             stored = self._storage.checkpoints.get(ref)
             if stored is not None:
@@ -142,7 +142,7 @@ class DevSaver(ReadOnlySaver):
         return place_of(self.identity, self._files.storage)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:
-        """Open the file that exists at the other path now."""
+        """Whether `seen` is another database that still exists; opens the file at its path to compare."""
         from ckpt_cli.savers.whereabouts import original_at
 
         path = Path(seen.address.removeprefix(_SCHEME))
@@ -163,6 +163,6 @@ class DevSaver(ReadOnlySaver):
 
 
 def _plain_versions(versions: Any) -> dict[str, str | int | float]:
-    """The entries whose value can be a version; a hostile header may hold anything."""
+    """The entries with a value that can be a version; a hostile header may hold any value."""
     items = versions.items() if isinstance(versions, dict) else ()
     return {channel: version for channel, version in items if isinstance(version, str | int | float)}

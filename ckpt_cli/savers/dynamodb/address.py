@@ -43,7 +43,7 @@ class Address(NamedTuple):
         return f"dynamodb://{self.table}{'?' if words else ''}{words}"
 
     def identity(self, arn: str, region: str) -> str:
-        """The same for every way to name this table; `arn` has region and account; it is "" if unknown."""
+        """One text for this table, however the URL spells it; `arn` holds region and account, and is "" if unknown."""
         place = _host(self.endpoint_url) or "aws"
         return f"dynamodb://{place}/{arn or f'{region}/{self.table}'}"
 

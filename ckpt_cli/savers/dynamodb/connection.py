@@ -25,7 +25,7 @@ class Connection:
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._inside = self._sent = False
+        self._in_moment = self._sent = False
         with translate_errors(address.location):
             self._session = Session(profile=address.profile or None)
             self._client = self._make_client("dynamodb", address.endpoint_url)
@@ -34,10 +34,10 @@ class Connection:
         self._s3: Any = None
 
     def moment(self, look: Callable[[], T], *, writing: bool = False) -> T:
-        """Run `look`; unless writing, once more if a connection broke. Each read is consistent by itself."""
-        if self._inside:
+        """Run `look`; unless `writing`, run it again if a connection broke. Each read is consistent by itself."""
+        if self._in_moment:
             return look()
-        self._inside, self._sent = True, False
+        self._in_moment, self._sent = True, False
         location = self.address.location
         try:
             with unless_sent(location, lambda: self._sent), translate_errors(location, writing=writing):
@@ -48,7 +48,7 @@ class Connection:
                         raise
                     return look()
         finally:
-            self._inside = False
+            self._in_moment = False
 
     def query(self, pk: str, prefix: str = "", *, columns: Sequence[str], **words: Any) -> Iterator[Item]:
         """The items of a partition whose sort key begins with `prefix`, page by page."""
@@ -59,7 +59,7 @@ class Connection:
         return self._pages(self._client.query, columns, words)
 
     def scan(self, *prefixes: str, columns: Sequence[str]) -> Iterator[Item]:
-        """Every item whose partition key begins with one of `prefixes`; the service reads the whole table for it."""
+        """Every item whose partition key begins with one of `prefixes`; the service reads the whole table for this."""
         conditions = [f"begins_with(PK, :p{at})" for at in range(len(prefixes))]
         values = {f":p{at}": {"S": prefix} for at, prefix in enumerate(prefixes)}
         words = {"FilterExpression": " OR ".join(conditions), "ExpressionAttributeValues": values}
@@ -73,10 +73,13 @@ class Connection:
         return item
 
     def stored(self, names: Iterable[Name]) -> dict[Name, Stored]:
-        """Those items that exist, with their payloads: two keys each, as many in a request as the service takes."""
+        """Those items that exist, with their payloads: two keys for each, as many in a request as the service takes."""
         pairs = {name: keys(name) for name in names}
         items = self._items([one for pair in pairs.values() for one in pair])
-        read = {name: (items.get(_plain(base)), items.get(_plain(chunk))) for name, (base, chunk) in pairs.items()}
+        read = {
+            name: (items.get(_primary_key(base)), items.get(_primary_key(chunk)))
+            for name, (base, chunk) in pairs.items()
+        }
         return {name: self._whole(base, chunk) for name, (base, chunk) in read.items() if base is not None}
 
     def payloads(self, items: Iterable[Item]) -> list[Stored]:
@@ -87,7 +90,7 @@ class Connection:
         return [self._whole(base, chunks.get((text(base, "ref_key"), "CHUNK"))) for base in bases]
 
     def partitions(self, pks: Sequence[str], columns: Sequence[str] = ()) -> list[list[Item]]:
-        """All items of some partitions; each needs a request of its own, so several are sent at the same time."""
+        """All items of some partitions; each partition needs its own request, so several are sent at the same time."""
 
         def whole(pk: str) -> list[Item]:
             return [*self.query(pk, columns=columns)]
@@ -100,7 +103,7 @@ class Connection:
             return [*workers.map(whole, pks)]
 
     def write(self, actions: Sequence[Mapping[str, Any]]) -> None:
-        """Make all of the changes or none.
+        """Make all of the changes, or none of them.
 
         Raises:
             botocore.exceptions.ClientError: a condition doesn't hold, or the service refuses.
@@ -167,12 +170,12 @@ class Connection:
 
     def _items(self, wanted: Sequence[Item]) -> dict[tuple[str, str], Item]:
         items: dict[tuple[str, str], Item] = {}
-        waiting = [dict(pair) for pair in {_plain(one): one for one in wanted}.values()]
+        waiting = [dict(pair) for pair in {_primary_key(one): one for one in wanted}.values()]
         while waiting:
             some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
             request = {self.address.table: {"Keys": some, "ConsistentRead": True}}
             page = self._client.batch_get_item(RequestItems=request)
-            items |= {_plain(item): item for item in page["Responses"].get(self.address.table, [])}
+            items |= {_primary_key(item): item for item in page["Responses"].get(self.address.table, [])}
             waiting = page.get("UnprocessedKeys", {}).get(self.address.table, {}).get("Keys", []) + waiting
         return items
 
@@ -196,17 +199,17 @@ class Connection:
 
 
 def table_id(description: Mapping[str, Any]) -> str:
-    """A table's id, which a new table of the same name doesn't have; its time of creation if the server has no ids."""
+    """A table's id, which differs for a new table of the same name; the time of creation if the server has no ids."""
     has_time = "CreationDateTime" in description
     created = f"{description.get('TableArn', '')}@{description['CreationDateTime']}" if has_time else ""
     return str(description.get("TableId") or created)
 
 
-def _plain(item: Mapping[str, Any]) -> tuple[str, str]:
+def _primary_key(item: Mapping[str, Any]) -> tuple[str, str]:
     return text(item, "PK"), text(item, "SK")
 
 
 def _projection(columns: Sequence[str]) -> dict[str, Any]:
-    """A projection by aliases, since some names are reserved words; without columns, all attributes."""
+    """The request's words for reading these attributes (all if empty); aliases avoid names that are reserved words."""
     aliases = {f"#c{at}": name for at, name in enumerate(columns)}
     return {"ProjectionExpression": ", ".join(aliases), "ExpressionAttributeNames": aliases} if aliases else {}

@@ -1,4 +1,4 @@
-"""A plan as changes of rows, each an item with its payload's item."""
+"""Turns a plan into changes of rows; each row is an item and the item of its payload."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from ckpt_cli.savers.paging import pages
 
 _PAGE = 50  # records that are read at once
 _LARGEST = 390_000  # bytes of a payload that fit in an item
-_LAST = 10  # items of a thread that show how it is stored
+_LAST = 10  # items of a thread that are read to see how it is stored
 
 
 class StorageOptions(NamedTuple):
@@ -32,17 +32,17 @@ class StorageOptions(NamedTuple):
 
 
 class Expansion:
-    """Makes the changes of rows for plans; a plan expanded twice gives the same items."""
+    """Makes the changes of rows for plans; if a plan is expanded twice, the items are the same."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._born: dict[Name, int] = {}
+        self._created: dict[Name, int] = {}
         self._options: dict[str, StorageOptions] = {}
 
     def rows(self, plan: Plan) -> Iterator[RowChange]:
-        """The rows of a plan before and after; removals first.
+        """Each row of a plan before and after the change; removals come first.
 
-        A checkpoint is removed before its writes and added after them, so that no reader sees one without its writes.
+        A checkpoint is removed before its writes and added after them, so no reader sees it without its writes.
 
         Raises:
             NotSupported: a payload is in S3, doesn't fit in an item, or can't be joined with its metadata.
@@ -78,7 +78,7 @@ class Expansion:
     def _new(self, name: Name, record: Record) -> Stored:
         ref = name if isinstance(name, Ref) else name.ref
         options = self._options_of(ref.thread_id)
-        now = self._born.setdefault(name, int(time.time()))  # a plan expanded twice must give the same items
+        now = self._created.setdefault(name, int(time.time()))  # a plan expanded twice must give the same items
         ttl = {} if options.ttl is None else {"ttl": {"N": str(now + options.ttl)}}
         return _stored(name, record, options.compressed, ttl)
 
@@ -86,8 +86,8 @@ class Expansion:
         """The items with the record's attributes, and their other attributes unchanged."""
         compressed = bool(text(before.base, "compression"))
         new = _stored(name_of(record), record, compressed, {})
-        lost = {"compression", "parent_checkpoint_id", "task_path"} - set(new.base)
-        base = {name: value for name, value in before.base.items() if name not in lost}
+        dropped = {"compression", "parent_checkpoint_id", "task_path"} - set(new.base)
+        base = {name: value for name, value in before.base.items() if name not in dropped}
         return Stored({**base, **new.base}, {**(before.chunk or {}), **(new.chunk or {})})
 
     def _options_of(self, thread_id: str) -> StorageOptions:
@@ -139,9 +139,9 @@ def _joined_payload(record: Record) -> Payload:
 def _detect_options(last: Sequence[Item]) -> StorageOptions:
     for item in last:
         written = _unix(text(item, "SK").rpartition("#")[2])
-        until = item.get("ttl", {}).get("N")
-        if until is not None and written is not None:
-            seconds = round(float(until) - written)
+        expires = item.get("ttl", {}).get("N")
+        if expires is not None and written is not None:
+            seconds = round(float(expires) - written)
             return StorageOptions(any("compression" in one for one in last), max(seconds, 1))
     return StorageOptions(any("compression" in one for one in last))
 

@@ -1,4 +1,4 @@
-"""Errors of AWS in our words: one line and what to do about it."""
+"""Translates AWS's errors into ckpt's errors: one line, and what to do about it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ _CHANGED = ("ConditionalCheckFailedException", "TransactionCanceledException", "
 
 @contextmanager
 def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn the errors that botocore raises inside into ckpt's own."""
+    """Turn botocore's errors, raised inside this block, into ckpt's own."""
     try:
         yield
     except aws.ClientError as error:
@@ -77,7 +77,7 @@ def _client_error(location: str, error: aws.BotoCoreError, writing: bool) -> Ckp
         return DatabaseUnreachable(f"{location}: no AWS credentials", hint=hint)
     if isinstance(error, aws.HTTPClientError | aws.ConnectionError):
         return _not_connected(location, error, writing)
-    kind = type(error).__name__  # its text may hold the endpoint with credentials
+    kind = type(error).__name__  # the error's text may hold the endpoint with credentials
     return DatabaseUnreachable(
         f"{location}: the AWS client gave up ({kind})", hint="check profile, region and endpoint"
     )
@@ -93,6 +93,6 @@ def _not_connected(location: str, error: aws.BotoCoreError, writing: bool) -> Ck
     if isinstance(error, aws.ConnectTimeoutError):
         return faults.no_answer(location, faults.TIMED_OUT)
     text = str(error.kwargs.get("error", "")).lower()
-    known = {"refused": faults.REFUSED, "resolve": faults.UNKNOWN_HOST, "name or service": faults.UNKNOWN_HOST}
-    known |= {"ssl": faults.TLS, "certificate": faults.TLS}
-    return faults.no_answer(location, next((cause for word, cause in known.items() if word in text), faults.REFUSED))
+    causes = {"refused": faults.REFUSED, "resolve": faults.UNKNOWN_HOST, "name or service": faults.UNKNOWN_HOST}
+    causes |= {"ssl": faults.TLS, "certificate": faults.TLS}
+    return faults.no_answer(location, next((cause for word, cause in causes.items() if word in text), faults.REFUSED))

@@ -1,8 +1,8 @@
-"""Splits and joins the one payload of a checkpoint and its metadata: ``{"checkpoint": …, "metadata": …}``.
+"""Splits and joins the payload that holds both a checkpoint and its metadata: ``{"checkpoint": …, "metadata": …}``.
 
 langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py: put_checkpoint``. Plain msgpack is split and joined as
-bytes, so nothing is encoded anew. Any other encoding is carried as a whole, under a tag that says which half is meant
-(``checkpoint@json``, ``metadata@msgpack+aes``).
+bytes, so nothing is encoded anew. A payload of any other encoding isn't split: both halves get all of it, under a tag
+that names the half (``checkpoint@json``, ``metadata@msgpack+aes``).
 """
 
 from ckpt_cli.errors import NotSupported
@@ -10,11 +10,27 @@ from ckpt_cli.model import Payload
 
 _MAP_OF_TWO = b"\x82"
 _CHECKPOINT, _METADATA = b"\xaacheckpoint", b"\xa8metadata"
-_FIXED = {0xC0: 0, 0xC2: 0, 0xC3: 0, 0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8, 0xD0: 1, 0xD1: 2, 0xD2: 4}
-_FIXED |= {0xD3: 8, 0xD4: 2, 0xD5: 3, 0xD6: 5, 0xD7: 9, 0xD8: 17}
-_SIZED = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)}
-_SIZED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
-_MANY = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
+# msgpack's first bytes: of elements with a fixed number of bytes after it
+_FIXED_LENGTH = {
+    0xC0: 0,
+    0xC2: 0,
+    0xC3: 0,
+    0xCA: 4,
+    0xCB: 8,
+    0xCC: 1,
+    0xCD: 2,
+    0xCE: 4,
+    0xCF: 8,
+    0xD0: 1,
+    0xD1: 2,
+    0xD2: 4,
+}
+_FIXED_LENGTH |= {0xD3: 8, 0xD4: 2, 0xD5: 3, 0xD6: 5, 0xD7: 9, 0xD8: 17}
+# of elements whose length follows: the width of the length, and how many more bytes it doesn't count
+_LENGTH_PREFIXED = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)}
+_LENGTH_PREFIXED |= {0xD9: (1, 0), 0xDA: (2, 0), 0xDB: (4, 0)}
+# of arrays and maps: the width of the count, and how many elements each counted entry has
+_CONTAINERS = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 
 def split(tag: str, data: bytes) -> tuple[Payload, Payload]:
@@ -30,7 +46,7 @@ def split(tag: str, data: bytes) -> tuple[Payload, Payload]:
 
 
 def join(body: Payload, metadata: Payload) -> Payload:
-    """The one payload of a checkpoint and its metadata.
+    """The payload that holds both a checkpoint and its metadata.
 
     Raises:
         NotSupported: one of them isn't plain msgpack, and they aren't the halves of one payload.
@@ -48,24 +64,24 @@ def join(body: Payload, metadata: Payload) -> Payload:
 
 
 def _end(data: bytes, at: int) -> int | None:
-    """The offset of the end of the msgpack element at `at`; None if the bytes end before it does."""
-    left = 1
-    while left:
+    """The offset of the end of the msgpack element at `at`; None if the bytes end inside it."""
+    elements_left = 1
+    while elements_left:
         if at >= len(data):
             return None
-        byte, at, left = data[at], at + 1, left - 1
+        byte, at, elements_left = data[at], at + 1, elements_left - 1
         if 0x80 <= byte < 0xA0:
-            left += (byte & 0x0F) * (2 if byte < 0x90 else 1)
+            elements_left += (byte & 0x0F) * (2 if byte < 0x90 else 1)
         elif 0xA0 <= byte < 0xC0:
             at += byte & 0x1F
-        elif byte in _FIXED:
-            at += _FIXED[byte]
-        elif byte in _SIZED:
-            width, extra = _SIZED[byte]
+        elif byte in _FIXED_LENGTH:
+            at += _FIXED_LENGTH[byte]
+        elif byte in _LENGTH_PREFIXED:
+            width, extra = _LENGTH_PREFIXED[byte]
             at += width + extra + int.from_bytes(data[at : at + width])
-        elif byte in _MANY:
-            width, each = _MANY[byte]
-            left += each * int.from_bytes(data[at : at + width])
+        elif byte in _CONTAINERS:
+            width, each = _CONTAINERS[byte]
+            elements_left += each * int.from_bytes(data[at : at + width])
             at += width
         elif byte == 0xC1:
             return None

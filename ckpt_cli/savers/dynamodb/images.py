@@ -1,4 +1,7 @@
-"""Items as rows, each with its payload's item. A row is changed only if both items equal its before-image."""
+"""Reads and changes rows: each is an item and its payload's item.
+
+A row is changed only if both items equal its before-image.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -30,18 +33,18 @@ class Images:
         existing = self._connection.stored(names)
         return [image(existing[name]) if name in existing else None for name in names]
 
-    def try_nothing(self) -> None:
-        """Try a put and a delete on the condition that two items exist that never do."""
+    def try_impossible_write(self) -> None:
+        """Try a put and a delete that can't happen: their condition is that two items exist, and these never exist."""
         base, chunk = keys(Ref("ckpt: may this user write?", "", "no"))
         must_exist = {"ConditionExpression": "attribute_exists(PK)"}
         try:
             self._connection.write([{"Put": {"Item": base, **must_exist}}, {"Delete": {"Key": chunk, **must_exist}}])
         except aws.ClientError as error:
-            if not _unmet(error):
+            if not _failed_conditions(error):
                 raise
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Make the changes in order, as many together as one transaction takes.
+        """Make the changes in order, in transactions with as many changes as the service takes.
 
         Raises:
             Refused: a row doesn't equal its before-image; only the changes of earlier transactions were made.
@@ -62,7 +65,7 @@ class Images:
         try:
             self._connection.write([action for change in page for action in _actions(change)])
         except aws.ClientError as error:
-            if not (failed := _unmet(error)):
+            if not (failed := _failed_conditions(error)):
                 raise
             adds = any(change.before is None for change in page)
             what = "exists already" if adds else "was changed or removed by somebody else"
@@ -71,7 +74,7 @@ class Images:
 
 
 def record_of(relation: str, key: Row) -> Name:
-    """The record of a row, by its key; this has thread and namespace by themselves, since both may contain ``#``."""
+    """The record of a row. Its key has thread and namespace as separate columns, because both may contain ``#``."""
     columns: Any = key
     ref_id = columns["SK"] if relation == CHECKPOINTS else columns["PK"]
     ref = Ref(columns["thread_id"], columns["ns"], ref_id.rpartition("#")[2])
@@ -86,7 +89,7 @@ def row_key(name: Name) -> tuple[str, Row]:
     return (CHECKPOINTS if isinstance(name, Ref) else PENDING), key
 
 
-def _unmet(error: aws.ClientError) -> list[int]:
+def _failed_conditions(error: aws.ClientError) -> list[int]:
     """The indexes of the actions whose condition didn't hold; none if the transaction failed for another reason."""
     if code(error) != "TransactionCanceledException":
         return []

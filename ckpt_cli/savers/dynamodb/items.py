@@ -1,4 +1,4 @@
-"""Items and payload items as records, and as images of the operation log.
+"""Converts items and their payloads' items to records and to images of the operation log, and back.
 
 langgraph-checkpoint-aws 1.2.6, ``dynamodb/unified_repository.py``: the item of a checkpoint or a write refers to
 another item, or to an S3 object, with its payload. In ckpt the two items are one row.
@@ -27,8 +27,8 @@ _SMALLEST, _SAVING = (
     0.1,
 )  # bytes and share saved that make compression worth it (``serialization.py: CheckpointSerializer``)
 
-_MOST, _RATIO = 64 << 20, 100
-"""The largest unpacked payload in bytes, plus so many for each packed byte; gzip can make a thousand bytes of one."""
+_UNPACKED_LIMIT, _MORE_PER_BYTE = 64 << 20, 100
+"""The limit of an unpacked payload in bytes, and how much each packed byte adds to it; gzip can make 1,000 of one."""
 
 
 class Stored(NamedTuple):
@@ -115,18 +115,18 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def is_named(item: Mapping[str, Any]) -> bool:
-    """Whether the sort key has both parts of the name of a checkpoint or a write, as all that LangGraph writes."""
+    """Whether the sort key has both parts of a checkpoint's or a write's name, as in all items of LangGraph's."""
     return "#" in text(item, "SK")
 
 
 def order(item: Item) -> tuple[str, str, bool, int | str]:
-    """The sort key of a checkpoint's writes in LangGraph's canonical order; by the item's key, 10 is before 2."""
+    """The sort key of a write in LangGraph's canonical order; in the order of the items' keys, 10 comes before 2."""
     task_id, idx = task_of(item)
     return text(item, "task_path"), task_id, isinstance(idx, str), idx
 
 
 def pack(data: bytes, compress: bool) -> tuple[bytes, str]:
-    """The bytes to store for a payload, always the same, and the name of the compression."""
+    """The bytes to store for a payload, the same in each call, and the name of the compression."""
     if compress and len(data) >= _SMALLEST:
         small = gzip.compress(data, mtime=0)
         if (len(data) - len(small)) / len(data) >= _SAVING:
@@ -135,12 +135,12 @@ def pack(data: bytes, compress: bool) -> tuple[bytes, str]:
 
 
 def unpack(data: bytes, compression: str) -> bytes:
-    """A payload as the serializer made it; bytes that can't be decompressed, or to too many, are returned unchanged."""
+    """A payload as the serializer made it; bytes that are damaged, or would become too many, are returned unchanged."""
     if compression != "gzip":
         return data
     unpacker = zlib.decompressobj(wbits=31)  # gzip's header and end
     try:
-        unpacked = unpacker.decompress(data, _MOST + _RATIO * len(data))
+        unpacked = unpacker.decompress(data, _UNPACKED_LIMIT + _MORE_PER_BYTE * len(data))
     except zlib.error:
         return data
     return unpacked if unpacker.eof else data

@@ -1,4 +1,4 @@
-"""The attributes of items that ckpt writes, beside an application's own and the item's time to live."""
+"""The attributes of items that ckpt writes; it leaves an application's own and the time to live as they are."""
 
 import json
 from typing import Any, cast

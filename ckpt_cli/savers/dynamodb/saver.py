@@ -1,4 +1,4 @@
-"""`DynamoSaver`: the items of one table behind the contract."""
+"""`DynamoSaver`: reads and changes the items of one table."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
@@ -80,34 +80,34 @@ class DynamoSaver(Saver):
         return Totals(len(threads), len(ids), writes, min(ids, default=None), max(ids, default=None))
 
     def threads(self) -> Iterator[Thread]:
-        """Every thread, by a scan of all checkpoints' keys, as the service has no list of threads."""
+        """Every thread, by a scan of all checkpoints' keys, because the service has no list of threads."""
         threads = _heads(self._connection.scan(CHECKPOINT, columns=("PK", "SK")))
         yield from sorted(threads, key=lambda thread: (thread.head.checkpoint_id, thread.thread_id), reverse=True)
 
     def thread(self, thread_id: str) -> Thread | None:
-        """One thread, by its root graph's highest key; only without a root are all its keys read."""
+        """One thread, by its root graph's highest key; all its keys are read only if it has no root graph."""
         root = self.newest(thread_id, "", 1)
         if root:
             return Thread(thread_id, root[0].ref)
         return next(iter(_heads(self._keys(thread_id))), None)
 
     def namespaces(self, thread_id: str) -> list[str]:
-        """The keys of the thread's partition."""
+        """The namespaces in the keys of the thread's partition, in text order."""
         return sorted({items.place(item)[1] for item in self._keys(thread_id)})
 
     def count(self, thread_id: str) -> int:
-        """The keys of the thread's partition."""
+        """How many keys the thread's partition has."""
         return sum(1 for _ in self._keys(thread_id))
 
     def rows(self, thread_id: str, ns: str | None = None) -> Iterator[CheckpointRow]:
-        """The rows of a thread or a namespace, from the thread's partition, where no payloads are."""
+        """The rows of a thread or a namespace, from the thread's partition, which holds no payloads."""
         if ns is not None:
             yield from map(items.row, self._items(thread_id, ns))
             return
         yield from _ordered(self._connection.query(f"{CHECKPOINT}{thread_id}", columns=_SKELETON))
 
     def rows_of(self, thread_ids: Collection[str]) -> Iterator[CheckpointRow]:
-        """The rows of several threads; each is a partition and needs a request of its own, several at the same time."""
+        """The rows of several threads. Each thread needs its own request; several are sent at the same time."""
         for page in pages([*thread_ids], _PAGE):
             for partition in self._connection.partitions([f"{CHECKPOINT}{thread_id}" for thread_id in page], _SKELETON):
                 yield from _ordered(partition)
@@ -123,13 +123,13 @@ class DynamoSaver(Saver):
         return None if item is None else items.row(item)
 
     def metadata(self, refs: Collection[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata from whole checkpoints, as both are stored as one value."""
+        """The metadata, from whole checkpoints, because both are stored as one value."""
         yield from ((checkpoint.row.ref, checkpoint.metadata) for checkpoint in self.checkpoints(sorted(set(refs))))
 
     def checkpoints(self, refs: Iterable[Ref]) -> Iterator[Checkpoint]:
         """These checkpoints, a page in each request."""
-        left = iter(refs)
-        while page := [*islice(left, _PAGE)]:
+        remaining = iter(refs)
+        while page := [*islice(remaining, _PAGE)]:
             stored = self._connection.stored(page)
             yield from (items.checkpoint(stored[ref]) for ref in page if ref in stored)
 
@@ -146,9 +146,9 @@ class DynamoSaver(Saver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Writes; those of each checkpoint are a partition and need a request of their own, several at the same time.
+        """Writes. Those of each checkpoint need their own request; several are sent at the same time.
 
-        Payloads are read whatever `values` says, since the service doesn't give their sizes without sending them.
+        Payloads are read even if `values` leaves them out: the service doesn't give a size without the payload.
         """
         yield from self.writes_on(self._refs(thread_id, ns, checkpoint_ids), values=values)
 
@@ -166,7 +166,7 @@ class DynamoSaver(Saver):
                 yield from (items.write(ref, stored, values) for (ref, _), stored in zip(page, read, strict=True))
 
     def writes_of(self, thread_ids: Collection[str], *, values: int | None = None) -> Iterator[Write]:
-        """The writes of several threads' existing checkpoints, as writes are found only by these."""
+        """The writes of several threads' existing checkpoints, because only a checkpoint's name leads to its writes."""
         return self.writes_on([row.ref for row in self.rows_of(thread_ids)], values=values)
 
     @property
@@ -176,22 +176,22 @@ class DynamoSaver(Saver):
         return self._connection.address.identity(arn, self._connection.region)
 
     def place(self) -> Place:
-        """The table's id, which a table created anew or restored doesn't share."""
+        """The table's id; a table that was created anew or restored has another."""
         engine = table_id(self._connection.description)
         return Place(self.identity, engine, engine)
 
     def original(self, seen: Place, is_it: Callable[[Saver], bool]) -> bool | None:  # noqa: ARG002
-        """Look up the other table by its name, in this region."""
+        """Whether `seen` is another table that still exists; it is looked up by its name in this region."""
         here = self.place()
         if seen.engine and seen.engine == here.engine:
             return False
         return self._connection.has(seen.engine, seen.address.rpartition("/")[2]) if seen.engine else None
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Check the right to write by a transaction that can't succeed; there is no other way."""
+        """If `trying`, check the right to write by a transaction that can't succeed; there is no other way."""
         if trying:
             with unless_sent(self._connection.address.location):
-                self._connection.moment(self._images.try_nothing, writing=True)
+                self._connection.moment(self._images.try_impossible_write, writing=True)
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work`; its changes are made in transactions, and only where items equal their before-images."""
@@ -202,7 +202,7 @@ class DynamoSaver(Saver):
         return self._expansion.rows(plan)
 
     def record_of(self, relation: str, key: Row) -> Ref | WriteKey | None:
-        """The record of a row; each row is one."""
+        """The record of a row; each row has one."""
         return record_of(relation, key)
 
     def current(self, relation: str, key: Row) -> Row | None:
@@ -242,7 +242,7 @@ class DynamoSaver(Saver):
         return (item for item in queried if items.is_named(item) and items.place(item)[1] == ns)
 
     def _refs(self, thread_id: str, ns: str | None, checkpoint_ids: Collection[str] | None) -> list[Ref]:
-        """The checkpoints whose writes are to be read."""
+        """The checkpoints whose writes must be read."""
         if ns is not None and checkpoint_ids is not None:
             return [Ref(thread_id, ns, one) for one in sorted(set(checkpoint_ids))]
         refs = [row.ref for row in self.rows(thread_id, ns)]
@@ -250,12 +250,12 @@ class DynamoSaver(Saver):
 
 
 def _ordered(some: Iterable[Item]) -> list[CheckpointRow]:
-    """A thread's rows in text order, which the order of keys isn't: there "a#" follows "a!"."""
+    """A thread's rows in text order. The order of keys is another: there "a#" follows "a!"."""
     return sorted(map(items.row, filter(items.is_named, some)), key=lambda row: (row.ns, row.checkpoint_id))
 
 
 def _heads(some: Iterable[Item]) -> Iterator[Thread]:
-    """Threads with heads: the root graph's or, without a root, the highest of any namespace."""
+    """Threads with heads: the root graph's head or, without a root, the highest checkpoint of any namespace."""
     heads: dict[str, tuple[bool, str, str]] = {}
     for item in filter(items.is_named, some):
         thread_id, ns, checkpoint_id = items.place(item)

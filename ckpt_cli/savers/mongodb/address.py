@@ -11,7 +11,7 @@ DATABASE = "checkpointing_db"
 """The default database (checkpoint-mongodb 0.5.1, ``saver.py: MongoDBSaver.__init__``)."""
 
 PAIRS = (("checkpoints", "checkpoint_writes"), ("checkpoints_aio", "checkpoint_writes_aio"))
-"""The collections of checkpoints and of writes: the saver's own, and those of its former async twin (up to 0.1)."""
+"""Pairs of collections, for checkpoints and for writes: the saver's, and those of its async variant (up to 0.1)."""
 
 _OWN = ("collection", "writes_collection", "connect_timeout")
 _URL = re.compile(r"(mongodb(?:\+srv)?)://([^/?#]*(?:@[^/?#]*)?)(?:/([^?#]*))?(?:\?(.*))?", re.DOTALL | re.IGNORECASE)
@@ -27,7 +27,7 @@ class Address(NamedTuple):
         writes: the collection of pending writes; "" if the URL names none.
         options: the names of the URL's options for the driver, in lower case.
         timeout: seconds to wait for a server.
-        tls: whether the URL asks for TLS; with an SRV record it does unless it says no.
+        tls: whether the URL asks for TLS; ``mongodb+srv`` does unless an option says no.
     """
 
     url: str
@@ -42,7 +42,7 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The same for every way to name this database and these collections."""
+        """One text for this database and these collections, however the URL spells them."""
         pair = (self.collection, self.writes)
         place = f"mongodb://{','.join(sorted(self.hosts))}/{quote(self.database, safe='')}"
         return place if pair == PAIRS[0] else f"{place}/{','.join(quote(name, safe='') for name in pair)}"

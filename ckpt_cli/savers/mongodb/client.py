@@ -1,4 +1,4 @@
-"""The driver's client for an address, and the check that it is encrypted if the URL asks for it."""
+"""Makes the driver's client for an address, and checks that it uses TLS if the URL asks for it."""
 
 import logging
 import warnings
@@ -22,7 +22,7 @@ def make_client(address: Address) -> MongoClient[Document]:
 
     Raises:
         UsageError: the URL has an option that the driver doesn't know.
-        DatabaseUnreachable: the URL isn't valid in another way; the driver's own text could repeat a password.
+        DatabaseUnreachable: the URL has another error; its text isn't the driver's, which could repeat a password.
     """
     timeouts = {"connectTimeoutMS": address.timeout * 1000, "serverSelectionTimeoutMS": address.timeout * 1000}
     timeouts["socketTimeoutMS"] = _PATIENCE
@@ -47,7 +47,7 @@ def must_be_encrypted(client: MongoClient[Document], address: Address) -> None:
     """Check that a client makes nothing but TLS connections if the URL or an SRV record asks for TLS.
 
     Raises:
-        DatabaseUnreachable: it doesn't; nothing was sent.
+        DatabaseUnreachable: the client would connect without TLS; nothing was sent.
     """
     if address.tls and client.options.pool_options._ssl_context is None:
         client.close()

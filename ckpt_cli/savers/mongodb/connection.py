@@ -33,8 +33,8 @@ class Connection:
         self._client = make_client(address)
         must_be_encrypted(self._client, address)
         self._session: Any = None
-        self._inside = self._sent = False
-        self._measures = True
+        self._in_session = self._sent = False
+        self._can_measure = True
         try:
             with translate_errors(address.location):
                 self.hello: Document = self._client.admin.command("hello")
@@ -51,14 +51,14 @@ class Connection:
 
     @property
     def has_snapshots(self) -> bool:
-        """Whether several reads can belong to one moment."""
+        """Whether several reads can share one snapshot."""
         return self.is_cluster and int(self.hello.get("maxWireVersion", 0)) >= _SNAPSHOTS
 
     def choose_collections(self) -> tuple[list[str], Address]:
-        """Those of LangGraph's collections that exist, and the address with the two that are used.
+        """The names of LangGraph's collections that exist, and the address with the two that ckpt uses.
 
         Raises:
-            DatabaseUnreachable: none exists, or it is a view, whose pipeline reading would run.
+            DatabaseUnreachable: none exists, or one is a view: a read would run the view's pipeline.
         """
         pairs = [(self.address.collection, self.address.writes)] if self.address.collection else PAIRS
         names = [name for pair in (*pairs, *PAIRS) for name in pair]
@@ -78,8 +78,9 @@ class Connection:
     def marks(self) -> tuple[str, str]:
         """The collections' UUIDs, and an id of the running server; "" where there is none.
 
-        A renamed collection keeps its UUID and a clone of the files has the same; a restored dump has another. The id
-        is a primary's election id, the same at each address, or a single server's process id (MongoDB 4.4, ``hello``).
+        A renamed collection keeps its UUID, and a copy of the server's files has the same; a restored dump has another.
+        The server's id is the primary's election id, the same at each address, or a single server's process id
+        (MongoDB 4.4, ``hello``).
         """
         names = [self.address.collection, self.address.writes]
         with translate_errors(self.address.location):
@@ -93,7 +94,7 @@ class Connection:
     def find(
         self, relation: str, where: Document, columns: Sequence[str], sort: Mapping[str, int], limit: int = 0
     ) -> Iterator[Document]:
-        """Some fields of the documents that match."""
+        """The matching documents, with only these fields."""
         projection = {**dict.fromkeys(columns, 1), "_id": 0}
         order = [*sort.items()] or None
         return iter(self._db[relation].find(where, projection, sort=order, limit=limit, session=self._session))
@@ -109,18 +110,18 @@ class Connection:
 
     def measured(self, relation: str, pipeline: Callable[[bool], Sequence[Document]]) -> Iterator[Document]:
         """The documents of a pipeline: with sizes, or without if the server can't compute them (before 4.4, clones)."""
-        if self._measures:
+        if self._can_measure:
             try:
                 return self.aggregate(relation, pipeline(True))
             except errors.OperationFailure as error:
                 if error.code not in _NO_OPERATOR and "binarySize" not in str(error):
                     raise
-                self._measures = False
+                self._can_measure = False
         return self.aggregate(relation, pipeline(False))
 
     def moment(self, look: Callable[[], T]) -> T:
-        """Run `look`, on a snapshot if the server has them; once more if the connection broke meanwhile."""
-        if self._inside:
+        """Run `look`, on a snapshot if the server has snapshots; run it again if the connection broke."""
+        if self._in_session:
             return look()
         with translate_errors(self.address.location):
             try:
@@ -131,14 +132,14 @@ class Connection:
                 return self._look(look)
 
     def _look(self, look: Callable[[], T]) -> T:
-        self._inside = True
+        self._in_session = True
         try:
             if not self.has_snapshots:
                 return look()
             with self._client.start_session(snapshot=True) as self._session:
                 return look()
         finally:
-            self._inside, self._session = False, None
+            self._in_session, self._session = False, None
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work` with the right to write: in a transaction if the server has them.
@@ -146,16 +147,16 @@ class Connection:
         Raises:
             Refused: this user or this server may not write.
         """
-        if self._inside:
+        if self._in_session:
             return work()
-        self._inside, self._sent = True, False
+        self._in_session, self._sent = True, False
         location = self.address.location
         try:
             with faults.unless_sent(location, lambda: self._sent), translate_errors(location, writing=True):
                 self._must_be_writable()
                 return self._in_transaction(work) if self.is_cluster else work()
         finally:
-            self._inside, self._session = False, None
+            self._in_session, self._session = False, None
 
     def _in_transaction(self, work: Callable[[], T]) -> T:
         with (
@@ -165,7 +166,7 @@ class Connection:
             return work()
 
     def write(self, relation: str, operations: Sequence[Any]) -> Any:
-        """Make changes in this order, up to the first that fails."""
+        """Make the changes in this order; stop at the first that fails."""
         self._sent = True
         return self._db[relation].bulk_write([*operations], ordered=True, session=self._session)
 

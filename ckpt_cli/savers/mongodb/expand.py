@@ -1,4 +1,4 @@
-"""A plan as changes of documents, each a row with one column of BSON."""
+"""Turns a plan into changes of documents; each document is a row with one column of BSON."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC
@@ -23,7 +23,7 @@ _TYPED: CodecOptions[Document] = CodecOptions(tz_aware=True, tzinfo=UTC)
 
 
 class Expansion:
-    """Makes the changes of documents for plans; a plan expanded twice gives the same documents.
+    """Makes the changes of documents for plans; if a plan is expanded twice, the documents are the same.
 
     Args:
         stored_id: gives a thread id as this database stores it.
@@ -46,9 +46,9 @@ class Expansion:
         self._ids: dict[Name, ObjectId] = {}
 
     def rows(self, plan: Plan) -> Iterator[RowChange]:
-        """The documents of a plan before and after; removals first.
+        """Each document of a plan before and after the change; removals come first.
 
-        A checkpoint is removed before its writes and added after them, so that no reader sees one without its writes.
+        A checkpoint is removed before its writes and added after them, so no reader sees it without its writes.
         """
         for names in pages(sorted(plan.remove, key=lambda name: isinstance(name, WriteKey)), _PAGE):
             for name, before in self._existing(names):

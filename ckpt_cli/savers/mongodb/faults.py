@@ -1,4 +1,4 @@
-"""Errors of MongoDB servers and their driver in our words: one line and what to do about it.
+"""Translates errors of MongoDB servers and their driver into ckpt's errors: one line, and what to do about it.
 
 The codes are those of MongoDB's ``error_codes.yml``.
 """
@@ -24,7 +24,7 @@ _SNAPSHOT_OLD = (239, 246)
 
 @contextmanager
 def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn the errors that the driver raises inside into ckpt's own."""
+    """Turn the driver's errors, raised inside this block, into ckpt's own."""
     try:
         yield
     except errors.PyMongoError as error:
@@ -74,6 +74,6 @@ def _server_error(location: str, error: errors.OperationFailure, writing: bool) 
 
 def _reason(error: errors.ServerSelectionTimeoutError) -> str:
     text = str(error).lower()
-    known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "nodename": faults.UNKNOWN_HOST}
-    known |= {"no primary": "no primary", "ssl": faults.TLS, "timed out": faults.TIMED_OUT, "no replica": "no member"}
-    return next((cause for word, cause in known.items() if word in text), faults.TIMED_OUT)
+    causes = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "nodename": faults.UNKNOWN_HOST}
+    causes |= {"no primary": "no primary", "ssl": faults.TLS, "timed out": faults.TIMED_OUT, "no replica": "no member"}
+    return next((cause for word, cause in causes.items() if word in text), faults.TIMED_OUT)

@@ -1,4 +1,7 @@
-"""Documents as rows of the operation log: whole, byte for byte. One is changed only if it equals its before-image."""
+"""Reads and changes documents as rows of the operation log: whole, byte for byte.
+
+A document is changed only if it equals its before-image.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC
@@ -46,12 +49,12 @@ class Images:
         return [rows.get((relation, *key.values())) for relation, key in names]
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Make the changes in order, a page in each statement, and the last one in a statement of its own.
+        """Make the changes in order, a page in each statement, and the last change in a statement of its own.
 
-        So if the last change is found made, all of them were.
+        So if the last change is found in the database, all changes were made.
 
         Raises:
-            Refused: a document doesn't equal its before-image; those before it, and some after, are changed.
+            Refused: a document doesn't equal its before-image. Documents before it, and some after it, are changed.
         """
         page: list[RowChange] = []
         size = 0
@@ -87,9 +90,10 @@ def _operation(change: RowChange) -> Any:
 
 
 def _filter_unchanged(change: RowChange) -> Document:
-    """A filter for the document if it equals its before-image; in a very large one the largest field isn't compared.
+    """A filter that finds the document only if it equals its before-image.
 
-    Fields are compared by ``$eq``, so that no name inside is taken for an operator.
+    The largest field of a very large document isn't compared. ``$eq`` compares the fields, so that no name inside a
+    value is taken for an operator.
     """
     raw = _raw(change.before)
     fields = {name: {"$eq": value} for name, value in bson.decode(raw, _TYPED).items()}

@@ -1,4 +1,4 @@
-"""The fields of a document that ckpt writes, beside those that an application or its TTL added."""
+"""The fields of a document that ckpt writes; it leaves fields that an application or its TTL added as they are."""
 
 from functools import partial
 from typing import cast

@@ -12,9 +12,9 @@ Document = dict[str, Any]
 SKELETON = ("checkpoint_ns", "checkpoint_id", "parent_checkpoint_id")
 WRITE = ("checkpoint_ns", "checkpoint_id", "task_id", "task_path", "idx", "channel", "type")
 DESCENDING = {"thread_id": 1, "checkpoint_ns": 1, "checkpoint_id": -1}
-"""The order of the index, so that the server needn't sort."""
+"""The order of the index, in which the server needn't sort."""
 ASCENDING = {"checkpoint_id": 1}
-"""Ids in one namespace, which the server gets by reading the index backwards."""
+"""The order of ids in one namespace; the server reads the index backwards for it."""
 
 HEADS: list[Document] = [
     {"$sort": DESCENDING},
@@ -28,7 +28,10 @@ HEADS: list[Document] = [
     {"$project": {"checkpoint_ns": 1, "checkpoint_id": 1, "rooted": {"$eq": ["$checkpoint_ns", ""]}}},
     {"$sort": {"rooted": 1, "checkpoint_id": -1, "_id": 1}},
 ]
-"""Each thread's first entry in the index, found by skips; threads without a root first, then by id, highest first."""
+"""Each thread's first entry in the index; the server skips from thread to thread.
+
+Threads without a root namespace come first. Then the order is by checkpoint id, highest first.
+"""
 
 TOTALS: list[Document] = [
     {"$sort": DESCENDING},
@@ -55,10 +58,10 @@ NUMBER_IDS: list[Document] = [
     {"$match": {"thread_id": {"$type": "number"}}},
     {"$group": {"_id": "$thread_id"}},
 ]
-"""Thread ids stored as numbers, which are together in the index."""
+"""Thread ids that are stored as numbers; the index has them in one place."""
 
 
-def spaces(where: Document) -> list[Document]:
+def namespaces_with_heads(where: Document) -> list[Document]:
     """A pipeline for the namespaces of threads, each with its highest id."""
     names = {"thread_id": "$thread_id", "checkpoint_ns": "$checkpoint_ns"}
     heads = {"$group": {"_id": names, "checkpoint_id": {"$first": "$checkpoint_id"}}}
@@ -129,13 +132,16 @@ def ends(find: Callable[..., Iterable[Document]], limit: int) -> list[Ref]:
 
 
 def thread_with_head(raw: Any, ns: str, head: Any) -> Thread:
-    """A thread, by its own id and its head's as they are stored."""
+    """The thread for a stored thread id and its head's stored id."""
     name = thread_name(raw)
     return Thread(name, Ref(name, ns, name_of(head)))
 
 
 def threads_with_heads(documents: Iterable[Document]) -> Iterator[Thread]:
-    """Threads with heads, from the documents of `spaces`: the root graph's or, without a root, the highest of all."""
+    """Threads with heads, from the documents that the pipeline `namespaces_with_heads` gives.
+
+    A head is the highest checkpoint id of the root namespace or, without one, of all namespaces.
+    """
     heads: dict[str, tuple[bool, str, str]] = {}
     for one in documents:
         thread_id, ns = thread_of(one["_id"]), name_of(one["_id"].get("checkpoint_ns"))

@@ -1,4 +1,4 @@
-"""Documents as records and back; values stay encoded, and an application's own fields stay in their documents.
+"""Converts documents to records and back; values stay encoded.
 
 checkpoint-mongodb 0.5.1, ``saver.py: put, put_writes``; LangGraph.js stores metadata as one value with the type tag of
 the checkpoint.
@@ -43,7 +43,7 @@ def checkpoint(thread_id: str, document: Mapping[str, Any]) -> Checkpoint:
 
 
 def metadata(document: Mapping[str, Any]) -> Payload:
-    """A checkpoint's metadata: the canonical JSON of a document of pairs, or one value."""
+    """A checkpoint's metadata: a document of pairs as canonical JSON, or (LangGraph.js) a single value."""
     value = document.get("metadata")
     if isinstance(value, Mapping):
         return Payload(METADATA, json.dumps(_plain(value)).encode())
@@ -139,12 +139,12 @@ def _text(value: Any) -> str:
 
 
 def ref_of(thread_id: str, document: Mapping[str, Any]) -> Ref:
-    """The name of a document's checkpoint: its own, or the one it is a write on."""
+    """The name of a document's checkpoint; for a write, of the checkpoint that it belongs to."""
     return Ref(thread_id, name_of(document.get("checkpoint_ns")), name_of(document.get("checkpoint_id")))
 
 
 def name_of(value: Any) -> str:
-    """An identifying field as text; a missing one gets the name of null, as a filter finds both."""
+    """An identifying field as text; a missing one gets null's name, because a filter for null finds both."""
     if value is None or isinstance(value, str | bytes | float | bool):
         return text_of(value)
     if isinstance(value, int):

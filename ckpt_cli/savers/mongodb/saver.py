@@ -1,4 +1,4 @@
-"""`MongoSaver`: LangGraph's two collections behind the contract."""
+"""`MongoSaver`: reads and changes LangGraph's two collections."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import merge
@@ -90,7 +90,7 @@ class MongoSaver(OwnFields):
         return Totals(totals["threads"], totals["count"], writes["n"], *ends)
 
     def threads(self) -> Iterator[Thread]:
-        """Every thread, from its first entry in the index; only threads without a root graph need a second query."""
+        """Every thread, read from its first entry in the index; threads without a root graph need a second query."""
         documents = self._connection.aggregate(self._checkpoints, reading.HEADS)
         by_root = groupby(documents, key=lambda document: document.get("checkpoint_ns") == "")
         rootless: list[Thread] = []
@@ -111,7 +111,7 @@ class MongoSaver(OwnFields):
     def namespaces(self, thread_id: str) -> list[str]:
         """The namespaces of a thread, found by skips in the index."""
         where = {"thread_id": self._stored_id(thread_id)}
-        spaces = self._connection.aggregate(self._checkpoints, reading.spaces(where))
+        spaces = self._connection.aggregate(self._checkpoints, reading.namespaces_with_heads(where))
         return sorted({records.name_of(one["_id"].get("checkpoint_ns")) for one in spaces})
 
     def count(self, thread_id: str) -> int:
@@ -135,7 +135,7 @@ class MongoSaver(OwnFields):
             yield from (records.row(records.thread_of(one), one) for one in reading.ascending(documents))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
-        """The rows with the highest ids, highest first, which are the namespace's first in the index."""
+        """The rows with the highest ids, highest first: the namespace's first entries in the index."""
         where = {"thread_id": self._stored_id(thread_id), "checkpoint_ns": records.stored(ns)}
         return [records.row(thread_id, one) for one in self._rows(where, {"checkpoint_id": -1}, limit)]
 
@@ -168,7 +168,7 @@ class MongoSaver(OwnFields):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Writes, sorted here within each checkpoint, as no index has the task path."""
+        """Writes; they are sorted here within each checkpoint, because no index has the task path."""
         if ns is None:
             yield from self._writes_of_all(thread_id, checkpoint_ids, values)
             return
@@ -201,7 +201,7 @@ class MongoSaver(OwnFields):
         return Place(self.identity, ids, f"{instance}/{ids}" if instance else "")
 
     def must_be_writable(self, *, trying: bool) -> None:  # noqa: ARG002 - the server says it without a trial
-        """Check the server's role and the user's."""
+        """Check that the server's role and the user's roles allow writes."""
         self._connection.must_be_writable()
 
     def transaction(self, work: Callable[[], T]) -> T:
@@ -280,8 +280,9 @@ class MongoSaver(OwnFields):
         return {checkpoint.row.ref: checkpoint for checkpoint in checkpoints}
 
     def _with_heads(self, where: dict[str, Any]) -> Iterator[Thread]:
-        """Threads with heads: the root graph's or, without a root, the highest of any namespace."""
-        yield from reading.threads_with_heads(self._connection.aggregate(self._checkpoints, reading.spaces(where)))
+        """Threads with heads: the root graph's head or, without a root, the highest checkpoint of any namespace."""
+        pipeline = reading.namespaces_with_heads(where)
+        yield from reading.threads_with_heads(self._connection.aggregate(self._checkpoints, pipeline))
 
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
         for page in pages(thread_ids, _NAMES):

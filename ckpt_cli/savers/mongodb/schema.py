@@ -25,7 +25,7 @@ def detect(connection: Connection, collections: list[str]) -> Schema:
     """Detect the schema from the last checkpoint and the last write.
 
     Args:
-        connection: an open one.
+        connection: an open connection.
         collections: those of LangGraph's collections that exist.
 
     Raises:
@@ -43,8 +43,8 @@ def detect(connection: Connection, collections: list[str]) -> Schema:
             raise no_checkpoints(address.location, hint)
     task_paths = last_write is None or "task_path" in last_write
     facts = {"collections": f"{address.collection}, {address.writes}"}
-    if others := [name for name in collections if name not in (address.collection, address.writes)]:
-        facts["other collections"] = ", ".join(others)
+    if unused := [name for name in collections if name not in (address.collection, address.writes)]:
+        facts["other collections"] = ", ".join(unused)
     if last is not None and "created_at" in last:
         facts["time to live"] = "documents are dated (created_at)"
     return Schema(_generation(last, task_paths), task_paths, facts)

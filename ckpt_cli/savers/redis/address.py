@@ -12,7 +12,7 @@ PREFIXES = ("checkpoint", "checkpoint_write")
 _SECURE = ("rediss", "valkeys")
 _TLS = ("ssl_cert_reqs", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
 _OWN = ("checkpoint_prefix", "checkpoint_write_prefix", "connect_timeout", "timeout", "cluster")
-"""The URL's options; ``cluster`` is for LangGraph's saver and ignored here: ckpt asks the server."""
+"""The URL's options. ``cluster`` is an option of LangGraph's saver; ckpt ignores it and asks the server."""
 
 
 class Address(NamedTuple):
@@ -43,14 +43,14 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The same for every way to name this database and these prefixes."""
+        """One text for this database and these prefixes, however the URL spells them."""
         place = f"{self.scheme}{self._place}"
         pair = (self.prefix, self.write_prefix)
         return place if pair == PREFIXES else f"{place}?{','.join(quote(name, safe='') for name in pair)}"
 
     @property
     def space(self) -> str:
-        """The part of the server that is meant: the database's number and the key prefixes."""
+        """The database's number on the server, and the key prefixes."""
         return f"{self.database}/{self.prefix}/{self.write_prefix}"
 
     @property
@@ -101,7 +101,7 @@ def parse_url(url: str) -> Address:
 
 
 def _hosts(text: str, variant: str) -> tuple[tuple[str, int], ...]:
-    """The host, or all Sentinels in sorted order, as their order means nothing."""
+    """The host, or all Sentinels, which are sorted because their order in the URL means nothing."""
     if variant not in ("", "sentinel"):
         raise UsageError("the only redis+… URL is redis+sentinel", hint="redis://host:6379/0")
     hosts = [urlsplit(f"//{host}") for host in (text.split(",") if variant else [text])]

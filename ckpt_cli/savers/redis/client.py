@@ -1,4 +1,4 @@
-"""The driver's client for an address: one server, the primary that Sentinels name, or a cluster; encrypted if asked."""
+"""Makes the driver's client for an address: for one server, for the primary that Sentinels name, or for a cluster."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,12 +17,12 @@ from ckpt_cli.savers.redis.address import Address
 
 _FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _NOT_FOR_SENTINELS = ("db", "username", "password")
-_WHOLE = (7, 2)
+_FIRST_COMPLETE = (7, 2)
 """The first version of the driver whose scans of a cluster reach every key."""
 
 
 def server_client(address: Address) -> Redis:
-    """A client of the server that is named, or of the primary that Sentinels name."""
+    """A client of the URL's server or, if the URL names Sentinels, of the primary that they name."""
     if address.service:
         return _primary_client(address, _options(address))
     host, port = address.hosts[0]
@@ -51,7 +51,7 @@ def must_be_encrypted(address: Address, clients: Iterable[Any]) -> None:
     """Check that clients of a ``rediss`` or ``valkeys`` URL make nothing but TLS connections.
 
     Raises:
-        DatabaseUnreachable: one doesn't; nothing was sent.
+        DatabaseUnreachable: a client would connect without TLS; nothing was sent.
     """
     if address.tls is None:
         return
@@ -64,15 +64,15 @@ def must_list_whole_clusters(location: str, version: str = driver_version) -> No
     """Check that the driver scans every node of a cluster to its end.
 
     Raises:
-        MissingExtra: it is older than 7.2: it misses keys and raises no error (seen with 5.2 to 7.1).
+        MissingExtra: the driver is older than 7.2: it misses keys and raises no error (seen with 5.2 to 7.1).
     """
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _WHOLE:
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()) < _FIRST_COMPLETE:
         what = f"{location} is a cluster; redis {version} for Python misses some of its keys without an error"
-        raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _WHOLE))}'")
+        raise MissingExtra(what, hint=f"pip install 'redis>={'.'.join(map(str, _FIRST_COMPLETE))}'")
 
 
 class _TlsConnection(SSLConnection):
-    """A connection whose TLS handshake ends with the time for connecting: a server without TLS never answers it."""
+    """A connection that applies the connect timeout to the TLS handshake: a server without TLS never answers one."""
 
     def _wrap_socket_with_ssl(self, sock: Any) -> Any:
         sock.settimeout(self.socket_connect_timeout)
@@ -82,9 +82,9 @@ class _TlsConnection(SSLConnection):
 
 
 def _primary_client(address: Address, options: dict[str, Any]) -> Redis:
-    """A client of the server that Sentinels call the primary now; when its connection breaks it asks them again.
+    """A client of the server that Sentinels name as the primary; when a connection breaks, it asks them again.
 
-    Sentinels get the server's user and password first, as LangGraph's saver does it, then none.
+    It logs in to the Sentinels with the server's user and password, as LangGraph's saver does, then without any.
 
     Raises:
         DatabaseUnreachable: none of them answers, or none knows a primary of that name.

@@ -1,4 +1,4 @@
-"""The connection to a server: sends commands in few round trips, and runs moments."""
+"""The connection to a server: sends commands in few round trips, and repeats reads after a broken connection."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import sleep
@@ -29,7 +29,7 @@ class Connection:
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._inside = False
+        self._in_moment = False
         with translate_errors(address.location):
             self._client: Any = server_client(address)
             must_be_encrypted(address, [self._client])
@@ -41,16 +41,16 @@ class Connection:
         # commands to a cluster go to primary nodes anyway
         self.is_replica = info.get("role") == "slave" and not self.is_cluster
         if self.is_cluster:
-            self._join(address)
+            self._connect_to_cluster(address)
 
-    def _join(self, address: Address) -> None:
+    def _connect_to_cluster(self, address: Address) -> None:
         self._client.close()
         must_list_whole_clusters(address.location)
         with translate_errors(address.location):
             self._client = cluster_client(address)
 
     def instance(self) -> str:
-        """An id that is the same at each of the server's addresses: its run id, or a cluster's lowest node id."""
+        """The server's run id, or a cluster's lowest node id: the same id whichever address the URL uses."""
         if not self.is_cluster:
             return self._run_id
         with translate_errors(self.address.location):
@@ -58,7 +58,7 @@ class Connection:
         return min((str(node["node_id"]) for node in nodes.values()), default="")
 
     def all(self, commands: Iterable[Command], *, failing: bool = False) -> Iterator[Any]:
-        """The answers to commands, which are sent in pages; with `failing`, a failed one's answer is its error."""
+        """The answers to commands, which are sent in pages; with `failing`, a failed command's answer is its error."""
         page: list[Command] = []
         for command in commands:
             page.append(command)
@@ -94,13 +94,13 @@ class Connection:
             return cast(list[Any], pipeline.execute(raise_on_error=not failing))
 
     def _target(self, command: Command) -> dict[str, Any]:
-        """The node for a script: without it the driver would ask the server for the script's keys each time."""
+        """The option that names a script's node; without it the driver asks for the script's keys each time."""
         if not self.is_cluster or command[0] != "EVAL_RO":
             return {}
         return {"target_nodes": self._client.get_node_from_key(command[3])}
 
     def keys(self, pattern: str) -> Iterator[str]:
-        """Every key that matches, by a scan, which visits all keys of the database."""
+        """Every key that matches the pattern; the scan visits all keys of the database."""
         seen: set[str] = set()
         with translate_errors(self.address.location):
             for key in self._client.scan_iter(match=pattern, count=_SCANNED):
@@ -117,7 +117,7 @@ class Connection:
         return client.pipeline(transaction=True)
 
     def follow(self, write: Callable[[], None]) -> None:
-        """Run `write`, and again while a cluster moves its keys to another node."""
+        """Run `write`, and repeat it as long as a cluster is moving its keys to another node."""
         for pause in _PAUSES:
             try:
                 return write()
@@ -131,9 +131,9 @@ class Connection:
 
     def moment(self, look: Callable[[], T]) -> T:
         """Run `look`, and once more if the connection broke meanwhile."""
-        if self._inside:
+        if self._in_moment:
             return look()
-        self._inside = True
+        self._in_moment = True
         try:
             return look()
         except Exception as error:
@@ -141,7 +141,7 @@ class Connection:
                 raise
             return look()
         finally:
-            self._inside = False
+            self._in_moment = False
 
     def close(self) -> None:
         """Close the sockets; safe to call twice."""

@@ -1,7 +1,8 @@
-"""A plan as changes of keys: documents, the sorted sets that name a checkpoint's writes, and pointers to the latest.
+"""Turns a plan into changes of documents, of sorted sets that list writes, and of pointers to latest checkpoints.
 
-LangGraph's saver needs all of them: it reads writes only if the document says ``has_writes`` and the sorted set names
-them, and the latest checkpoint only by the pointer (checkpoint-redis 0.5.2, ``__init__.py: get_tuple``).
+LangGraph's saver needs all of them. It reads a checkpoint's writes only if the document says ``has_writes`` and the
+sorted set lists them. It finds the latest checkpoint only by the pointer (checkpoint-redis 0.5.2,
+``__init__.py: get_tuple``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -67,10 +68,10 @@ class Expansion:
             Refused: a record to add exists already, or one to replace or remove doesn't.
         """
         for page in pages(self._parts(), _PAGE):
-            yield from self._records(page)
-        yield from self._flags()
-        yield from self._registries()
-        yield from self._pointers()
+            yield from self._record_changes(page)
+        yield from self._flag_changes()
+        yield from self._registry_changes()
+        yield from self._pointer_changes()
 
     def _parts(self) -> Iterator[_Part]:
         plan = self._plan
@@ -78,13 +79,13 @@ class Expansion:
         yield from (_Part(name_of(record), record, True) for record in plan.replace)
         yield from (_Part(name_of(record), record, False) for record in plan.add)
 
-    def _records(self, page: Iterable[_Part]) -> Iterator[RowChange]:
+    def _record_changes(self, page: Iterable[_Part]) -> Iterator[RowChange]:
         parts = [*page]
         self._learn_expiries(part for part in parts if not part.exists)
         self._learn_with_writes([part.name for part in parts if not part.exists and isinstance(part.name, Ref)])
         now = dict(self._images.of({self._key(part.name): None for part in parts}))
-        if lost := [part.name for part in parts if part.exists and now[self._key(part.name)] is None]:
-            self._odd |= self._find_odd_keys(lost)
+        if misplaced := [part.name for part in parts if part.exists and now[self._key(part.name)] is None]:
+            self._odd |= self._find_odd_keys(misplaced)
             now |= dict(self._images.of(self._odd.values()))
         for part in parts:
             before = now[self._key(part.name)]
@@ -106,14 +107,14 @@ class Expansion:
         return image("ReJSON-RL", canonical(checkpoint_document(part.record, old, has_writes=flag)), expires)
 
     def _learn_expiries(self, parts: Iterable[_Part]) -> None:
-        """Read when the parents of new checkpoints and the checkpoints of new writes expire."""
+        """Read the expiry times of the parents of new checkpoints and of the checkpoints that get new writes."""
         origins = [origin(part.record) for part in parts if part.record is not None]
         refs = {self._keys.checkpoint(ref): ref for ref in origins if ref is not None and ref not in self._expires}
         for key, row in self._images.of(refs):
             self._expires[refs[key]] = row and row["expires"]
 
     def _learn_with_writes(self, refs: list[Ref]) -> None:
-        """Read which new checkpoints have writes already: an agent saves both at once, and either may come first."""
+        """Read which new checkpoints have writes already: an agent saves both at once, and writes may arrive first."""
         registries = self._images.of(map(self._keys.registry, refs))
         self._with_writes |= {ref for ref, (_, before) in zip(refs, registries, strict=True) if before is not None}
 
@@ -124,7 +125,7 @@ class Expansion:
             self._expires[record.row.ref] = expires
         return expires
 
-    def _flags(self) -> Iterator[RowChange]:
+    def _flag_changes(self) -> Iterator[RowChange]:
         """Changes that set ``has_writes`` in existing checkpoints that get writes."""
         refs = sorted(self._written - self._seen)
         for ref, (_, before) in zip(refs, self._images.of(map(self._keys.checkpoint, refs)), strict=True):
@@ -134,7 +135,7 @@ class Expansion:
                     *self._row_key(ref), before, {**before, "value": canonical({**stored, "has_writes": True})}
                 )
 
-    def _registries(self) -> Iterator[RowChange]:
+    def _registry_changes(self) -> Iterator[RowChange]:
         """Changes of the sorted sets; a write's score is its position in the batch of its task."""
         removed: dict[Ref, set[str]] = {}
         for name in self._plan.remove:
@@ -160,16 +161,20 @@ class Expansion:
             if after != before:
                 yield RowChange(REGISTRIES, {"key": key}, before, after)
 
-    def _pointers(self) -> Iterator[RowChange]:
-        """Changes of the pointers: to a new, higher checkpoint, or to the highest left if the latest is removed."""
+    def _pointer_changes(self) -> Iterator[RowChange]:
+        """Changes of the pointers.
+
+        A pointer moves to a new checkpoint with a higher id. If the plan removes the latest one, it moves to the
+        highest that is left.
+        """
         removed = by_space(name for name in self._plan.remove if isinstance(name, Ref))
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
         spaces = sorted(removed.keys() | new.keys())
         for page in pages(spaces, _PAGE):
             now = [*self._images.of(self._keys.latest(*space) for space in page)]
-            pointed = [self._pointed(space, row, removed) for space, (_, row) in zip(page, now, strict=True)]
-            lost = {space[0]: None for space, ref in zip(page, pointed, strict=True) if ref is None}
-            existing = by_space(self._find_existing(lost)) if lost else {}
+            pointed = [self._pointed_ref(space, row, removed) for space, (_, row) in zip(page, now, strict=True)]
+            unpointed = {space[0]: None for space, ref in zip(page, pointed, strict=True) if ref is None}
+            existing = by_space(self._find_existing(unpointed)) if unpointed else {}
             for space, ref, (key, before) in zip(page, pointed, now, strict=True):
                 old = {ref} if ref else existing.get(space, set()) - removed.get(space, set())
                 last = max(old | new.get(space, set()), default=None)
@@ -178,7 +183,7 @@ class Expansion:
                     if after != before:
                         yield RowChange(LATEST, {"key": key}, before, after)
 
-    def _pointed(self, space: Space, row: Row | None, removed: Mapping[Space, set[Ref]]) -> Ref | None:
+    def _pointed_ref(self, space: Space, row: Row | None, removed: Mapping[Space, set[Ref]]) -> Ref | None:
         """The checkpoint that a pointer names; None without a pointer, or if the plan removes that checkpoint."""
         if row is None:
             return None

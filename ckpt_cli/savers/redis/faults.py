@@ -1,4 +1,4 @@
-"""Errors of Redis servers and their driver in our words: one line and what to do about it."""
+"""Translates errors of Redis servers and their driver into ckpt's errors: one line, and what to do about it."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _READONLY = ("READONLY", "MISCONF", "NOREPLICAS")
 
 @contextmanager
 def translate_errors(location: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn the errors that the driver raises inside into ckpt's own."""
+    """Turn the driver's errors, raised inside this block, into ckpt's own."""
     try:
         yield
     except exceptions.RedisError as error:
@@ -97,21 +97,21 @@ def _no_server(location: str, error: Exception, *, writing: bool = False) -> Ckp
     node = _NODE.search(text)
     if node is not None and node[1] not in location:
         location = f"{location}, node {node[1]}"
-    known = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "not known": faults.UNKNOWN_HOST}
-    known |= {"ssl": faults.TLS, "certificate": faults.TLS, "timed out": faults.TIMED_OUT, "timeout": faults.TIMED_OUT}
-    why = next((cause for word, cause in known.items() if word in text), "")
+    causes = {"refused": faults.REFUSED, "name or service": faults.UNKNOWN_HOST, "not known": faults.UNKNOWN_HOST}
+    causes |= {"ssl": faults.TLS, "certificate": faults.TLS, "timed out": faults.TIMED_OUT, "timeout": faults.TIMED_OUT}
+    why = next((cause for word, cause in causes.items() if word in text), "")
     return faults.no_answer(location, why) if why else faults.lost(location)
 
 
 def _cause(error: BaseException | None) -> exceptions.RedisError | None:
-    """A server's own error behind the driver's: the driver reports any as "no cluster"."""
+    """The server's own error that caused the driver's "no cluster"; None if there is none."""
     while error is not None and not isinstance(error, exceptions.RedisError):
         error = error.__cause__ or error.__context__
     return error
 
 
 def _no_cluster(location: str, text: str, *, writing: bool) -> CkptError:
-    """Some of the cluster's keys can't be read, so no list would be complete."""
+    """The error for a cluster that doesn't serve some of its keys, so that lists would be incomplete."""
     message = f"{location}: the cluster doesn't serve all keys ({faults.safe_text(text)})"
     if writing:
         return Failed(message, hint="`ckpt operations --settle` finds out what was written")
@@ -119,7 +119,7 @@ def _no_cluster(location: str, text: str, *, writing: bool) -> CkptError:
 
 
 def _timed_out(location: str, text: str) -> DatabaseUnreachable:
-    """No connection, or no answer on it, in time: one word in the driver's text makes the difference."""
+    """The error for a connection or an answer that didn't come in time; one word in the driver's text shows which."""
     if "connecting" in text.lower():
         return faults.no_answer(location, faults.TIMED_OUT)
     return faults.too_slow(location, "?timeout=SECONDS waits longer")

@@ -1,4 +1,4 @@
-"""Finds the documents of threads; `Index` and `Scan` do it by the server's index and by a scan of its keys."""
+"""Finds the documents of threads: `Index` asks the server's index, `Scan` scans the server's keys."""
 
 import json
 import re
@@ -50,7 +50,7 @@ class Finder(ABC):
 
     @abstractmethod
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointDocument]:
-        """The documents with the highest ids of a namespace, unordered, maybe with others of it."""
+        """The documents with the highest ids of a namespace, unordered; other documents of it may be among them."""
 
     @abstractmethod
     def count_writes(self) -> int:
@@ -66,7 +66,7 @@ CHECKPOINT = {
     "ts": "$.checkpoint_ts",
     "w": "$.has_writes",
 }
-"""The fields of a checkpoint's document that name it and its parent."""
+"""The fields of a checkpoint's document that name it and its parent, each with its path in the JSON."""
 
 WRITE = {
     "t": "$.thread_id",
@@ -78,7 +78,7 @@ WRITE = {
     "channel": "$.channel",
     "type": "$.type",
 }
-"""The fields of a write's document except its value."""
+"""The fields of a write's document except its value, each with its path in the JSON."""
 
 
 def read_fields(
@@ -94,9 +94,10 @@ def read_fields(
 
 
 def name_document(key: str, fields: dict[str, Any], keys: Keys, *, by_key: bool) -> CheckpointDocument | None:
-    """The names in a document's fields; None for a stub without an id, which ``JSON.MERGE`` leaves on a missing key.
+    """The names in a document's fields; None if neither the fields nor the key name a checkpoint.
 
-    checkpoint-redis 0.0.x stores the parent's id in ``checkpoint_id``, and the checkpoint's own only in its object.
+    A document without any id is a stub that ``JSON.MERGE`` made on a missing key. checkpoint-redis 0.0.x stores the
+    parent's id in ``checkpoint_id``, and the checkpoint's own id only inside the checkpoint object.
 
     Args:
         key: the document's key.
@@ -137,7 +138,7 @@ def write_key(fields: Mapping[str, Any], keys: Keys, *, by_key: bool) -> WriteKe
 
 
 def _index(stored: Any) -> int | str:
-    """The index of a write in its task, which the server's index and keys have as text."""
+    """The position of a write in its task; the server's index and the keys hold it as text."""
     if isinstance(stored, str):
         return int(stored) if _INTEGER.fullmatch(stored) else stored
     return index_of(stored)

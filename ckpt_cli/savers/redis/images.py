@@ -1,4 +1,4 @@
-"""Keys as rows of the operation log: type, content, expiry. A key is changed only if it equals its before-image."""
+"""Reads and changes keys as rows of the operation log. A row holds a key's type, content and expiry."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,8 +32,8 @@ class Images:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._inside = False
-        self._done: list[RowChange] = []
+        self._in_transaction = False
+        self._done_changes: list[RowChange] = []
 
     def of(self, keys: Iterable[str]) -> Iterator[tuple[str, Row | None]]:
         """Each of these keys with its row, None if it doesn't exist."""
@@ -54,7 +54,7 @@ class Images:
         return ("PEXPIRETIME" if self._connection.major >= 7 else "PTTL", key)
 
     def _expires_at(self, expiry: Any) -> int | None:
-        """When a key expires, in milliseconds since 1970; to the second before Redis 7, which gives the time left."""
+        """When a key expires, in milliseconds since 1970; rounded to seconds where the server gives the time left."""
         if int(expiry) < 0:
             return None
         if self._connection.major >= 7:
@@ -64,30 +64,30 @@ class Images:
 
     def transaction(self, work: Callable[[], T]) -> T:
         """Run `work`; if it fails, take back what it changed."""
-        if self._inside:
+        if self._in_transaction:
             return work()
-        self._inside, self._done = True, []
+        self._in_transaction, self._done_changes = True, []
         try:
             return work()
         except BaseException as error:
             self._take_back_after(error)
             raise
         finally:
-            self._inside, self._done = False, []
+            self._in_transaction, self._done_changes = False, []
 
     def change(self, changes: Iterable[RowChange]) -> None:
-        """Make rows equal to their after-images: all in one transaction of the server, on a cluster key by key.
+        """Make rows equal to their after-images: all in one transaction of the server or, on a cluster, key by key.
 
         Raises:
             Refused: a key doesn't equal its before-image, or another program wrote it meanwhile.
         """
         if not self._connection.is_cluster:
-            self._make(changes)
+            self._write(changes)
             return
         for change in changes:
-            self._connection.follow(partial(self._make, [change], _key(change)))
+            self._connection.follow(partial(self._write, [change], _key(change)))
 
-    def _make(self, changes: Iterable[RowChange], first: str = "") -> None:
+    def _write(self, changes: Iterable[RowChange], first: str = "") -> None:
         made: list[RowChange] = []
         commands: list[Command] = []
         with (
@@ -106,7 +106,7 @@ class Images:
             for command in commands:
                 pipeline.execute_command(*command)
             answers = pipeline.execute(raise_on_error=False) if commands else []
-        self._done += made
+        self._done_changes += made
         failed = [answer for answer in answers if isinstance(answer, exceptions.RedisError)]
         if failed:
             self._take_back()
@@ -121,12 +121,12 @@ class Images:
             raise Failed(message, hint="`ckpt operations --settle` takes them back once it can") from error
 
     def _take_back(self) -> None:
-        """Undo all changes whose key still equals its after-image; a key that another program wrote since stays."""
-        changes, self._done = {_key(change): change for change in self._done}, []
+        """Undo all changes whose key still equals its after-image; keys that another program has written since stay."""
+        changes, self._done_changes = {_key(change): change for change in self._done_changes}, []
         inverses = [changes[key].inverse for key, now in self.of(changes) if now == changes[key].after]
         if inverses:
             self.change(reversed(inverses))
-            self._done = []
+            self._done_changes = []
 
 
 def document(row: Row | None) -> Any:
@@ -152,7 +152,7 @@ def _row(kind: str, value: Any, expires: int | None) -> Row | None:
 
 
 def _scored(value: list[Any]) -> Iterable[tuple[Any, Any]]:
-    """Pairs of member and score; the driver gives pairs where it knows the command, else a flat list."""
+    """Pairs of member and score; the driver gives pairs for a command that it knows, else a flat list."""
     paired = value and isinstance(value[0], tuple | list)
     return value if paired else zip(value[::2], value[1::2], strict=True)
 

@@ -1,8 +1,8 @@
 """Finds documents by the index that LangGraph's saver makes: one query, however many documents match.
 
 Its tags ignore case, drop spaces at the ends and split at commas, so only plain ids are queried, and the answers are
-compared with the documents' own fields. The index gives each field as text, also a list or a boolean: a document that
-may hold one in an id is read itself.
+compared with the documents' own fields. The index returns even lists
+and booleans as text. If an id could be one of these, the document itself is read.
 """
 
 import re
@@ -26,7 +26,7 @@ from ckpt_cli.savers.redis.keys import Keys, from_id, from_ns, safe_id, safe_ns
 
 _PAGE = 2000  # documents in one answer
 _NAMES = 100  # ids in one query
-_BITS = ("1", "0")  # what the index gives for true and false
+_BOOLEANS = ("1", "0")  # what the index gives for true and false
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@/+=#~-]{1,500}")
 
 
@@ -36,14 +36,14 @@ def are_plain(names: Collection[str]) -> bool:
 
 
 class _UnansweredError(Exception):
-    """The index can't give the fields of documents that it names, or can't sort by them."""
+    """The index can't give the fields of documents that it lists, or can't sort by them."""
 
 
 def has_indexes(connection: Connection, keys: Keys) -> bool:
     """Whether both indexes exist and are complete: no document failed to be indexed or still waits for it.
 
-    An index belongs to database 0. In another database it answers, but finds nothing, and from then on gives no fields
-    in database 0 either (RediSearch 2.10.5): so it is never queried elsewhere.
+    Indexes belong to database 0. A query in another database finds nothing; after it, the index gives no fields in
+    database 0 either (RediSearch 2.10.5). So ckpt queries an index only in database 0.
     """
     if connection.address.database:
         return False
@@ -66,29 +66,36 @@ class Index(Finder):
     def spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         """See `Finder.spaces`."""
         try:
-            return self._spaces(thread_ids)
+            return self._count_by_namespace(thread_ids)
         except _UnansweredError:
             return self._fallback.spaces(thread_ids)
 
-    def _spaces(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
+    def _count_by_namespace(self, thread_ids: Collection[str] | None) -> dict[tuple[str, str], int]:
         count = ("GROUPBY", "3", "@t", "@n", "@w", "REDUCE", "COUNT", "0", "AS", "c")
         fields = {"t": CHECKPOINT["t"], "n": CHECKPOINT["n"], "w": CHECKPOINT["w"]}
         groups = [*self._query(self._keys.prefix, fields, *count, thread_ids=thread_ids)]
         if any(all(group.get(name) is None for name in fields) for group in groups):
             raise _UnansweredError
-        if not all(_is_text(group.get("n")) and (_is_text(group.get("t")) or group["t"] in _BITS) for group in groups):
+        if not all(
+            _is_text(group.get("n")) and (_is_text(group.get("t")) or group["t"] in _BOOLEANS) for group in groups
+        ):
             return Counter(one.ref[:2] for one in self.checkpoints(thread_ids))
-        counts = Counter(self._bits(thread_ids) if any(group["t"] in _BITS for group in groups) else ())
+        counts = Counter(
+            self._boolean_like_spaces(thread_ids) if any(group["t"] in _BOOLEANS for group in groups) else ()
+        )
         for group in groups:
             place = (from_id(group["t"]), from_ns(group["n"]))
-            if place[0] not in _BITS and (thread_ids is None or place[0] in thread_ids):
+            if place[0] not in _BOOLEANS and (thread_ids is None or place[0] in thread_ids):
                 counts[place] += int(group["c"])
         return counts
 
-    def _bits(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, str]]:
-        """The namespaces of documents whose thread is a boolean, ``1`` or ``0``, which look alike in the index."""
+    def _boolean_like_spaces(self, thread_ids: Collection[str] | None) -> Iterator[tuple[str, str]]:
+        """Namespaces of documents whose thread id is ``"1"``, ``"0"`` or a boolean.
+
+        The index shows true as 1 and false as 0, so the documents themselves are read.
+        """
         fields = {"key": "@__key", **CHECKPOINT}
-        listed = self._named(self._query(self._keys.prefix, fields, thread_ids=[*_BITS, "true", "false"]))
+        listed = self._to_documents(self._query(self._keys.prefix, fields, thread_ids=[*_BOOLEANS, "true", "false"]))
         named = (one for one in listed if one.ref.thread_id not in ("true", "false"))
         return (one.ref[:2] for one in named if thread_ids is None or one.ref.thread_id in thread_ids)
 
@@ -96,7 +103,7 @@ class Index(Finder):
         """See `Finder.checkpoints`."""
         fields = {"key": "@__key", **CHECKPOINT}
         try:
-            listed = self._named(self._query(self._keys.prefix, fields, thread_ids=thread_ids))
+            listed = self._to_documents(self._query(self._keys.prefix, fields, thread_ids=thread_ids))
         except _UnansweredError:
             return self._fallback.checkpoints(thread_ids)
         return [one for one in listed if thread_ids is None or one.ref.thread_id in thread_ids]
@@ -109,7 +116,7 @@ class Index(Finder):
             answers = [*self._query(self._keys.prefix, fields, *top, thread_ids=[thread_id], ns=ns)]
         except _UnansweredError:
             return self._fallback.newest(thread_id, ns, limit)
-        here = [one for one in self._named(answers) if one.ref[:2] == (thread_id, ns)]
+        here = [one for one in self._to_documents(answers) if one.ref[:2] == (thread_id, ns)]
         return here if len(here) == len(answers) else self.checkpoints([thread_id])
 
     def writes(self, thread_ids: Collection[str], ids: Collection[str] | None) -> Iterator[dict[str, Any]]:
@@ -122,19 +129,20 @@ class Index(Finder):
         except _UnansweredError:
             yield from self._fallback.writes(thread_ids, ids)
             return
-        for one in self._typed(answers, WRITE):
+        for one in self._with_real_types(answers, WRITE):
             name = write_key(one, self._keys, by_key=False)
             if name.ref.thread_id in thread_ids:
                 yield {**one, "name": name}
 
-    def _named(self, answers: Iterable[dict[str, Any]]) -> list[CheckpointDocument]:
+    def _to_documents(self, answers: Iterable[dict[str, Any]]) -> list[CheckpointDocument]:
         named = (
-            name_document(one["key"], one, self._keys, by_key=False) for one in self._typed([*answers], CHECKPOINT)
+            name_document(one["key"], one, self._keys, by_key=False)
+            for one in self._with_real_types([*answers], CHECKPOINT)
         )
         return [one for one in named if one is not None]
 
-    def _typed(self, answers: list[dict[str, Any]], fields: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """The answers; one that may have a list or a boolean as an id is replaced by its document's own fields."""
+    def _with_real_types(self, answers: list[dict[str, Any]], fields: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """The answers. If an id could be a list or a boolean, the fields are read from the document itself."""
         unsure = [one["key"] for one in answers if not all(_is_text(one.get(name)) for name in ("t", "n", "i"))]
         typed = dict(read_fields(self._connection, unsure, fields))
         return ({"key": one["key"], **typed.get(one["key"], one)} for one in answers)
@@ -188,7 +196,7 @@ class Index(Finder):
 
 def _is_text(field: str | None) -> bool:
     """Whether the document certainly has this text: the index gives a list as JSON, a boolean as 1 or 0."""
-    return field is not None and field[:1] not in ("[", "{") and field not in _BITS
+    return field is not None and field[:1] not in ("[", "{") and field not in _BOOLEANS
 
 
 def _load(name: str, path: str) -> tuple[str, ...]:
@@ -198,7 +206,7 @@ def _load(name: str, path: str) -> tuple[str, ...]:
 def _filter(
     thread_ids: Collection[str] | None, ns: str | None, ids: Collection[str] | None
 ) -> tuple[str, tuple[str, ...]]:
-    """A filter with parameters, and the words that give their values."""
+    """The query's filter, and the command's words that give the values of its parameters."""
     tags = {"thread_id": [*map(safe_id, thread_ids or ())], "checkpoint_id": [*map(safe_id, ids or ())]}
     tags["checkpoint_ns"] = [] if ns is None or not are_plain([safe_ns(ns)]) else [safe_ns(ns)]
     values: list[str] = []

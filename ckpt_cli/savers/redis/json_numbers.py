@@ -1,7 +1,8 @@
-"""JSON numbers respelled so that RedisJSON reads them exactly.
+"""Respells JSON numbers so that RedisJSON reads them exactly.
 
 RedisJSON rounds the digits to a float, multiplies or divides by a power of ten and rounds again (serde_json 1.0 without
-its feature ``float_roundtrip``, ``de.rs: f64_from_parts``). So one in three numbers of 17 digits becomes a neighbour.
+its feature ``float_roundtrip``, ``de.rs: f64_from_parts``). So one in three numbers of 17 digits
+becomes a neighbouring float.
 """
 
 import re
@@ -9,20 +10,20 @@ from collections.abc import Iterator
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 _MOST = 308  # the highest power of ten of a float
-_NEAR = 40  # how far away other last digits are tried
+_NEAR = 40  # how many values on each side of a number are tried
 
 
 def respell_numbers(document: str) -> str:
     """The JSON text with each number spelled so that the server reads what Python reads."""
-    return _TOKENS.sub(lambda match: _number(match[0]), document)
+    return _TOKENS.sub(lambda match: _respell(match[0]), document)
 
 
 def read_number(token: str) -> float:
-    """The number that the server holds once this one is written: itself or, for one of 200, a neighbour."""
-    return _as_read(_number(token))
+    """The float that the server holds after this number is written: the same or, for one of 200, a neighbour."""
+    return _as_read(_respell(token))
 
 
-def _number(token: str) -> str:
+def _respell(token: str) -> str:
     if token[0] == '"' or not ("." in token or "e" in token or "E" in token):
         return token
     value = float(token)

@@ -1,4 +1,4 @@
-"""LangGraph's names of keys, made from records; they can't be parsed alone, as ids and namespaces may hold colons.
+"""Makes LangGraph's keys from records. A key alone can't be parsed, because ids and namespaces may hold colons.
 
 checkpoint-redis 0.5.2, ``base.py: _make_redis_checkpoint_key``, ``key_registry.py: make_write_keys_zset_key``.
 """
@@ -67,7 +67,7 @@ class Keys:
         return Ref(from_id(place[0]), from_ns(place[1]), from_id(rest[len(before) + 1 :]))
 
     def start(self, thread_id: str | None, *, writes: bool) -> str:
-        """The start of the keys of a thread's documents, or of all; keys of other threads may start alike."""
+        """The start of the keys of a thread's documents, or of all; keys of other threads may have the same start."""
         start = f"{self.write_prefix if writes else self.prefix}:"
         return start if thread_id is None else f"{start}{safe_id(thread_id)}:"
 
@@ -98,19 +98,19 @@ def safe_id(name: str) -> str:
 
 
 def from_ns(stored: Any) -> str:
-    """The namespace for its stored form; the root's may be stored as "" too, and what isn't text is spelled."""
+    """The namespace for its stored form, which for the root may also be ""; other types become text by `text_of`."""
     name = from_text(stored)
     return "" if name == _NO_NS else name
 
 
 def from_id(stored: Any) -> str:
-    """The id for its stored form; what isn't text is spelled."""
+    """The id for its stored form; other types become text by `text_of`."""
     name = from_text(stored)
     return "" if name == _NO_ID else name
 
 
 def from_text(stored: Any) -> str:
-    """A stored name as text; "" if missing, and spelled if it isn't text."""
+    """A stored name as text; "" if missing; other types become text by `text_of`."""
     return stored if isinstance(stored, str) else "" if stored is None else text_of(stored)
 
 

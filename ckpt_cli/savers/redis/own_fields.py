@@ -1,4 +1,4 @@
-"""The fields of a key that ckpt writes, beside its expiry and the fields that an application added."""
+"""The fields of a key that ckpt writes; it leaves the key's expiry and the application's own fields as they are."""
 
 from ckpt_cli.model import Row
 from ckpt_cli.savers.redis.records import canonical, parse_json
@@ -14,7 +14,7 @@ WRITTEN = frozenset({"type", "value", *(f"$.{name}" for name in _FIELDS)})
 
 
 def fields(row: Row) -> Row:
-    """A document field by field; the value of any other key is a single field."""
+    """The fields of a key's document; if the key holds no document, its value is a single field."""
     document = _document(row)
     if document is None:
         return {"type": row["type"], "value": row["value"]}

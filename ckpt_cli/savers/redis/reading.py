@@ -1,4 +1,4 @@
-"""Reads documents by the names of checkpoints, and the values of writes up to a size."""
+"""Reads the documents of checkpoints by name, and the values of writes up to a given size."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Documents:
         find_writes: finds the writes of threads.
         misnamed: whether documents have their parents' ids in their keys (0.0.x).
         old: whether values of writes are plain JSON, not base64 (up to 0.1).
-        indexed: whether documents are found by their fields, so that a key may differ from what its fields say.
+        indexed: whether the index finds documents by their fields; then a document's key may contradict its fields.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class Documents:
         return checkpoints
 
     def latest(self, spaces: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Ref]:
-        """The checkpoints that the pointers of namespaces name, where these exist."""
+        """The checkpoint that each namespace's pointer names, where both exist."""
         answers = self._connection.read(("GET", self._keys.latest(*space)) for space in spaces)
         pointed = {space: text(key) for space, key in zip(spaces, answers, strict=True) if key is not None}
         documents = self._fields([*pointed.values()], CHECKPOINT)
         last: dict[tuple[str, str], Ref] = {}
         for space, key in pointed.items():
-            one = self._named(key, documents[key]) if key in documents else None
+            one = self._name_document(key, documents[key]) if key in documents else None
             if one is not None and one.ref[:2] == space:
                 last[space] = one.ref
         return last
 
     def writes(self, listed: Iterable[Mapping[str, Any]], values: int | None) -> Iterator[Write]:
-        """The listed writes with their values, those longer than `values` bytes without."""
+        """The listed writes; values longer than `values` bytes are left out."""
         for page in pages(listed, _PAGE):
             keys = [str(one["key"]) for one in page]
             blobs = self._blobs(keys) if values is None or not self._scripts else self._short(keys, values)
@@ -103,7 +103,7 @@ class Documents:
                     yield records.write(one, short, size)
 
     def _blobs(self, keys: list[str]) -> list[tuple[Any, int]]:
-        """The stored values, which need not be text, with size 0; size -1 for a document that no longer exists."""
+        """Each stored value, of any type, with 0 as its size; the size is -1 for a document that no longer exists."""
         answers = self._connection.read(("JSON.GET", key, "$.blob") for key in keys)
         blobs = [json.loads(answer) if isinstance(answer, bytes) else None for answer in answers]
         return [(_UNREAD, -1) if blob is None else (blob[0] if blob else None, 0) for blob in blobs]
@@ -119,7 +119,7 @@ class Documents:
         return [known.get(key) or _short_value(answer) for key, answer in zip(keys, answers, strict=True)]
 
     def keys_of(self, names: Collection[Name]) -> dict[Name, str]:
-        """The keys of documents, for those records whose key differs from what its fields say."""
+        """The keys of these records' documents, found by their fields, which a key may contradict."""
         refs = {name if isinstance(name, Ref) else name.ref for name in names}
         if not self._indexed or not refs:
             return {}
@@ -129,7 +129,7 @@ class Documents:
         return {name: keys[name] for name in names if name in keys}
 
     def _read(self, refs: Sequence[Ref], more: Mapping[str, str]) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
-        """Documents by the keys they should have, or else by the keys of other layouts; with their fields."""
+        """Documents with their fields, read at the keys that they should have, else at the keys of other layouts."""
         fields = {**CHECKPOINT, **more}
         wanted = {} if self._misnamed else {self._keys.checkpoint(ref): ref for ref in refs}
         read = self._read_keys(wanted, fields)
@@ -146,14 +146,14 @@ class Documents:
             }
         return keys
 
-    def _named(self, key: str, fields: dict[str, Any]) -> CheckpointDocument | None:
+    def _name_document(self, key: str, fields: dict[str, Any]) -> CheckpointDocument | None:
         return name_document(key, fields, self._keys, by_key=not self._indexed)
 
     def _read_keys(
         self, keys: Mapping[str, Ref], fields: Mapping[str, str]
     ) -> list[tuple[CheckpointDocument, dict[str, Any]]]:
         read = self._fields([*keys], fields)
-        named = ((self._named(key, own), own, keys[key]) for key, own in read.items())
+        named = ((self._name_document(key, own), own, keys[key]) for key, own in read.items())
         return [(one, own) for one, own, ref in named if one is not None and one.ref == ref]
 
     def _fields(self, keys: list[str], fields: Mapping[str, str]) -> dict[str, dict[str, Any]]:

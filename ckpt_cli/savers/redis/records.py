@@ -1,4 +1,4 @@
-"""Documents as records and back; values keep their stored bytes.
+"""Converts documents to records and back; values keep their stored bytes.
 
 checkpoint-redis 0.5.2, ``__init__.py: put, put_writes``: a document holds the checkpoint as an object of a JSON dialect
 and the metadata as JSON text. A write's value is the serializer's output in base64; up to 0.1 it is plain JSON.
@@ -27,7 +27,7 @@ _BEFORE_4 = (b'{"type":"json","v":1', b'{"type":"json","v":2', b'{"type":"json",
 
 
 def payload(kind: Any, blob: Any) -> Payload:
-    """A write's value, from base64 or plain JSON."""
+    """A write's value, decoded from base64 or plain JSON."""
     if not isinstance(blob, str):
         return lost(f"its value is stored as {json_type_name(blob)} where text should be")
     tag = from_text(kind)
@@ -41,7 +41,7 @@ def payload(kind: Any, blob: Any) -> Payload:
 
 
 def lost(problem: str) -> Payload:
-    """The payload in place of a value that can't be read: the reason."""
+    """The payload in place of a value that can't be read; it holds the reason."""
     return Payload(LOST, problem.encode("utf-8", "replace"))
 
 
@@ -59,7 +59,7 @@ def json_type_name(value: Any) -> str:
 
 
 def is_old(kind: Any, blob: Any) -> bool:
-    """Whether a write's value is plain JSON, as up to 0.1."""
+    """Whether a write's value is plain JSON, as versions up to 0.1 store it."""
     if kind != "json" or not isinstance(blob, str):
         return False
     data = payload(kind, blob).data
@@ -73,7 +73,8 @@ def is_old(kind: Any, blob: Any) -> bool:
 def body(data: bytes) -> Payload:
     """The checkpoint object of a document.
 
-    Before version 4 a step's Sends are writes of the parent; ``pending_sends`` is always empty then and is left out.
+    Before format version 4, a step's Sends are stored as writes of the parent. ``pending_sends`` is always empty then,
+    and is left out.
     """
     if not data.startswith(_BEFORE_4):
         return Payload(TAG, data)

@@ -1,4 +1,4 @@
-"""`RedisSaver`: LangGraph's documents behind the contract."""
+"""`RedisSaver`: reads and changes the documents of LangGraph's own saver."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, ClassVar
@@ -149,7 +149,7 @@ class RedisSaver(KeySaver):
         *,
         values: int | None = None,
     ) -> Iterator[Write]:
-        """Writes, found by their own fields, as the sorted set may lack some."""
+        """Writes, found by their documents' fields, because the sorted set may lack some."""
         ids = None if checkpoint_ids is None else {*checkpoint_ids}
         documents = self._finder([thread_id]).writes([thread_id], ids) if ids is None or ids else ()
         writes = (one for one in self._documents.writes(documents, values))
@@ -178,7 +178,7 @@ class RedisSaver(KeySaver):
         super().must_be_writable(trying=trying)
 
     def expand(self, plan: Plan) -> Iterator[RowChange]:
-        """A document for each record, and the keys that lead to it."""
+        """Changes of each record's document, and of the keys by which LangGraph's saver finds it."""
         if Ability.WRITE not in self.abilities:
             raise NotSupported(f"{self._connection.address.location}: {self._schema.generation} is read, not written")
         return Expansion(plan, self._images, self._keys, self._find_existing, self._documents.keys_of).rows()
@@ -193,7 +193,7 @@ class RedisSaver(KeySaver):
         yield LATEST, {"key": self._keys.latest(ref.thread_id, ref.ns)}
 
     def _finder(self, thread_ids: Collection[str] | None) -> Finder:
-        """The index; the index and the scan for threads whose ids the index's tags can't find."""
+        """The finder for these threads: the index, the scan if there is none, or both for ids that tags can't find."""
         if self._index is None:
             return self._scan
         return self._index if are_plain(thread_ids or ()) else ScanThenIndex(self._scan, self._index)
@@ -207,7 +207,7 @@ class RedisSaver(KeySaver):
         return [document.ref for document in self._find_documents(thread_ids)]
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
-        """Threads with heads: from the root graph's pointer, else its highest id; without a root from any namespace."""
+        """Threads with heads: the checkpoint of the root graph's pointer, else its highest, else the highest of any."""
         finder = self._finder(thread_ids)
         spaces = [*finder.spaces(thread_ids)] if self._schema.pointers else []
         rooted = {thread_id for thread_id, ns in spaces if ns == ""}

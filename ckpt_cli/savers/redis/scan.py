@@ -80,7 +80,7 @@ class Scan(Finder):
         return sum(1 for _ in self._connection.keys(self._keys.pattern(None, writes=True)))
 
     def _scan_keys(self, thread_ids: Collection[str] | None, *, writes: bool) -> Iterator[str]:
-        """Keys that may belong to these threads: a scan for the first thread alone, then one scan for all keys."""
+        """Keys that may belong to these threads: one scan for the first thread alone, then one scan for all keys."""
         scanned = self._scanned[writes]
         if thread_ids is None:
             yield from (
@@ -99,10 +99,10 @@ class Scan(Finder):
 
 
 class ScanThenIndex(Finder):
-    """Finds ids that the index's tags can't: by a scan of the keys, then among all documents that the index lists.
+    """Finds ids that the index's tags can't find: by a scan of the keys, then among all documents that the index lists.
 
-    The second is for ids without keys of their own: damage or another tool may leave a list in place of an id, or a
-    document under a key that isn't its own.
+    The second search finds documents whose key doesn't hold their id: damage or another tool may leave a list in place
+    of an id, or a document under a wrong key.
     """
 
     def __init__(self, scan: Scan, index: Finder) -> None:

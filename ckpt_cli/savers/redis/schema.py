@@ -82,8 +82,8 @@ def _is_old(connection: Connection, keys: Keys, index: Index | None) -> bool:
     sample = connection.keys(keys.pattern(None, writes=True)) if index is None else iter(index.some(writes=True))
     commands = (("JSON.GET", key, "$.type", "$.blob") for key in islice(sample, _SAMPLE))
     writes = [json.loads(answer) for answer in connection.read(commands) if isinstance(answer, bytes)]
-    judged = [is_old(*one["$.type"], *one["$.blob"]) for one in writes if one["$.type"] == ["json"] and one["$.blob"]]
-    return 2 * sum(judged) > len(judged)  # by majority: one may be damaged
+    are_old = [is_old(*one["$.type"], *one["$.blob"]) for one in writes if one["$.type"] == ["json"] and one["$.blob"]]
+    return 2 * sum(are_old) > len(are_old)  # by majority: one may be damaged
 
 
 def _is_misnamed(fields: Mapping[str, list[Any]]) -> bool:

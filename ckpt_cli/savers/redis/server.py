@@ -20,7 +20,7 @@ NOBODY = Ref("ckpt: may this user write?", "", "no")
 
 
 class KeySaver(Saver):
-    """A saver of one connection; its rows are keys.
+    """A saver that reads and writes by one connection; each of its rows is a key.
 
     Args:
         absent: the key of `NOBODY`, on which commands are tried to see whether this user may write.
@@ -37,7 +37,7 @@ class KeySaver(Saver):
         self._connection = connection
         self._images = Images(connection)
         self._absent = absent
-        self._lasting = False
+        self._in_one_scan = False
 
     def _forget(self) -> None:
         """Forget the keys that a scan found."""
@@ -46,7 +46,7 @@ class KeySaver(Saver):
         """Run `look`; these servers have no snapshots, so an application may write between two reads."""
 
         def fresh() -> T:
-            if not self._lasting:
+            if not self._in_one_scan:
                 self._forget()
             return look()
 
@@ -54,13 +54,13 @@ class KeySaver(Saver):
 
     @contextmanager
     def one_scan(self) -> Iterator[None]:
-        """Keep the names of keys, but read their contents anew in each moment."""
+        """Keep the key names that a scan found until the block ends; each `moment` still reads the contents anew."""
         self._forget()
-        self._lasting = True
+        self._in_one_scan = True
         try:
             yield
         finally:
-            self._lasting = False
+            self._in_one_scan = False
             self._forget()
 
     @property
@@ -74,7 +74,7 @@ class KeySaver(Saver):
         return Place(self.identity, "", f"{self._connection.instance()}/{address.space}")
 
     def must_be_writable(self, *, trying: bool) -> None:
-        """Check the server's role, and try commands for the user's rights: few users may read their own."""
+        """Check that the server is no replica; if `trying`, try commands: few users may read their own rights."""
         location = self._connection.address.location
         if self._connection.is_replica:
             raise read_only(location, "it is a replica")

@@ -8,7 +8,7 @@ def open_url(url: str) -> Saver:
 
     Raises:
         UsageError: the URL has an unknown option.
-        DatabaseUnreachable: no server answers, it refuses the login, or what it holds isn't LangGraph's.
+        DatabaseUnreachable: no server answers, it refuses the login, or no LangGraph saver wrote its keys.
     """
     from ckpt_cli.savers.valkey import saver
 

@@ -1,4 +1,4 @@
-"""`AgentCoreSaver`: databases of AgentCoreValkeySaver (langgraph-checkpoint-aws) behind the contract, never written."""
+"""`AgentCoreSaver`: reads databases of AgentCoreValkeySaver (langgraph-checkpoint-aws); never writes them."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
@@ -30,7 +30,7 @@ class AgentCoreSaver(ReadOnlySaver, ScannedSaver):
         return self._sessions.refs(thread_ids, ns)
 
     def about(self) -> About:
-        """The server, that its keys are scanned, and how threads are named."""
+        """Facts about the server, the scan of its keys, and the names of threads."""
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         facts = {
             "server": server,

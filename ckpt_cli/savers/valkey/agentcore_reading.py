@@ -1,6 +1,6 @@
 """Finds AgentCoreValkeySaver's checkpoints by a scan of keys and by the names in the checkpoints, and reads them.
 
-A key alone names nothing: a namespace's session is a hash of thread and namespace, and ids may hold the colons that
+A key alone doesn't name a checkpoint: its session is a hash of thread and namespace, and ids may hold the colons that
 separate a key's parts (``checkpoint/valkey/agentcore/models.py: ValkeyCheckpointerConfig``).
 """
 
@@ -15,8 +15,8 @@ from ckpt_cli.savers.valkey import agentcore_records as records
 
 _CHECKPOINT = "agentcore:checkpoint:"
 _WRITES = "agentcore:writes:"
-_STARTS = (500, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually, with a long id, all of it
-_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of its end
+_STARTS = (500, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually enough, enough for a long id, all
+_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's end
 _PAGE = 100  # checkpoints that are read at once
 _SHORT = """
 local found = redis.call('LRANGE', KEYS[1], 0, -1)
@@ -77,15 +77,15 @@ class AgentCoreReader:
         return self._threads
 
     def _identified(self, places: dict[str, list[str]]) -> Threads:
-        """The threads in these places; the last readable checkpoint in each place has the names."""
-        homes: dict[str, records.Start] = {}
-        left, depth = {*places}, 0
-        while left:
+        """The threads of these places, named by the last readable checkpoint in each place."""
+        homes: dict[str, records.Start] = {}  # by place
+        remaining, depth = {*places}, 0
+        while remaining:
             depth += 1
-            keys = {f"{_CHECKPOINT}{place}:{places[place][-depth]}": place for place in sorted(left)}
+            keys = {f"{_CHECKPOINT}{place}:{places[place][-depth]}": place for place in sorted(remaining)}
             starts = {keys[key]: start for key, start in self._starts([*keys]).items()}
             homes |= {place: start for place, start in starts.items() if start is not None and start.place == place}
-            left = {place for place in left if place not in homes and len(places[place]) > depth}
+            remaining = {place for place in remaining if place not in homes and len(places[place]) > depth}
         names = thread_names((home.actor_id, home.thread_id) for home in homes.values())
         threads: Threads = {}
         for place, home in homes.items():
@@ -100,7 +100,7 @@ class AgentCoreReader:
                     yield from (Ref(thread_id, name, one) for one in space.ids)
 
     def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
-        """The skeletons of those that exist, in the order of `refs`; a damaged checkpoint gets no parent."""
+        """The skeletons of those checkpoints that exist, in the order of `refs`; a damaged one gets no parent."""
         for page in pages(refs, _PAGE):
             keys = {ref: key for ref, key in zip(page, self._keys(_CHECKPOINT, page), strict=True) if key}
             starts = self._starts([*keys.values()])
@@ -110,15 +110,15 @@ class AgentCoreReader:
                     yield CheckpointRow(*ref, start.parent_id if start else None)
 
     def metadata(self, refs: Iterable[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that exist, from the ends of their keys."""
+        """The metadata of those checkpoints that exist, read from the ends of their values."""
         for page in pages(refs, _PAGE):
-            left = {key: ref for ref, key in zip(page, self._keys(_CHECKPOINT, page), strict=True) if key}
+            remaining = {key: ref for ref, key in zip(page, self._keys(_CHECKPOINT, page), strict=True) if key}
             for length in _ENDS:
-                answers = self._connection.read(("GETRANGE", key, -length, -1) for key in left)
-                ends = {key: records.end(data) for key, data in zip(left, answers, strict=True) if data}
-                yield from ((left[key], metadata) for key, metadata in ends.items() if metadata is not None)
-                left = {key: left[key] for key, metadata in ends.items() if metadata is None}
-            yield from ((ref, records.LOST) for ref in left.values())
+                answers = self._connection.read(("GETRANGE", key, -length, -1) for key in remaining)
+                ends = {key: records.end(data) for key, data in zip(remaining, answers, strict=True) if data}
+                yield from ((remaining[key], metadata) for key, metadata in ends.items() if metadata is not None)
+                remaining = {key: remaining[key] for key, metadata in ends.items() if metadata is None}
+            yield from ((ref, records.LOST) for ref in remaining.values())
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         """Those checkpoints that exist, whole."""
@@ -127,7 +127,7 @@ class AgentCoreReader:
         return {ref: records.checkpoint(ref, data) for ref, data in zip(keys, answers, strict=True) if data}
 
     def count_writes(self, refs: Iterable[Ref]) -> int:
-        """How many writes these checkpoints have; reads none of them."""
+        """How many writes these checkpoints have, without reading a write."""
         commands = (("LLEN", key) for page in pages(refs, _PAGE) for key in self._keys(_WRITES, page) if key)
         return sum(count or 0 for count in self._connection.read(commands))
 
@@ -157,11 +157,11 @@ class AgentCoreReader:
     def _starts(self, keys: Sequence[str]) -> dict[str, records.Start | None]:
         """The names in the checkpoints that exist, by key; None for one whose start can't be read."""
         starts: dict[str, records.Start | None] = {}
-        left = [*keys]
+        remaining = [*keys]
         for length in _STARTS:
-            answers = self._connection.read(("GETRANGE", key, 0, length) for key in left)
-            starts |= {key: records.start(text(data)) for key, data in zip(left, answers, strict=True) if data}
-            left = [key for key in left if key in starts and starts[key] is None]
+            answers = self._connection.read(("GETRANGE", key, 0, length) for key in remaining)
+            starts |= {key: records.start(text(data)) for key, data in zip(remaining, answers, strict=True) if data}
+            remaining = [key for key in remaining if key in starts and starts[key] is None]
         return starts
 
 

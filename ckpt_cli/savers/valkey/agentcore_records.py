@@ -1,4 +1,4 @@
-"""JSON of AgentCoreValkeySaver as records; values keep their stored bytes.
+"""Converts AgentCoreValkeySaver's JSON to records; values keep their stored bytes.
 
 langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/agentcore``: the fields of `StoredCheckpoint` and `StoredWrite`
 (``models.py``) have a fixed order, so a checkpoint's name is read from the start and its metadata from the end.
@@ -42,20 +42,20 @@ class Start(NamedTuple):
 
 
 def start(data: str) -> Start | None:
-    """The names from the start of a checkpoint; None if more of it is needed, or it isn't one."""
+    """The names from the start of a checkpoint; None if that is cut off, or isn't a checkpoint's."""
     match = _START.match(data)
     fields = _json(f"[{','.join(match.groups())}]") if match is not None else None
     return None if fields is None else Start(fields[1], fields[2], fields[3], fields[4], fields[5] or None)
 
 
 def end(data: bytes) -> Payload | None:
-    """The metadata from the end of a checkpoint; None if more of it is needed, or it isn't one."""
+    """The metadata from the end of a checkpoint; None if that is cut off, or isn't a checkpoint's."""
     match = _END.search(data)
     return None if match is None else _payload(_json(match[1]))
 
 
 def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
-    """A whole checkpoint; LangGraph's saver never reads the copies of its values by channel, so neither does ckpt."""
+    """A whole checkpoint; its copies of values by channel aren't read, because LangGraph's saver never reads them."""
     document = _document(data)
     body, parent = _payload(document.get("checkpoint_data")), document.get("parent_checkpoint_id")
     row = CheckpointRow(*ref, str(parent) if parent else None, len(body.data))
@@ -63,19 +63,19 @@ def checkpoint(ref: Ref, data: bytes) -> Checkpoint:
 
 
 def writes(ref: Ref, stored: Sequence[bytes], *, short: bool) -> Iterator[Write]:
-    """The writes of a checkpoint, stored in the order they were put; if `short`, long values are replaced by sizes.
+    """The writes of a checkpoint, in the order they were put; if `short`, a size stands in place of each long value.
 
-    AgentCoreValkeySaver only appends and stores no indexes. So ordinary writes of a task are counted. A special write
-    has a fixed index; in other savers the last one replaces earlier ones, so here the last one gets that index, and
-    earlier ones lower indexes, four apart.
+    AgentCoreValkeySaver only appends writes and stores no indexes. So the ordinary writes of a task are numbered here.
+    A special write has a fixed index. In other savers the last one of a channel replaces earlier ones; here the last
+    one gets that index, and earlier ones get lower indexes, four apart.
     """
     documents = [_document(one) for one in stored]
     names = [(str(one.get("task_id") or ""), str(one.get("channel") or "")) for one in documents]
-    left, counts = Counter(names), Counter[str]()
+    later, counts = Counter(names), Counter[str]()
     for one, (task_id, channel) in zip(documents, names, strict=True):
-        left[task_id, channel] -= 1
+        later[task_id, channel] -= 1
         fixed = _SPECIAL.get(channel)
-        idx = counts[task_id] if fixed is None else fixed - len(_SPECIAL) * left[task_id, channel]
+        idx = counts[task_id] if fixed is None else fixed - len(_SPECIAL) * later[task_id, channel]
         counts[task_id] += fixed is None
         path, value = str(one.get("task_path") or ""), one.get("value")
         size = value if short and isinstance(value, int) else None

@@ -1,4 +1,4 @@
-"""The base of both savers of Valkey: a scan finds the names of checkpoints, and records are read by name."""
+"""The base of both Valkey savers: a scan of keys finds the names of checkpoints, and records are read by name."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ class RecordReader(Protocol):
         """Forget the keys that a scan found: another moment begins."""
 
     def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
-        """The skeletons of those that exist, in the order of `refs`."""
+        """The skeletons of those checkpoints that exist, in the order of `refs`."""
 
     def metadata(self, refs: Iterable[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that exist."""
+        """The metadata of those checkpoints that exist."""
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         """Those checkpoints that exist, whole."""

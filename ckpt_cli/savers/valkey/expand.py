@@ -1,6 +1,7 @@
-"""A plan as changes of keys: a checkpoint each, the writes of each, and a list for each namespace with the head first.
+"""Turns a plan into changes of keys.
 
-langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/saver.py: put, put_writes, get_tuple``.
+There is one key for each checkpoint, one for its writes, and one for each namespace: the list of its checkpoint ids,
+head first (langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/saver.py: put, put_writes, get_tuple``).
 """
 
 import json
@@ -37,19 +38,19 @@ class Expansion:
             Refused: a record to add exists already, or one to replace or remove doesn't.
         """
         plan = self._plan
-        _once([*plan.remove, *map(name_of, (*plan.replace, *plan.add))])
+        _refuse_doubles([*plan.remove, *map(name_of, (*plan.replace, *plan.add))])
         self._learn_expiries()
-        yield from self._checkpoints()
-        yield from self._writes()
-        yield from self._lists()
+        yield from self._checkpoint_changes()
+        yield from self._write_changes()
+        yield from self._list_changes()
 
     def _learn_expiries(self) -> None:
-        """Read when the parents of new checkpoints and the checkpoints of new writes expire."""
+        """Read the expiry times of the parents of new checkpoints and of the checkpoints that get new writes."""
         origins = {origin(record) for record in self._plan.add} - {None}
         refs = {checkpoint_key(ref): ref for ref in origins if ref is not None}
         self._expires = {refs[key]: row["expires"] for key, row in self._images.of(sorted(refs)) if row is not None}
 
-    def _checkpoints(self) -> Iterator[RowChange]:
+    def _checkpoint_changes(self) -> Iterator[RowChange]:
         plan = self._plan
         parts: list[tuple[Ref, Checkpoint | None, bool]] = [(n, None, True) for n in plan.remove if isinstance(n, Ref)]
         parts += [(r.row.ref, r, True) for r in plan.replace if isinstance(r, Checkpoint)]
@@ -70,15 +71,15 @@ class Expansion:
         self._expires.setdefault(record.row.ref, expires)
         return image("string", records.text(records.checkpoint_document(record, old)), expires)
 
-    def _writes(self) -> Iterator[RowChange]:
+    def _write_changes(self) -> Iterator[RowChange]:
         plan = self._plan
         removed: dict[Ref, list[WriteKey]] = {}
         new: dict[Ref, list[tuple[Write, bool]]] = {}
         for name in plan.remove:
             if isinstance(name, WriteKey):
                 removed.setdefault(name.ref, []).append(name)
-        for records_, exists in ((plan.replace, True), (plan.add, False)):
-            for record in records_:
+        for some_records, exists in ((plan.replace, True), (plan.add, False)):
+            for record in some_records:
                 if isinstance(record, Write):
                     new.setdefault(record.ref, []).append((record, exists))
         for page in pages(sorted({*removed, *new}), _PAGE):
@@ -88,7 +89,7 @@ class Expansion:
                 after = image("string", records.text(merged), expires) if merged else None
                 yield RowChange(*row_key(WRITES, ref), before, after)
 
-    def _lists(self) -> Iterator[RowChange]:
+    def _list_changes(self) -> Iterator[RowChange]:
         removed = {name for name in self._plan.remove if isinstance(name, Ref)}
         new = by_space(record.row.ref for record in self._plan.add if isinstance(record, Checkpoint))
         spaces: list[Space] = sorted({ref[:2] for ref in removed} | new.keys())
@@ -126,7 +127,7 @@ def _merged(
     """The writes of one checkpoint after the change, in the order they were put.
 
     Raises:
-        PayloadCorrupt: a write that stays or changes is damaged, so the others can't be stored beside it.
+        PayloadCorrupt: one of the writes that remain is damaged, so they can't be stored together.
     """
     if lost := {*removed} - {name for name, _ in known}:
         raise faults.no_longer_exists(min(lost, key=str))
@@ -151,7 +152,7 @@ def _entries(row: Row | None, ref: Ref) -> list[tuple[WriteKey, Any]]:
     return records.entries(ref, str(row["value"])) if row is not None else []
 
 
-def _once(names: Iterable[Name]) -> None:
+def _refuse_doubles(names: Iterable[Name]) -> None:
     seen: set[Name] = set()
     for name in names:
         if name in seen:

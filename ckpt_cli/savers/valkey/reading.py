@@ -1,4 +1,4 @@
-"""Finds checkpoints by a scan for the lists of threads, and reads them in pages and only in part where that will do."""
+"""Finds checkpoints by a scan for the lists of their ids, and reads pages of them: whole, or only the start or end."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -13,8 +13,8 @@ from ckpt_cli.savers.valkey import records
 
 Space = tuple[str, str]
 
-_STARTS = (400, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually, with a long id, all of it
-_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of its end
+_STARTS = (400, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's start: usually enough, enough for a long id, all
+_ENDS = (2048, 1 << 16, 1 << 29)  # bytes to read of a checkpoint's end
 _ALL = "thread:{*"
 _PAGE = 500  # checkpoints whose writes are read at once
 _SHORT = """
@@ -32,7 +32,7 @@ for _, one in ipairs(all) do
 end
 return cjson.encode(all)
 """
-"""A script that gives a checkpoint's writes without long values, or the whole key if damaged; it changes nothing."""
+"""A read-only script that gives a checkpoint's writes without long values, or the whole text if an entry is damaged."""
 
 
 def checkpoint_key(ref: Ref) -> str:
@@ -75,7 +75,7 @@ class CheckpointReader:
         return self._read_lists([*islice(self._connection.keys(_ALL), limit)])
 
     def _pattern(self, starts: Sequence[str]) -> str:
-        """The pattern for a scan: the first thread's own; from the second thread on, one for all lists."""
+        """The pattern for a scan: the first thread's own; if more threads are needed, the pattern of all lists."""
         own = escape_pattern(starts[0]) + "*" if len(starts) == 1 else _ALL
         return own if not self._known.keys() - {own} else _ALL
 
@@ -87,26 +87,27 @@ class CheckpointReader:
     def _read_lists(self, keys: list[str]) -> dict[Space, list[str]]:
         """The namespaces of some lists, each with its ids.
 
-        A list's key doesn't say where the thread id ends. The fields of its checkpoints do, whose keys follow from it.
+        A list's key doesn't show where the thread id ends. The fields of its checkpoints do; their keys are made from
+        the list's key and the ids in the list.
         """
         answers = self._connection.read(("LRANGE", key, 0, -1) for key in keys)
         lists = {key: [text(i) for i in ids or ()] for key, ids in zip(keys, answers, strict=True)}
         spaces: dict[Space, list[str]] = {}
         damaged: set[str] = set()
-        left, depth = {key: 0 for key, ids in lists.items() if ids}, 0
-        while left:
-            wanted = {f"checkpoint{key.removeprefix('thread')}:{lists[key][depth]}": key for key in left}
+        remaining, depth = {key: 0 for key, ids in lists.items() if ids}, 0
+        while remaining:
+            wanted = {f"checkpoint{key.removeprefix('thread')}:{lists[key][depth]}": key for key in remaining}
             for name, start in self._starts([*wanted]).items():
                 key = wanted[name]
                 rest = key.removeprefix(f"thread:{{{start[0]}}}:") if start is not None else key
                 if rest != key and start is not None:
                     spaces[start[0], rest] = list(dict.fromkeys(lists[key]))
-                    del left[key]
+                    del remaining[key]
                 else:
                     damaged.add(key)
             depth += 1
-            damaged &= left.keys()
-            left = {key: 0 for key in left if len(lists[key]) > depth}
+            damaged &= remaining.keys()
+            remaining = {key: 0 for key in remaining if len(lists[key]) > depth}
         for key in damaged:
             thread_id, brace, ns = key.removeprefix("thread:{").partition("}:")
             if brace:
@@ -114,20 +115,20 @@ class CheckpointReader:
         return spaces
 
     def _starts(self, keys: Sequence[str]) -> dict[str, tuple[str, str, str | None] | None]:
-        """Thread, id and parent of the checkpoints that exist, by key; None for one whose start can't be read."""
+        """Thread, id and parent of each checkpoint that exists, by key; None if its start can't be read."""
         starts: dict[str, tuple[str, str, str | None] | None] = {}
-        left = [*keys]
+        remaining = [*keys]
         for length in _STARTS:
-            answers = self._connection.read(("GETRANGE", key, 0, length) for key in left)
-            data = {key: answer for key, answer in zip(left, answers, strict=True) if answer}
+            answers = self._connection.read(("GETRANGE", key, 0, length) for key in remaining)
+            data = {key: answer for key, answer in zip(remaining, answers, strict=True) if answer}
             starts |= {key: records.start(text(answer)) for key, answer in data.items()}
-            left = [key for key, answer in data.items() if starts[key] is None and len(answer) > length]
-            if not left:
+            remaining = [key for key, answer in data.items() if starts[key] is None and len(answer) > length]
+            if not remaining:
                 break
         return starts
 
     def rows(self, refs: Iterable[Ref]) -> Iterator[CheckpointRow]:
-        """The skeletons of those that exist, in the order of `refs`."""
+        """The skeletons of those checkpoints that exist, in the order of `refs`."""
         for page in pages(refs, _PAGE):
             starts = self._starts([checkpoint_key(ref) for ref in page])
             odd = [ref for ref in page if (key := checkpoint_key(ref)) in starts and starts[key] is None]
@@ -140,17 +141,17 @@ class CheckpointReader:
                     yield CheckpointRow(*ref, start[2])
 
     def metadata(self, refs: Iterable[Ref]) -> Iterator[tuple[Ref, Payload]]:
-        """The metadata of those that exist, from the ends of their keys."""
+        """The metadata of those checkpoints that exist, read from the ends of their values."""
         for page in pages(refs, _PAGE):
-            left = {checkpoint_key(ref): ref for ref in page}
+            remaining = {checkpoint_key(ref): ref for ref in page}
             for length in _ENDS:
-                answers = self._connection.read(("GETRANGE", key, -length, -1) for key in left)
-                ends = {key: records.end(data) for key, data in zip(left, answers, strict=True) if data}
-                yield from ((left[key], metadata) for key, metadata in ends.items() if metadata is not None)
-                left = {key: left[key] for key, metadata in ends.items() if metadata is None}
-                if not left:
+                answers = self._connection.read(("GETRANGE", key, -length, -1) for key in remaining)
+                ends = {key: records.end(data) for key, data in zip(remaining, answers, strict=True) if data}
+                yield from ((remaining[key], metadata) for key, metadata in ends.items() if metadata is not None)
+                remaining = {key: remaining[key] for key, metadata in ends.items() if metadata is None}
+                if not remaining:
                     break
-            yield from ((ref, whole.metadata) for ref, whole in self.checkpoints([*left.values()]).items())
+            yield from ((ref, whole.metadata) for ref, whole in self.checkpoints([*remaining.values()]).items())
 
     def checkpoints(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         """Those checkpoints that exist, whole."""

@@ -1,4 +1,4 @@
-"""JSON texts as records and back; values keep their stored bytes.
+"""Converts JSON texts to records and back; values keep their stored bytes.
 
 langgraph-checkpoint-aws 1.2.6, ``checkpoint/valkey/base.py: _serialize_checkpoint_data, _serialize_writes_data``: the
 fields of a checkpoint have a fixed order, so its parent is read from the start and its metadata from the end.
@@ -24,7 +24,7 @@ _END = re.compile(rb'"metadata":"([A-Za-z0-9+/=]*)"\}\Z')
 
 
 def start(data: str) -> tuple[str, str, str | None] | None:
-    """Thread, id and parent from the start of a checkpoint; None if more of it is needed."""
+    """Thread, id and parent from the start of a checkpoint; None if that is cut off."""
     match = _START.match(data)
     if match is None:
         return None
@@ -33,7 +33,7 @@ def start(data: str) -> tuple[str, str, str | None] | None:
 
 
 def end(data: bytes) -> Payload | None:
-    """The metadata from the end of a checkpoint; None if more of it is needed."""
+    """The metadata from the end of a checkpoint; None if that is cut off."""
     match = _END.search(data)
     return None if match is None else _payload("json", match[1].decode())
 
@@ -61,7 +61,7 @@ def parent(document: Document | None) -> str | None:
 
 
 def is_others(ref: Ref, thread_id: str, checkpoint_id: str) -> bool:
-    """Whether the checkpoint under the key of `ref` has another name, with parts that make the same key."""
+    """Whether the checkpoint at the key of `ref` is another one, whose name gives the same key."""
     rest = f"{{{ref.thread_id}}}:{ref.ns}:{ref.checkpoint_id}"
     fits = rest.startswith(f"{{{thread_id}}}:") and rest.endswith(f":{checkpoint_id}")
     return fits and (thread_id, checkpoint_id) != (ref.thread_id, ref.checkpoint_id)
@@ -79,7 +79,7 @@ def _name(ref: Ref, entry: Any) -> WriteKey:
 
 
 def write(name: WriteKey, entry: Any) -> Write:
-    """A pending write from its entry, which has ``size`` in place of a value that wasn't fetched."""
+    """A pending write from its entry; the entry has ``size`` in place of a value that wasn't fetched."""
     place = (*name.ref, name.task_id, name.idx)
     if not isinstance(entry, dict):
         payload = lost("it is no JSON object")

@@ -1,4 +1,4 @@
-"""`ValkeySaver`: databases of langgraph-checkpoint-aws' ValkeySaver behind the contract."""
+"""`ValkeySaver`: reads and changes databases of langgraph-checkpoint-aws' ValkeySaver."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -21,7 +21,7 @@ def open_url(url: str) -> Saver:
 
     Raises:
         UsageError: the URL has an unknown option.
-        DatabaseUnreachable: no server answers, it refuses the login, or what it holds isn't LangGraph's.
+        DatabaseUnreachable: no server answers, it refuses the login, or no LangGraph saver wrote its keys.
     """
     connection = Connection(parse_url(url))
     try:
@@ -32,7 +32,7 @@ def open_url(url: str) -> Saver:
 
 
 def _saver_for(connection: Connection) -> Saver:
-    """The saver for the keys of a database; a database without any key counts as ValkeySaver's, which creates none.
+    """The saver that wrote a database's keys; for an empty database ValkeySaver, because that creates no keys itself.
 
     Raises:
         DatabaseUnreachable: no LangGraph saver of Valkey wrote the keys.
@@ -66,7 +66,7 @@ class ValkeySaver(ScannedSaver):
         return refs_of({space: ids for space, ids in spaces.items() if ns is None or space[1] == ns})
 
     def about(self) -> About:
-        """The server, and that its keys are scanned."""
+        """Facts about the server and the scan of its keys."""
         server = f"{self._connection.version}{', cluster' if self._connection.is_cluster else ''}"
         facts = {"server": server, "index": "none: each command scans the database's keys"}
         return About("Valkey", self._connection.address.location, "checkpoint-aws (ValkeySaver)", "valkey", facts)
@@ -94,7 +94,7 @@ class ValkeySaver(ScannedSaver):
         return sorted(ns for _, ns in self._checkpoints.spaces([thread_id]))
 
     def count(self, thread_id: str) -> int:
-        """How many checkpoints of the thread's lists exist."""
+        """How many of the checkpoints in the thread's lists exist; some may have expired."""
         return sum(1 for _ in self.rows(thread_id))
 
     def newest(self, thread_id: str, ns: str, limit: int) -> list[CheckpointRow]:
@@ -103,7 +103,7 @@ class ValkeySaver(ScannedSaver):
         return [*islice(self._checkpoints.rows(Ref(thread_id, ns, one) for one in ids), limit)]
 
     def sample(self, limit: int) -> list[Ref]:
-        """The highest ids of the lists that a scan gives first."""
+        """The two highest checkpoints of each of the first lists that a scan gives."""
         spaces = self._checkpoints.some(limit // 2)
         return [Ref(*space, one) for space, ids in spaces.items() for one in sorted(ids, reverse=True)[:2]]
 
@@ -126,7 +126,7 @@ class ValkeySaver(ScannedSaver):
         return after - before
 
     def _heads(self, thread_ids: Collection[str] | None) -> Collection[Thread]:
-        """Threads with heads: the first that exists of the root graph's list or, without a root, of any list."""
+        """Threads with heads: the first existing checkpoint in the root graph's list; without a root, in any list."""
         spaces = self._checkpoints.spaces(thread_ids)
         heads = self._present({space: ids[:1] for space, ids in spaces.items()})
         lost = {space: ids[1:] for space, ids in spaces.items() if space not in heads and ids[1:]}

@@ -8,7 +8,7 @@ from ckpt_cli.values.node import DAMAGED, broken
 
 
 def decode(data: bytes) -> Any:
-    """The value that a pickle records; never raises. A BROKEN node says what is wrong."""
+    """The value that a pickle records; never raises. If the pickle is damaged, a BROKEN node says how."""
     machine = Machine()
     root = machine.run(data)
     if machine.problem and isinstance(root, Dict):

@@ -1,4 +1,4 @@
-"""Read numpy's pickles without numpy: an array becomes the same node as msgpack's extension 6.
+"""Reads numpy's pickles without numpy: an array becomes the same node as from msgpack's extension 6.
 
 numpy 1 and 2: ``_core/multiarray._reconstruct`` (protocols below 5), ``_core/numeric._frombuffer`` and
 ``_core/multiarray.scalar``. An array of objects has Python values instead of bytes; it becomes an ordinary pickled
@@ -63,4 +63,4 @@ ARRAYS: dict[tuple[str, str], Callable[[PickleCall], Any]] = {
         ("numeric", "_frombuffer", _frombuffer),
     )
 }
-"""By module and name, numpy's functions that make arrays and numbers."""
+"""Numpy's functions that make arrays and numbers, by module and name, and how their calls are read."""

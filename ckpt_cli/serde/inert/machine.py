@@ -1,8 +1,8 @@
-"""A pickle machine that calls nothing: it follows the opcodes and records what would have been built.
+"""A pickle machine that calls nothing: it follows the opcodes and records the values that they would build.
 
 langgraph 0.0.26 to 0.0.38 stored whole checkpoints as pickles; later releases use them for what msgpack refuses
-(``JsonPlusSerializer(pickle_fallback=True)``). Python's `Unpickler` isn't used: nine bytes can make it allocate a
-gigabyte. Here memory grows only with the number of opcodes. The result is a graph of the records below.
+(``JsonPlusSerializer(pickle_fallback=True)``). Python's `Unpickler` isn't used, because nine bytes can make it
+allocate a gigabyte. Here memory grows only with the number of opcodes. The result is a graph of the records below.
 """
 
 import warnings
@@ -43,7 +43,7 @@ class Set:
 
 @dataclass(slots=True, eq=False)
 class Object:
-    """An object that a call of `made_by` would have made, and that would then have got a state, items and pairs."""
+    """An object that a call of `made_by` would have made; its state, items and pairs would have been set afterwards."""
 
     made_by: Any
     args: Any
@@ -55,7 +55,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A value that the pickle doesn't contain, or only a part of."""
+    """A value that the pickle doesn't contain, or contains only in part."""
 
     problem: str
 
@@ -72,10 +72,10 @@ class Machine:
         self.problem = ""
 
     def run(self, data: bytes) -> Any:
-        """What the pickle records; of a damaged one, what was read before the damage (`problem` says what is wrong)."""
+        """The value that the pickle records; of a damaged one, the part before the damage (`problem` describes it)."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # pickletools, of odd escapes in a text
+                warnings.simplefilter("ignore", DeprecationWarning)  # pickletools warns of odd escapes in a text
                 return self._follow(data)
         except MalformedPickleError as error:
             self.problem = str(error)
@@ -99,7 +99,7 @@ class Machine:
             self._stack.append(arg)
         elif name in _CONSTANTS:
             self._stack.append(_CONSTANTS[name]())
-        elif name not in _NOTHING:
+        elif name not in _IGNORED:
             _STEPS[name](self, arg)
 
     def _pop(self) -> Any:
@@ -139,12 +139,12 @@ class Machine:
         elif isinstance(owner, Set | Object):
             owner.items.extend(items)
         else:
-            raise MalformedPickleError("damaged pickle: items for what holds none")
+            raise MalformedPickleError("damaged pickle: items added to something that can't hold items")
 
     def _set_items(self, flat: list[Any]) -> None:
         owner = self._top()
         if not isinstance(owner, Dict | Object) or len(flat) % 2:
-            raise MalformedPickleError("damaged pickle: pairs for what holds none")
+            raise MalformedPickleError("damaged pickle: pairs added to something that can't hold pairs")
         owner.pairs.extend(zip(flat[::2], flat[1::2], strict=True))
 
     def _set_item(self, _: Any) -> None:
@@ -191,14 +191,14 @@ class Machine:
         owner.state = state
         self._stack.append(owner)
 
-    def _pop_mark(self, _: Any) -> None:
+    def _pop_value_or_mark(self, _: Any) -> None:
         if self._stack and self._stack[-1] is _MARK:
             self._stack.pop()
         else:
             self._pop()
 
     def _salvage(self) -> Any:
-        """The object at the bottom of the stack, with everything above it added to the object that it was meant for."""
+        """The object at the bottom of the stack; each value above it is added to the container that it belongs to."""
         stack = self._stack
         for _ in range(sum(1 for item in stack if item is _MARK)):
             items = self._since_mark()
@@ -243,7 +243,7 @@ _CONSTANTS: dict[str, Callable[[], Any]] = {
     "MARK": lambda: _MARK,
     "NEXT_BUFFER": lambda: Missing("a buffer that is not in the pickle"),
 }
-_NOTHING = frozenset({"PROTO", "FRAME", "READONLY_BUFFER"})
+_IGNORED = frozenset({"PROTO", "FRAME", "READONLY_BUFFER"})
 _STEPS: dict[str, Callable[[Machine, Any], None]] = {
     "LIST": lambda m, _: m._stack.append(m._since_mark()),
     "TUPLE": lambda m, _: m._stack.append(tuple(m._since_mark())),
@@ -257,7 +257,7 @@ _STEPS: dict[str, Callable[[Machine, Any], None]] = {
     "ADDITEMS": lambda m, _: m._extend(m._since_mark()),
     "SETITEM": Machine._set_item,
     "SETITEMS": lambda m, _: m._set_items(m._since_mark()),
-    "POP": Machine._pop_mark,
+    "POP": Machine._pop_value_or_mark,
     "POP_MARK": lambda m, _: m._since_mark().clear(),
     "DUP": lambda m, _: m._stack.append(m._top()),
     "GET": Machine._get,

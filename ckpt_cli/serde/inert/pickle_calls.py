@@ -1,4 +1,4 @@
-"""Which class or function a pickle would have called: named itself, by one of its methods, or through copyreg."""
+"""Finds the class or function that a pickle would have called: directly, by one of its methods, or through copyreg."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 
 @dataclass(frozen=True, slots=True)
 class PickleCall:
-    """A call that a pickle would have made; the result would then have got `state`, `items` and `pairs`."""
+    """A call that a pickle would have made; `state`, `items` and `pairs` would then have been given to the result."""
 
     module: str
     name: str
@@ -20,7 +20,7 @@ class PickleCall:
     method: str = ""
 
     def node(self, form: Form, state: Any, module: str = "", name: str = "", method: str = "") -> Node:
-        """A node of this class, or of the one that `module` and `name` say.
+        """A node of this class, or of the class named by `module` and `name`.
 
         Raises:
             TypeError: the state doesn't fit the form; a pickle may contain any value as arguments.

@@ -1,7 +1,8 @@
-"""Turn the records of the pickle machine into values: always a finite tree, even if the pickle has cycles.
+"""Turns the records of the pickle machine into values: always a finite tree, even if the pickle has cycles.
 
-A pickle is a graph. Where an object contains itself there is a BROKEN node. A shared part counts each time it is used,
-and what grows beyond `_GROWTH` times the pickle (the "billion laughs") is cut off, so that memory stays bounded.
+A pickle is a graph. If an object contains itself, the inner one becomes a BROKEN node. A shared part counts each time
+it is used. Values that together exceed about `_GROWTH` times the pickle (the "billion laughs") are cut off, so that
+memory stays bounded.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ LEVELS = 400
 """How deep containers and objects may be nested; Python's own recursion limit is 1,000."""
 
 _GROWTH = 64
-_ALLOWED = 16 << 20  # units that even a small pickle may grow to
+_ALWAYS_ALLOWED = 16 << 20  # units that even a small pickle may grow to
 _NODE = 64  # units of an element besides its text
 _KEY_LEVELS = 16
 _DIGITS = 14_000  # bits of an integer that Python still writes as a decimal
@@ -44,7 +45,7 @@ class Tree:
     """Turns a graph of records into a value."""
 
     def __init__(self, size: int) -> None:
-        self._left = _GROWTH * size + _ALLOWED
+        self._weight_left = _GROWTH * size + _ALWAYS_ALLOWED
         self._done: dict[int, tuple[Any, int, int]] = {}
         self._open: set[int] = set()
         self._frames: list[_Frame] = []
@@ -68,26 +69,26 @@ class Tree:
         """Add the value of one part; False if its own parts must be turned into values first."""
         if not isinstance(part, list | tuple | Dict | Set | Object):
             value = _atom(part)
-            self._take(frame, value, _NODE + (len(value) if isinstance(value, str | bytes) else 0), 0)
+            self._take_within_bounds(frame, value, _NODE + (len(value) if isinstance(value, str | bytes) else 0), 0)
         elif id(part) in self._open:
             frame.take(broken("a cycle"), _NODE, 0)
         elif id(part) in self._done:
-            self._take(frame, *self._done[id(part)])
-        elif len(self._frames) > LEVELS or self._left < 0:
-            self._take(frame, None, _ALLOWED if self._left < 0 else 0, LEVELS)
+            self._take_within_bounds(frame, *self._done[id(part)])
+        elif len(self._frames) > LEVELS or self._weight_left < 0:
+            self._take_within_bounds(frame, None, _ALWAYS_ALLOWED if self._weight_left < 0 else 0, LEVELS)
         else:
             self._open.add(id(part))
             self._frames.append(_Frame(part, _parts(part)))
             return False
         return True
 
-    def _take(self, frame: _Frame, value: Any, weight: int, height: int) -> None:
+    def _take_within_bounds(self, frame: _Frame, value: Any, weight: int, height: int) -> None:
         if len(self._frames) + height > LEVELS:
             frame.take(broken(f"nested deeper than {LEVELS} levels"), _NODE, 0)
-        elif weight > self._left:
+        elif weight > self._weight_left:
             frame.take(broken("grows beyond all bounds"), _NODE, 0)
         else:
-            self._left -= weight
+            self._weight_left -= weight
             frame.take(value, weight, height)
 
     def _close(self, frame: _Frame) -> None:
@@ -95,7 +96,7 @@ class Tree:
         value = _whole(frame.record, frame.values)
         self._open.discard(key)
         self._done[key] = (value, frame.weight, frame.height)
-        self._left -= _NODE
+        self._weight_left -= _NODE
         self._frames[-1].take(value, frame.weight, frame.height)
 
 

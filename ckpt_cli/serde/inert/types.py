@@ -1,6 +1,6 @@
-"""Turn pickled objects of well-known types into the nodes that msgpack has for them, so that all generations agree.
+"""Turns pickled objects of well-known types into the nodes that msgpack has for them, so old and new databases agree.
 
-Any other object becomes a node with the name of its class or function and the arguments, state and items for it.
+Any other object becomes a node with the name of its class or function, and with its arguments, state and items.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def _unknown(call: PickleCall) -> Node:
 
 
 def _slots(state: Any) -> Any:
-    """The attributes of a state ``(__dict__ or None, slots)`` (``object.__reduce_ex__``, for ``__slots__``)."""
+    """The attributes in a state ``(__dict__ or None, slots)`` (``object.__reduce_ex__``); any other state unchanged."""
     if isinstance(state, list) and len(state) == 2 and isinstance(state[1], dict):
         if state[0] is None:
             return state[1]
@@ -62,7 +62,7 @@ def _by_shape(call: PickleCall) -> Any:
 
 
 def _octets(value: Any, length: int) -> bytes:
-    """The packed fields of a date, which Python 2 pickled as text."""
+    """The packed fields of a date or time as bytes; Python 2 pickled them as text."""
     octets = value.encode("latin-1") if isinstance(value, str) else value
     if not isinstance(octets, bytes) or len(octets) != length:
         raise ValueError(value)
@@ -79,7 +79,7 @@ def _day(octets: bytes) -> str:
 
 
 def _zone(args: list[Any]) -> str:
-    """An offset as in ISO 8601; a named zone in brackets (RFC 9557), because its rules aren't looked up."""
+    """The zone as an offset (ISO 8601), or its name in brackets (RFC 9557), because zone rules aren't looked up."""
     if len(args) < 2:
         return ""
     name = text(args[1])
