@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ckpt_cli.errors import CheckpointNotFound, ThreadNotFound, UsageError
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.revisions import is_own, split_thread
+from ckpt_cli.history.lineage.revisions import is_only_a_revision, split_thread
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.history.state.channels import TASKS
 from ckpt_cli.layouts import named, state_of
@@ -128,12 +128,15 @@ class Reader:
             UsageError: it can be read as a checkpoint of several existing threads.
         """
         own = self.saver.row(Ref(thread_id, ns, text)) if thread_id else None
-        if own is not None or is_own(text):
+        if own is not None or is_only_a_revision(text):
             return own or self.resolve(thread_id, text, ns)
         splits = [(thread, rev) for thread, rev in split_thread(text) if self.saver.thread(thread) is not None]
         if len(splits) > 1:
             splits = [split for split in splits if self._fits(*split, ns)] or splits
-        elif not splits and (other := next((t for t, rev in split_thread(text) if is_own(rev)), None)) is not None:
+        elif (
+            not splits
+            and (other := next((t for t, rev in split_thread(text) if is_only_a_revision(rev)), None)) is not None
+        ):
             self.thread(other)  # raises ThreadNotFound with the nearest names
         if len(splits) > 1:
             shown = [f"{rev} of thread {thread!r}" for thread, rev in splits]

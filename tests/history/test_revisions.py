@@ -10,7 +10,15 @@ from ckpt_cli.errors import AmbiguousRevision, CheckpointNotFound, UsageError
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.finder import Finder
 from ckpt_cli.history.lineage.lineage import Lineage
-from ckpt_cli.history.lineage.revisions import Revision, RevisionKind, between, is_own, parse, split_range, split_thread
+from ckpt_cli.history.lineage.revisions import (
+    Revision,
+    RevisionKind,
+    between,
+    is_only_a_revision,
+    parse,
+    split_range,
+    split_thread,
+)
 from ckpt_cli.history.lineage.short_ids import ShortIds
 from ckpt_cli.model import CheckpointRow
 
@@ -163,13 +171,13 @@ def test_head_ids_and_ancestors_do_not_read_the_whole_thread() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("@~4", "'@~4' goes too far up: the line begins 3 up"),
-        (f"{A}^", f"'{A}^' goes too far up: the line begins there"),
+        ("@~4", "'@~4' goes too far up: the checkpoint 3 up has no parent"),
+        (f"{A}^", f"'{A}^' goes too far up: it has no parent"),
         ("ffffff", "no checkpoint 'ffffff'"),
         ("step:9", "no step 9 on the head's line"),
         ("branch:3", "no branch 3: there are 2"),
         ("tag:x", "no tag 'x'"),
-        ("@{1d}", "nothing was there yet then"),
+        ("@{1d}", "the thread has no checkpoint that old"),
     ],
 )
 def test_what_names_nothing_is_not_found(text: str, message: str) -> None:
@@ -207,7 +215,7 @@ def test_a_step_of_another_branch_is_named() -> None:
         ["ffff66", "on branch:1"],
         ["abcd77", "on branch:3"],
     ]
-    assert caught.value.hint == "its steps are -1 to 2; on other branches an id names a step"
+    assert caught.value.hint == "its steps are -1 to 2; name a step of another branch by its id"
 
 
 def test_a_short_number_hints_at_steps() -> None:
@@ -250,7 +258,7 @@ def test_metadata_wins_over_the_step_an_id_tells() -> None:
 
 def test_a_parent_never_stored_ends_the_climb() -> None:
     """LangGraph 0.3 with checkpoint_during=False names parents that are in no row."""
-    with pytest.raises(CheckpointNotFound, match="the parent gone was never stored"):
+    with pytest.raises(CheckpointNotFound, match="the parent gone, which was never stored"):
         find("^", Recorded(rows((A, "gone"))))
 
 
@@ -286,7 +294,7 @@ def test_between_follows_the_newer_ones_line() -> None:
 def test_every_colon_may_end_a_thread_id() -> None:
     """Thread ids and revisions may both hold colons."""
     assert list(split_thread("a:b:@{10:30}")) == [("a", "b:@{10:30}"), ("a:b", "@{10:30}"), ("a:b:@{10", "30}")]
-    assert [is_own(text) for text in ("step:5", "@{10:30}", "tag:a:b", "step:x", "abcd:1234")] == [
+    assert [is_only_a_revision(text) for text in ("step:5", "@{10:30}", "tag:a:b", "step:x", "abcd:1234")] == [
         *[True] * 3,
         False,
         False,

@@ -68,7 +68,7 @@ def test_the_old_value_is_shown_if_it_is_known_and_the_channel_keeps_the_last() 
 
 
 @pytest.mark.parametrize("before", [UNKNOWN, NOTHING, 3, 4])
-@pytest.mark.parametrize("habit", [None, Habit.REDUCES, Habit.APPENDS, Habit.TALKS])
+@pytest.mark.parametrize("habit", [None, Habit.REDUCES, Habit.APPENDS, Habit.MERGES_MESSAGES])
 def test_what_a_reducer_is_given_is_not_shown_as_the_value(before: object, habit: Habit | None) -> None:
     """Nor is what a channel without a known habit is given: the change only says that it was written."""
     change = only(step_changes(wrote("count", 4), {"count": habit} if habit else {}, lambda _: before))
@@ -194,7 +194,7 @@ def test_an_edited_list_is_no_new_one() -> None:
 )
 def test_shorter_forms_of_messages_are_messages_in_a_conversation(written: object) -> None:
     """A text or a pair of role and text is a message there; in other channels it stays what it is."""
-    change = only(step_changes(wrote("talk", written), {"talk": Habit.TALKS}))
+    change = only(step_changes(wrote("talk", written), {"talk": Habit.MERGES_MESSAGES}))
     assert (change.kind, change.added) == (ChangeKind.ADDED, 1)
     if not isinstance(written, list) or not isinstance(written[0], dict):
         assert only(step_changes(wrote("talk", written), {})).kind is ChangeKind.WROTE
@@ -203,7 +203,7 @@ def test_shorter_forms_of_messages_are_messages_in_a_conversation(written: objec
 def test_the_state_shows_a_conversation() -> None:
     """It is proved by gathered messages; a list that is written as a whole each time is replaced."""
     talk = [chat_message("human", "hello"), chat_message("ai", "hi")]
-    assert prove_habits({"talk": talk}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.TALKS}
+    assert prove_habits({"talk": talk}, {"talk": [[["ai", "hi"]], ["hello"]]}) == {"talk": Habit.MERGES_MESSAGES}
     assert prove_habits({"talk": talk}, {"talk": [[talk], [talk[:1]]]}) == {"talk": Habit.REPLACES}
 
 
@@ -230,7 +230,13 @@ def test_a_sum_is_proved_by_all_that_was_ever_written(value: Any, written: list[
 def test_what_two_states_prove_together_holds_for_both() -> None:
     """The nearer one counts, unless its write was the value by chance, or it only proves that the last isn't kept."""
     near = {"sum": Habit.REPLACES, "log": Habit.REDUCES, "max": Habit.REDUCES, "plan": Habit.REPLACES}
-    far = {"sum": Habit.SUMS, "log": Habit.APPENDS, "max": Habit.REPLACES, "plan": Habit.APPENDS, "n": Habit.TALKS}
+    far = {
+        "sum": Habit.SUMS,
+        "log": Habit.APPENDS,
+        "max": Habit.REPLACES,
+        "plan": Habit.APPENDS,
+        "n": Habit.MERGES_MESSAGES,
+    }
     near, far = {**near, "one": Habit.FIRST, "both": Habit.APPENDS}, {**far, "one": Habit.APPENDS, "both": Habit.FIRST}
     assert combine_habits(near, far) == {
         "sum": Habit.SUMS,
@@ -239,5 +245,5 @@ def test_what_two_states_prove_together_holds_for_both() -> None:
         "log": Habit.APPENDS,
         "max": Habit.REDUCES,
         "plan": Habit.REPLACES,
-        "n": Habit.TALKS,
+        "n": Habit.MERGES_MESSAGES,
     }

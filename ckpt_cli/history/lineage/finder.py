@@ -51,7 +51,7 @@ class Finder:
     """Looks revisions up in one namespace of one thread.
 
     Args:
-        clock: now, in seconds since 1970, for ``@{2h}``.
+        clock: gives the present time in seconds since 1970, for ``@{2h}``.
     """
 
     def __init__(self, rows: Rows, clock: Callable[[], float]) -> None:
@@ -91,7 +91,7 @@ class Finder:
             parent = row.parent_id
             above = self._rows.row(parent) if parent is not None and parent != row.checkpoint_id else None
             if above is None:
-                raise CheckpointNotFound(f"{text!r} goes too far up: {_end(row, climbed)}")
+                raise CheckpointNotFound(f"{text!r} goes too far up: {_why_no_parent(row, climbed)}")
             row = above
         return row
 
@@ -106,7 +106,7 @@ class Finder:
             raise AmbiguousRevision(fits, hint=hint, candidates=[*shown, *more])
         if matching and len(prefix) >= _PREFIX:
             return lineage.rows[matching[0]]
-        raise CheckpointNotFound(f"no checkpoint {prefix!r}", hint=_elsewhere(prefix, matching, short))
+        raise CheckpointNotFound(f"no checkpoint {prefix!r}", hint=_prefix_hint(prefix, matching, short))
 
     def _step(self, step: int) -> CheckpointRow:
         lineage = self._rows.lineage()
@@ -126,7 +126,7 @@ class Finder:
         return {i: step for i, step in steps.items() if step is not None}
 
     def _no_step(self, step: int, line: Mapping[str, int]) -> CheckpointNotFound:
-        """The error that the head's line has no such step; those on other branches are its candidates."""
+        """The error for a step that the head's line doesn't have; its candidates are such steps on other branches."""
         lineage = self._rows.lineage()
         aside = self._stepped([i for i in lineage.rows if i not in line and _may_be(i, step)])
         elsewhere = [i for i, own in aside.items() if own == step]
@@ -136,8 +136,7 @@ class Finder:
         more = [f"and {len(elsewhere) - _LISTED} more"] if len(elsewhere) > _LISTED else []
         hint = f"its steps are {spans(set(line.values())) or 'not recorded'}"
         if elsewhere:
-            several = len(elsewhere) > 1
-            hint += "; on other branches an id names a step" if several else "; on another branch its id names it"
+            hint += "; name a step of another branch by its id"
         return CheckpointNotFound(f"no step {step} on the head's line", hint=hint, candidates=[*shown, *more])
 
     def _branch(self, number: int) -> CheckpointRow:
@@ -170,7 +169,7 @@ class Finder:
         if not dated:
             raise CheckpointNotFound("the ids of this thread do not contain their time", hint="use an id or step:N")
         (first,) = self._described([dated[0][1]])
-        raise CheckpointNotFound("nothing was there yet then", hint=f"the first is {first}")
+        raise CheckpointNotFound("the thread has no checkpoint that old", hint=f"the first is {first}")
 
     def _described(self, checkpoint_ids: list[str]) -> list[str]:
         """One line about each checkpoint, with the step that metadata records."""
@@ -184,11 +183,11 @@ def _may_be(checkpoint_id: str, step: int) -> bool:
     return own is None or (step - own) % 0x4000 in (0, 1)
 
 
-def _end(row: CheckpointRow, climbed: int) -> str:
-    above = f"{climbed} up" if climbed else "there"
+def _why_no_parent(row: CheckpointRow, climbed: int) -> str:
+    first = f"the checkpoint {climbed} up" if climbed else "it"
     if row.parent_id is None or row.parent_id == row.checkpoint_id:
-        return f"the line begins {above}"
-    return f"{above}, the parent {row.parent_id} was never stored"
+        return f"{first} has no parent"
+    return f"{first} has the parent {row.parent_id}, which was never stored"
 
 
 def _described(checkpoint_id: str, short: ShortIds, step: int | None) -> str:
@@ -206,7 +205,7 @@ def _is_step(prefix: str) -> bool:
     return prefix.isdecimal() and len(prefix) < _PREFIX
 
 
-def _elsewhere(prefix: str, matching: list[str], short: ShortIds) -> str:
+def _prefix_hint(prefix: str, matching: list[str], short: ShortIds) -> str:
     if _is_step(prefix):
         return f"did you mean step:{prefix}?"
     if matching:

@@ -1,8 +1,8 @@
 """What a checkpoint id contains: a uuid6 holds the time when it was made and, in its clock sequence, the step.
 
-langgraph-checkpoint 4.3, ``base/id.py: uuid6(clock_seq=step)``. Copies (``as_node="__copy__"``) and updates as END
-carry step - 1, and ids from JavaScript carry no step that can be trusted (-1 is ``ffff`` there); where metadata is
-read, its step counts.
+langgraph-checkpoint 4.3, ``base/id.py: uuid6(clock_seq=step)``. The ids of copies (``as_node="__copy__"``) and of
+updates as END contain step - 1. The step in an id from JavaScript can't be trusted (-1 is ``ffff`` there). If metadata
+was read, its step is used instead.
 """
 
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ _GREGORIAN = 0x01B21DD213814000  # 100 ns ticks from 1582-10-15 to 1970-01-01
 _DAY = 86_400
 _EARLIEST = -62_135_596_800 + 2 * _DAY
 _LATEST = 253_402_300_800 - 2 * _DAY
-"""The years 1 to 9999 in every time zone, which Python's dates can hold."""
+"""Times between these are in the years 1 to 9999 in every time zone; Python's dates can hold no others."""
 
 
 def is_uuid6(checkpoint_id: str) -> bool:
@@ -20,7 +20,7 @@ def is_uuid6(checkpoint_id: str) -> bool:
 
 
 def unix_time(checkpoint_id: str) -> float | None:
-    """When the id was made, in seconds since 1970; None if it doesn't contain that.
+    """When the id was made, in seconds since 1970; None if it contains no time.
 
     ISO timestamps (langgraph 0.0) are read too. A time before the year 1 or after 9999 in some time zone gives None.
     """
@@ -43,7 +43,7 @@ def _recorded_time(checkpoint_id: str) -> float | None:
 
 
 def step(checkpoint_id: str) -> int | None:
-    """The step an id carries, -1 for the first input; None if it is no uuid6."""
+    """The step that an id contains, -1 for the first input; None if it is no uuid6."""
     if not is_uuid6(checkpoint_id):
         return None
     try:

@@ -11,9 +11,9 @@ from ckpt_cli.model import CheckpointRow
 
 
 class Branch(NamedTuple):
-    """One tip and the checkpoint where its line leaves an older one.
+    """A tip, and the first checkpoint of its line that belongs to no older branch.
 
-    `number` counts from 1 by `first`, the branch's first own checkpoint, so it doesn't move as branches grow.
+    `number` counts the branches from 1 in the order of `first`, so it doesn't change when branches grow.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Lineage:
         return parent if parent in self.rows and checkpoint_id not in self._cut else None
 
     def missing(self, checkpoint_id: str) -> str | None:
-        """The parent that is named but was never stored (langgraph 0.3 and 0.4 with ``checkpoint_during=False``)."""
+        """The id of a parent that was never stored (langgraph 0.3 and 0.4, ``checkpoint_during=False``); else None."""
         parent = self.rows[checkpoint_id].parent_id
         return parent if parent is not None and parent not in self.rows else None
 
@@ -60,7 +60,7 @@ class Lineage:
 
     @property
     def head(self) -> str | None:
-        """The highest id: what the saver itself returns when no id is given; also after a fork."""
+        """The highest id; LangGraph's saver returns this checkpoint if no id is given, also after a fork."""
         return next(reversed(self.rows), None)
 
     def line(self, checkpoint_id: str) -> Iterator[str]:
@@ -82,7 +82,7 @@ class Lineage:
 
     @property
     def branches(self) -> list[Branch]:
-        """One branch a tip. At a fork point the oldest child continues the branch, every other child begins one."""
+        """One branch for each tip. At a fork, the oldest child continues its branch; every other child begins one."""
         if self._branches is None:
             starts = sorted([*self.roots, *(c for kids in self.children.values() for c in kids[1:])])
             self._branches = [Branch(n, first, self._end(first)) for n, first in enumerate(starts, 1)]
@@ -108,7 +108,7 @@ class Lineage:
 def _circular(rows: dict[str, CheckpointRow]) -> set[str]:
     """The lowest row of every circle of parents.
 
-    Whatever libraries write, ids grow from parent to child; only rows where they don't are followed.
+    In all that the libraries write, a child's id is higher than its parent's. Only rows that break this are followed.
     """
     doubtful = [
         i for i, row in rows.items() if row.parent_id in rows and row.parent_id is not None and row.parent_id >= i

@@ -8,11 +8,11 @@ from ckpt_cli.history.lineage.lineage import Lineage
 
 @dataclass(frozen=True, slots=True)
 class Rail:
-    """The rails beside one checkpoint.
+    """The drawing at the left of one checkpoint, as in ``git log --graph``.
 
     Attributes:
-        joins: the line above it, where lanes come together (``├─╯``); "" where none do.
-        lanes: its own line: ``●`` in its lane, ``│`` in those that pass by.
+        joins: the line of signs above it, if lanes come together there (``├─╯``); else "".
+        lanes: the signs in its own line: ``●`` in its lane, ``│`` in each lane that passes by.
     """
 
     joins: str

@@ -66,13 +66,13 @@ def split_range(text: str) -> tuple[str, str] | None:
 
 
 def split_thread(text: str) -> Iterator[tuple[str, str]]:
-    """Every way to read ``THREAD:REV``: thread ids may hold colons, and so may revisions."""
+    """Every way to read ``THREAD:REV``: a thread id may contain colons, and so may a revision."""
     for at, char in enumerate(text):
         if char == ":" and 0 < at < len(text) - 1:
             yield text[:at], text[at + 1 :]
 
 
-def is_own(text: str) -> bool:
+def is_only_a_revision(text: str) -> bool:
     """Whether the form of a text makes it a revision, so that it isn't tried as ``THREAD:REV``."""
     try:
         return parse(text).kind is not RevisionKind.ID

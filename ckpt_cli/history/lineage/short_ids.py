@@ -8,7 +8,7 @@ from ckpt_cli.history.lineage import ids
 SHORTEST = 6
 """The least number of characters, so that a short id stays unique while the thread grows."""
 EMPTY = '""'
-"""How the empty id is written (langgraph 0.0.26 stored one state a thread, without any id)."""
+"""The text for an empty checkpoint id (langgraph 0.0.26 stored one state for each thread, without any id)."""
 
 
 class ShortIds:
@@ -59,7 +59,7 @@ class ShortIds:
 
 
 def _names(checkpoint_id: str) -> list[str]:
-    """What a short form may be taken from, the preferred one first."""
+    """The texts that a short form may be the beginning of, the preferred one first: the last group, the whole id."""
     if ids.is_uuid6(checkpoint_id):
         return [checkpoint_id[24:], checkpoint_id]
     return [checkpoint_id]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ckpt_cli.history.lineage.lineage import Lineage
 
 BRANCHES = 60
-"""The newest branches are drawn, up to this many; the others are counted where they leave."""
+"""At most so many branches are drawn, the newest ones; the others are only counted where they begin."""
 _TURNS = 40
 _FIRST, _LAST = 3, 20
 
@@ -21,13 +21,13 @@ class Row:
     """One line of the drawing: a checkpoint, or a straight run of them that is folded.
 
     Attributes:
-        depth: rails at its left, which all continue below.
-        joint: it is the first checkpoint of a branch, which leaves the last of those rails here.
+        depth: the number of rails at its left; all of them continue below.
+        joint: whether a branch begins with this checkpoint; the branch leaves the last of those rails here.
         checkpoint_id: None if the row is a fold.
         run: the folded checkpoints, oldest first.
         aside: the checkpoints of branches that leave from here and are not drawn.
         branches: how many such branches there are.
-        ends: nothing follows on this line.
+        ends: whether nothing follows on this line.
     """
 
     depth: int
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The checkpoints that get a line for another reason than their place in the tree.
+    """The checkpoints that get a line of their own wherever they are in the tree.
 
     Attributes:
         edits: updates and forks.
@@ -55,7 +55,7 @@ class Marked:
 
 
 def rows(lineage: Lineage, marked: Marked, *, full: bool = False) -> Iterator[Row]:
-    """The drawing, from the first line to the last: the head's own root comes last."""
+    """The rows of the drawing, from top to bottom; if there are several roots, the head's own root comes last."""
     return _Drawing(lineage, marked, full).rows()
 
 
@@ -115,7 +115,7 @@ class _Drawing:
                 todo += [(i, depth + 1, True) for i in reversed(sides) if i != straight]
 
     def _straight(self, start: str) -> Iterator[str]:
-        """From here down to the next fork that is drawn, or to the tip."""
+        """The checkpoints from here down to the next fork that is drawn, or to the tip."""
         children = [start]
         while len(children) == 1:
             yield children[0]
@@ -163,7 +163,7 @@ class _Drawing:
 
 
 def _weights(lineage: Lineage) -> dict[str, int]:
-    """How many checkpoints there are in and below each."""
+    """Checkpoint id to the number of its descendants, itself included."""
     order: list[str] = []
     todo = list(lineage.roots)
     while todo:

@@ -23,4 +23,4 @@ def moment(text: str, now: float) -> float:
     try:
         return datetime.fromisoformat(words).timestamp()
     except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(f"{text!r} is no moment", hint=_HINT) from error
+        raise UsageError(f"{text!r} is no time", hint=_HINT) from error

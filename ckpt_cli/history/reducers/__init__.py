@@ -1,1 +1,1 @@
-"""What channels make of writes: reducers given or learned, delta channels, recorded steps replayed."""
+"""What channels make of writes: reducers, named or learned; delta channels, rebuilt; recorded steps, replayed."""

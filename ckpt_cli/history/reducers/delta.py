@@ -1,8 +1,9 @@
-"""Rebuilds delta channels: a delta channel stores its value only in some checkpoints, and its writes in all.
+"""Rebuilds delta channels. The value of a delta channel is stored in some checkpoints only, its writes in all.
 
-langgraph 1.2 ``channels/delta.py`` and checkpoint 4.3 ``base/__init__.py: get_delta_channel_history``: the value at a
-checkpoint is the nearest ancestor's stored value, then the writes on the path from there in canonical order, through
-the graph's reducer. Writes stored on the checkpoint itself belong to the next one; those on the ancestor count.
+To get the value at a checkpoint, take the nearest ancestor that stores one, and give the writes on the path from there,
+in canonical order, to the graph's reducer. The writes that are stored on that ancestor count; those stored on the
+checkpoint itself belong to the next one (langgraph 1.2 ``channels/delta.py``; checkpoint 4.3 ``base/__init__.py:
+get_delta_channel_history``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -40,7 +41,7 @@ class Station:
     """One checkpoint on a line, with its writes.
 
     Attributes:
-        grown: its parent's writes made its values; False after a fork, an update or a replay.
+        grown: whether its parent's writes made its values; False for a fork, an update or a replay.
     """
 
     state: State
@@ -55,8 +56,8 @@ class Rebuilt:
     Attributes:
         seed: the nearest ancestor's stored value; ABSENT if the channel began empty.
         writes: what was written since, oldest first.
-        spans: stretches of its history, each from one stored value to the next.
-        marked: some checkpoint says that it is a delta channel; without that it may be an empty channel.
+        spans: the parts of its history between one stored value and the next.
+        marked: whether some checkpoint shows that it is a delta channel; else it may be another channel that is empty.
     """
 
     seed: Any = ABSENT
@@ -79,8 +80,8 @@ class Rebuilt:
 
     def _foldable(self, reducer: Reducer) -> bool:
         try:
-            made = reducer.replay(self.seed, self.writes)
-            return isinstance(made, list) and not any(isinstance(item, Shorthand) for item in made)
+            result = reducer.replay(self.seed, self.writes)
+            return isinstance(result, list) and not any(isinstance(item, Shorthand) for item in result)
         except Unfit:
             return False
 
@@ -92,8 +93,10 @@ class Rebuilt:
         reducer = self.reducer
         if reducer is not None:
             try:
-                made = reducer.replay(self.seed, self.writes)
-                return [i.given if isinstance(i, Shorthand) else i for i in made] if isinstance(made, list) else made
+                result = reducer.replay(self.seed, self.writes)
+                return (
+                    [i.given if isinstance(i, Shorthand) else i for i in result] if isinstance(result, list) else result
+                )
             except Unfit:
                 pass
         seed = {} if self.seed is ABSENT else {"seed": self.seed}
@@ -101,7 +104,7 @@ class Rebuilt:
 
 
 def counters(metadata: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Updates and steps since the last snapshot of each delta channel; 0 and 0 for what is no pair of numbers."""
+    """Delta channel to the updates and steps since its last snapshot; (0, 0) if no pair of numbers is stored."""
     stored = metadata.get(COUNTERS)
     pairs = stored.items() if isinstance(stored, dict) else ()
     return {
@@ -124,13 +127,13 @@ def rebuild(
     ancestors: Iterable[Station],
     ahead: Callable[[], Iterable[Station]] = tuple,
 ) -> dict[str, Rebuilt]:
-    """The delta channels among `channels` at a checkpoint that stores no value for them.
+    """The delta channels among `channels`, rebuilt at a checkpoint that stores no value of them.
 
     Args:
         state: the checkpoint.
         channels: those to rebuild.
         ancestors: its line from the parent back; only as many are read as the channels need.
-        ahead: the checkpoint itself and its line of first children, for a later snapshot to learn from.
+        ahead: gives the checkpoint itself and its line of first children, where a later snapshot may show the reducer.
     """
     walks = {channel: _Walk(channel, channel in marked(state)) for channel in channels}
     for station in ancestors:
@@ -138,11 +141,11 @@ def rebuild(
             walk.pass_by(station)
         if all(walk.done for walk in walks.values()):
             break
-    found = {channel: walk.rebuilt for channel, walk in walks.items() if walk.rebuilt.marked}
-    unproven = {channel: rebuilt for channel, rebuilt in found.items() if not rebuilt.spans and rebuilt.writes}
+    deltas = {channel: walk.rebuilt for channel, walk in walks.items() if walk.rebuilt.marked}
+    unproven = {channel: rebuilt for channel, rebuilt in deltas.items() if not rebuilt.spans and rebuilt.writes}
     if unproven:
         _learn_ahead(unproven, ahead())
-    return found
+    return deltas
 
 
 class _Walk:

@@ -43,8 +43,8 @@ class Tally:
 
     Attributes:
         steps: the number of steps with writes.
-        faded: a step without writes emptied the channel.
-        kept: a step without writes left the channel as it was.
+        faded: whether a step without writes emptied the channel.
+        kept: whether a step without writes left the channel as it was.
     """
 
     steps: int = 0
@@ -79,7 +79,10 @@ class Tally:
 
     @property
     def likely(self) -> list[Evidence]:
-        """The candidates, else the reducer that explains the most steps: others may not come from the graph."""
+        """The candidates; if there are none, the reducer that explains the most steps.
+
+        The steps that it doesn't explain may come from elsewhere than the graph.
+        """
         most = max(self._explained)
         if not most or most == self.steps:
             return self.candidates
@@ -88,31 +91,31 @@ class Tally:
 
 
 class Merging:
-    """Whether a message merge explains steps that come one after the other.
+    """Checks, step by step, whether the reducer `MESSAGES` ("message merge") explains a channel's steps.
 
     The ids of a list that only grows are remembered, so that a long conversation isn't parsed at each step.
     """
 
     def __init__(self) -> None:
-        self._held: Any = None
+        self._last_list: Any = None
         self._ids: set[str] = set()
 
     def explains(self, step: ChannelStep) -> bool:
-        """As `reducers.explains` with `MESSAGES`."""
+        """Like `reducers.explains` with `MESSAGES`."""
         if type(step.after) is not list and not any(overwrite(write) is not None for write in step.writes):
             return False
         before = [] if step.before is ABSENT else step.before
-        if not self._holds(before) and not self._remember(before):
+        if not self._is_last_list(before) and not self._remember(before):
             return explains(MESSAGES, step)
         if (added := self._added(before, step)) is not None:
-            self._held, self._ids = step.after, self._ids | added
+            self._last_list, self._ids = step.after, self._ids | added
             return True
-        self._held = None
+        self._last_list = None
         return explains(MESSAGES, step)
 
-    def _holds(self, before: Any) -> bool:
-        held = self._held
-        return type(before) is list and held is not None and len(before) == len(held) and all(map(is_, before, held))
+    def _is_last_list(self, before: Any) -> bool:
+        last = self._last_list
+        return type(before) is list and last is not None and len(before) == len(last) and all(map(is_, before, last))
 
     def _remember(self, before: Any) -> bool:
         if type(before) is not list:
@@ -123,7 +126,7 @@ class Merging:
         ids = [one.id for one in parsed if one is not None and one.id]
         if len(set(ids)) < len(ids):
             return False
-        self._held, self._ids = before, set(ids)
+        self._last_list, self._ids = before, set(ids)
         return True
 
     def _added(self, before: list[Any], step: ChannelStep) -> set[str] | None:
@@ -133,11 +136,11 @@ class Merging:
         if not isinstance(after, list) or len(after) != end + len(new) or not all(map(is_, before, after)):
             return None
         parsed = [as_message(item) for item in new]
-        named = [one.id for one in parsed if one is not None and one.id]
-        if any(one is None or one.role == "remove" for one in parsed) or not self._ids.isdisjoint(named):
+        ids = [one.id for one in parsed if one is not None and one.id]
+        if any(one is None or one.role == "remove" for one in parsed) or not self._ids.isdisjoint(ids):
             return None
-        made = [item if isinstance(item, Node) else Shorthand(item) for item in new]
-        if len(set(named)) < len(named) or not agree(made, after[end:]):
+        expected = [item if isinstance(item, Node) else Shorthand(item) for item in new]
+        if len(set(ids)) < len(ids) or not agree(expected, after[end:]):
             return None
         return {one.id for item in after[end:] if (one := as_message(item)) is not None and one.id}
 
@@ -155,12 +158,12 @@ def names() -> list[str]:
 
 def outcomes(candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]) -> list[tuple[Evidence, Any]]:
     """The distinct results of the candidates for these writes; a candidate that can't take them is left out."""
-    made: list[tuple[Evidence, Any]] = []
+    results: list[tuple[Evidence, Any]] = []
     for evidence in candidates:
         try:
             value = evidence.reducer.step(before, writes)
         except Unfit:
             continue
-        if not any(same(value, other) for _, other in made):
-            made.append((evidence, value))
-    return made
+        if not any(same(value, other) for _, other in results):
+            results.append((evidence, value))
+    return results

@@ -1,7 +1,7 @@
 """Reducers as pure functions on values, and which of them explain what was recorded.
 
-The graph's own functions are not in a database. But in real histories one of a few reducers gives the recorded value
-of every step of a channel, or of none. So a reducer can be learned, and its evidence shown.
+The graph's own functions are not in a database. But in real histories, each common reducer gives the recorded value of
+every step of a channel or of none. So a channel's reducer can be learned, and the evidence for it can be shown.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -177,13 +177,13 @@ def _put(merged: list[Any], places: dict[str, int], message_id: str | None, item
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """What a node wrote and the library takes for a message; the state holds it as a message object."""
+    """A message that a node wrote as plain data (a text, a pair, a dict); in the state it is a message object."""
 
     given: Any
 
 
 def as_message(value: Any) -> Message | None:
-    """The message that a value is; the library also takes a text, or a pair of role and text, for one."""
+    """The message in a value, None if it is none; like the library, it accepts a text or a pair of role and text."""
     if isinstance(value, str):
         return Message("human", None, value)
     if isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value):
@@ -197,7 +197,7 @@ _LIST = frozenset({list})
 LAST = Reducer("last value", _last)
 MESSAGES = Reducer("message merge", _merge_messages, makes=_LIST)
 APPEND = Reducer("append", _append, makes=frozenset({list, str, int, float}))
-"""What ``+`` does, for lists, texts and numbers: a person who names it needn't say which."""
+"""``+`` for lists, texts and numbers alike, so that a user who names it needn't say which of them."""
 SUM = Reducer("sum", _sum, makes=frozenset({int, float}))
 COLLECT = Reducer("collect", _collect, makes=_LIST)
 UNION = Reducer("dict union", _union, makes=frozenset({dict}))
@@ -214,7 +214,7 @@ REDUCERS = (LAST, MESSAGES, SUM, APPEND, UNION, SETS, COLLECT, GATHER, TOPIC, AN
 def evidence(
     steps: Iterable[ChannelStep], reducers: Sequence[Reducer] = REDUCERS, *, replayed: bool = False
 ) -> list[Evidence]:
-    """How many steps each reducer explains; `replayed` means that a step has the writes of many."""
+    """How many steps each reducer explains; `replayed` means that one `ChannelStep` has the writes of many steps."""
     recorded = list(steps)
     counts = [sum(explains(reducer, step, replayed=replayed) for step in recorded) for reducer in reducers]
     return [Evidence(r, count, len(recorded)) for r, count in zip(reducers, counts, strict=True)]
@@ -230,14 +230,14 @@ def learn(
 def explains(reducer: Reducer, step: ChannelStep, *, replayed: bool = False) -> bool:
     """Whether a reducer gives the recorded value of a step."""
     try:
-        made = (reducer.replay if replayed else reducer.step)(step.before, step.writes)
+        computed = (reducer.replay if replayed else reducer.step)(step.before, step.writes)
     except Unfit:
         return False
-    return agree(made, step.after)
+    return agree(computed, step.after)
 
 
 def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
-    """As `explains`, for a step without an ``Overwrite``."""
+    """Like `explains`, but faster, for a step without an ``Overwrite``."""
     if reducer.makes is not None and type(step.after) not in reducer.makes:
         return False
     try:
@@ -246,25 +246,25 @@ def folds_to(reducer: Reducer, step: ChannelStep) -> bool:
         return False
 
 
-def agree(made: Any, recorded: Any) -> bool:
-    """Strict equality, except that a message written without an id has one in the state."""
-    if type(made) is not list or type(recorded) is not list:
-        return same(made, recorded)
-    if len(made) != len(recorded):
+def agree(computed: Any, recorded: Any) -> bool:
+    """Whether two values are equal; a recorded message may have an id that the computed one doesn't have."""
+    if type(computed) is not list or type(recorded) is not list:
+        return same(computed, recorded)
+    if len(computed) != len(recorded):
         return False
-    return all(same(a, b) or _same_but_id(a, b) for a, b in unlike(made, recorded))
+    return all(same(a, b) or _same_but_id(a, b) for a, b in unlike(computed, recorded))
 
 
-def _same_but_id(made: Any, recorded: Any) -> bool:
-    parsed = as_message(made.given if isinstance(made, Shorthand) else made)
+def _same_but_id(computed: Any, recorded: Any) -> bool:
+    parsed = as_message(computed.given if isinstance(computed, Shorthand) else computed)
     if parsed is None or not isinstance(recorded, Node):
         return False
-    if isinstance(made, Shorthand):
+    if isinstance(computed, Shorthand):
         stored = message(recorded)
         if stored is None or (stored.role, stored.text) != (parsed.role, parsed.text):
             return False
         return parsed.id in (None, stored.id)
-    if parsed.id is not None or not isinstance(made, Node):
+    if parsed.id is not None or not isinstance(computed, Node):
         return False
-    a, b = made.fields or {}, recorded.fields or {}
-    return made.type == recorded.type and same({**a, "id": None}, {**b, "id": None})
+    a, b = computed.fields or {}, recorded.fields or {}
+    return computed.type == recorded.type and same({**a, "id": None}, {**b, "id": None})

@@ -1,4 +1,4 @@
-"""Replays a recorded step: its writes are applied to the state before it, and the result compared with the record.
+"""Replays a recorded step: applies its writes to the state before it, and compares the result with the recorded state.
 
 Writes stored with checkpoint N, folded by the channels' reducers, give its first ``loop`` child (langgraph 1.2
 ``pregel/_algo.py: apply_writes``). Updates, copies and second children have their own writes or none.
@@ -36,7 +36,7 @@ class Judgement(NamedTuple):
 
     Attributes:
         why: the reason in words; "" if all agrees.
-        channels: those that hold something else than the writes make.
+        channels: the channels that the writes don't explain.
     """
 
     verdict: Verdict
@@ -46,12 +46,12 @@ class Judgement(NamedTuple):
 
 @dataclass
 class Reducers:
-    """The reducers of channels: as a person named them, else as the steps of a line prove them.
+    """The reducers of channels: those that the user named, else those that the steps of a line prove.
 
     Attributes:
-        named: channel to the reducer that a person named.
+        named: channel to the reducer that the user named.
         tallies: channel to what its steps show so far.
-        deltas: of delta channels: the evidence for a reducer, or a guess, or None.
+        deltas: delta channel to the evidence for its reducer, or to a guessed reducer, or to None.
     """
 
     named: Mapping[str, Reducer] = field(default_factory=dict)
@@ -66,10 +66,10 @@ class Reducers:
                 self.tallies.setdefault(channel, Tally()).add(step)
 
     def learn_deltas(self, deltas: Mapping[str, Evidence | Reducer | None]) -> None:
-        """Learn what is known of delta channels by now; a guess doesn't replace evidence."""
-        for channel, one in deltas.items():
-            if isinstance(one, Evidence) or not self.deltas.get(channel):
-                self.deltas[channel] = one
+        """Add what is known about the reducers of delta channels; a guess doesn't replace evidence."""
+        for channel, reducer in deltas.items():
+            if isinstance(reducer, Evidence) or not self.deltas.get(channel):
+                self.deltas[channel] = reducer
 
     def of(self, channel: str) -> list[Reducer]:
         """The reducers that a channel may have, the likeliest first."""
@@ -105,7 +105,7 @@ class Reducers:
 def judge(
     before: Mapping[str, Any], after: Mapping[str, Any], written: Mapping[str, list[Any]], reducers: Reducers
 ) -> Judgement:
-    """Compare what writes make of a state with the state that was recorded after them."""
+    """Compare what the writes make of the state `before` with the state `after` that was recorded."""
     reasons: dict[str, str] = {}
     for channel in dict.fromkeys([*before, *after, *written]):
         old, new = before.get(channel, ABSENT), after.get(channel, ABSENT)
@@ -144,7 +144,10 @@ def in_another_order(
 
 
 def _by_itself(old: Any, new: Any, *, fades: bool) -> bool:
-    """Whether a channel may change so without a write: it begins with its type's empty value, or it fades."""
+    """Whether a channel may change in this way without a write.
+
+    It may begin with the empty value of its type; a channel that fades may become empty.
+    """
     if old is ABSENT:
         return new in (0, "", [], {}) or (isinstance(new, Node) and items(new) == [])
     return fades and (new is ABSENT or new == [])
@@ -160,10 +163,10 @@ class Line:
 
     def __init__(self, rebuild: Callable[[State], Mapping[str, Rebuilt]]) -> None:
         self._rebuild = rebuild
-        self._kept: dict[str, Rebuilt] | None = None
+        self._deltas: dict[str, Rebuilt] | None = None
 
     def at(self, state: State, written: Iterable[TaskWrite] = (), *, grown: bool = False) -> dict[str, Any]:
-        """The channels of the next checkpoint; `written` are all writes stored on its parent.
+        """The user's channels at the next checkpoint of the line; `written` are all writes stored on its parent.
 
         Args:
             state: the checkpoint.
@@ -179,24 +182,24 @@ class Line:
     @property
     def reducers(self) -> dict[str, Evidence | Reducer | None]:
         """The reducer of each delta channel, as evidence or as a guess from its values; None if there is neither."""
-        kept = (self._kept or {}).items()
-        return {c: one.evidence if one.spans else one.reducer if one.writes else None for c, one in kept}
+        delta = (self._deltas or {}).items()
+        return {c: one.evidence if one.spans else one.reducer if one.writes else None for c, one in delta}
 
     def _carried(
         self, state: State, stored: Mapping[str, Any], written: list[TaskWrite], *, grown: bool
     ) -> dict[str, Rebuilt]:
-        if self._kept is None:
-            self._kept = dict(self._rebuild(state))
+        if self._deltas is None:
+            self._deltas = dict(self._rebuild(state))
         else:
-            for channel, kept in self._kept.items():
-                kept.writes += [write.value for write in written if write.channel == channel]
-        for channel in marked(state) - self._kept.keys():
+            for channel, delta in self._deltas.items():
+                delta.writes += [write.value for write in written if write.channel == channel]
+        for channel in marked(state) - self._deltas.keys():
             new = Rebuilt(marked=True) if channel in stored else self._rebuild(state).get(channel)
             if new is not None:
-                self._kept[channel] = new
-        for channel in self._kept.keys() & stored.keys():
-            kept = self._kept[channel]
-            if grown and kept.writes:
-                kept.spans = [*kept.spans, ChannelStep(kept.seed, kept.writes, stored[channel])][-_SPANS:]
-            kept.seed, kept.writes = stored[channel], []
-        return self._kept
+                self._deltas[channel] = new
+        for channel in self._deltas.keys() & stored.keys():
+            delta = self._deltas[channel]
+            if grown and delta.writes:
+                delta.spans = [*delta.spans, ChannelStep(delta.seed, delta.writes, stored[channel])][-_SPANS:]
+            delta.seed, delta.writes = stored[channel], []
+        return self._deltas

@@ -1,4 +1,4 @@
-"""What channels do with writes, as a decoded state and the writes that led to it prove it."""
+"""What channels do with writes; a decoded state and the writes that led to it prove it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -9,7 +9,7 @@ from ckpt_cli.history.state.channels import unwrapped
 from ckpt_cli.values.known import messages, overwrite
 from ckpt_cli.values.same import same
 
-_PROOF = 3  # steps that wrote to a channel which together prove what it does with lists
+_PROOF = 3  # the newest steps that wrote to a channel; together they prove what it does with lists
 _SEVERAL = 2  # numbers that make a sum
 _LARGEST = 2.0**63
 
@@ -22,8 +22,8 @@ class Habit(StrEnum):
     """The channel holds the one list that was written: it may append lists or keep the last one."""
     SUMS = "sums"
     REPLACES = "replaces"
-    REDUCES = "reduces"
-    TALKS = "talks"
+    REDUCES = "reduces"  # the value is not what was written last: a reducer of some other kind made it
+    MERGES_MESSAGES = "talks"
     """The channel holds messages; a text or a pair of role and text that is written to it becomes a message."""
 
 
@@ -40,36 +40,36 @@ def numeric(values: Iterable[Any]) -> bool:
 
 
 def prove_habits(
-    values: Mapping[str, Any], written: Mapping[str, list[list[Any]]], whole: Collection[str] = ()
+    values: Mapping[str, Any], written: Mapping[str, list[list[Any]]], fully_known: Collection[str] = ()
 ) -> dict[str, Habit]:
     """The habit of each channel that a state and the writes on its line prove.
 
     Args:
         values: the state.
         written: channel to the values that each step wrote, newest step first.
-        whole: the channels for which `written` has everything that was ever written.
+        fully_known: the channels for which `written` has everything that was ever written.
     """
-    known = [channel for channel, some in written.items() if some and channel in values]
-    found = {channel: _habit(values[channel], written[channel], channel in whole) for channel in known}
-    return {channel: habit for channel, habit in found.items() if habit is not None}
+    channels = [channel for channel, steps in written.items() if steps and channel in values]
+    habits = {channel: _habit(values[channel], written[channel], channel in fully_known) for channel in channels}
+    return {channel: habit for channel, habit in habits.items() if habit is not None}
 
 
-def _habit(value: Any, written: list[list[Any]], whole: bool) -> Habit | None:
+def _habit(value: Any, written: list[list[Any]], fully_known: bool) -> Habit | None:
     value = unwrapped(value)
     proved = _proved(value, written)
     if proved is not Habit.REPLACES and messages(value) is not None:
-        return Habit.TALKS
-    if not whole or not _summed(value, written):
+        return Habit.MERGES_MESSAGES
+    if not fully_known or not _summed(value, written):
         return proved
     return None if proved is Habit.REPLACES else Habit.SUMS
 
 
 def _summed(value: Any, written: list[list[Any]]) -> bool:
-    """Whether a number is the sum of several numbers; a single one proves nothing."""
-    some = [part for step in reversed(written) for part in step]
-    if not numeric([value, *some]) or sum(1 for part in some if part) < _SEVERAL:
+    """Whether a value is the sum of several numbers that were written; a single number proves nothing."""
+    numbers = [part for step in reversed(written) for part in step]
+    if not numeric([value, *numbers]) or sum(1 for part in numbers if part) < _SEVERAL:
         return False
-    return isclose(value, sum(some), rel_tol=1e-9) if isinstance(value, float) else bool(value == sum(some))
+    return isclose(value, sum(numbers), rel_tol=1e-9) if isinstance(value, float) else bool(value == sum(numbers))
 
 
 def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
@@ -86,9 +86,10 @@ def _proved(value: Any, written: list[list[Any]]) -> Habit | None:
 
 
 def combine_habits(near: Mapping[str, Habit], far: Mapping[str, Habit]) -> dict[str, Habit]:
-    """What two states of one graph prove together; the nearer one counts.
+    """The habits that two states of one graph prove together: those of the nearer state, unless the other proves more.
 
-    But a write that equals the value may do so by chance, while one that doesn't disproves REPLACES.
+    For example, a value may equal the last write by chance, which looks like REPLACES. A state in which they differ
+    disproves that.
     """
     together = {**far, **near}
     for channel, habit in far.items():

@@ -1,8 +1,8 @@
-"""The pattern that `ckpt grep` looks for, and a plain word in it by which payloads are skipped without decoding.
+"""The pattern that `ckpt grep` searches for, and a plain word in it; a payload without the word needn't be decoded.
 
-Every match of most patterns contains some plain word. In msgpack text is stored as UTF-8; in JSON ASCII letters are
-stored as they are unless an escape is near. So a payload without that word has no match. Numbers, dates and paths are
-no text in a payload but become text on the screen; a word that such a text could contain is never taken.
+With most patterns, every match contains some plain word. msgpack stores text as UTF-8, and JSON stores ASCII letters
+unchanged unless an escape is near. So a payload without the word has no match. Numbers, dates and paths are not stored
+as text, but the search sees their text; so a word that such a text could contain is not used.
 """
 
 import re
@@ -16,13 +16,13 @@ from ckpt_cli.errors import UsageError
 from ckpt_cli.model import Payload
 
 _COMPUTED = ("true", "false", "null", "none", "nan", "inf", "infinity", "undefined", "days", "utc", "+e", "**")
-_MADE = re.compile(r"[\d\s\-+:.,/\\\"'*_e\x00-\x1f\x7f]*")
+_COMPUTED_CHARACTERS = re.compile(r"[\d\s\-+:.,/\\\"'*_e\x00-\x1f\x7f]*")
 _BREAKS = re.compile(r"[\d\s\-+:.,/\\\"'*\x00-\x1f\x7f\ud800-\udfff]+")
-_FOLDED = re.compile(r"[^a-hj-jl-rt-zA-HJ-JL-RT-Z]+")
-"""All but the letters that are equal to no other letter when case is ignored: k is also the Kelvin sign, s a long s."""
+_BREAKS_ANY_CASE = re.compile(r"[^a-hj-jl-rt-zA-HJ-JL-RT-Z]+")
+"""Words end at these if case is ignored: k also matches the Kelvin sign, s a long s, i a capital with a dot."""
 
-_AROUND = 40
-_MANY = 999
+_AROUND = 40  # characters of context at each side of a match
+_MANY = 999  # further matches that are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Needle:
         return payload.tag not in ("null", "empty", "bytes", "bytearray")
 
     def may_hold_raw(self, encoding: str, raw: bytes) -> bool:
-        """The same for the bytes of one object."""
+        """Whether the bytes of one object may have a match."""
         return self._finds is None or not encoding.startswith("msgpack") or self._finds(raw)
 
     def match(self, text: str) -> Match | None:
@@ -99,7 +99,7 @@ class Needle:
 
 
 def _runs(regex: "re.Pattern[str]") -> Iterator[str]:
-    """Plain text that every match contains, from the parsed pattern; nothing if Python can't parse it so."""
+    """The plain texts that every match contains, from the parsed pattern; none if this Python has no such parser."""
     try:
         from re import _parser  # type: ignore[attr-defined]
 
@@ -122,7 +122,7 @@ def _required(parsed: Any) -> Iterator[str]:
 
 
 def _inside(name: str, arg: Any) -> Iterator[str]:
-    """What a group, or a repetition that happens at least once, must contain."""
+    """The plain texts that a group must contain, or a repetition that happens at least once."""
     if name == "SUBPATTERN" and not arg[1] and not arg[2]:
         yield from _required(arg[3])
     elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and arg[0] > 0:
@@ -133,13 +133,13 @@ def _inside(name: str, arg: Any) -> Iterator[str]:
 
 def _best(runs: list[str], folded: bool) -> str:
     """The longest word that no computed text can contain; "" if there is none."""
-    words = [word for run in runs for word in (_FOLDED if folded else _BREAKS).split(run)]
+    words = [word for run in runs for word in (_BREAKS_ANY_CASE if folded else _BREAKS).split(run)]
     return max((word for word in words if len(word) > 1 and not _computed(word)), key=len, default="")
 
 
 def _computed(word: str) -> bool:
     low = word.lower()
-    return _MADE.fullmatch(low) is not None or any(low in made for made in _COMPUTED)
+    return _COMPUTED_CHARACTERS.fullmatch(low) is not None or any(low in made for made in _COMPUTED)
 
 
 def _finder(word: str, folded: bool) -> Callable[[bytes], bool] | None:

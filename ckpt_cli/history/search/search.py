@@ -16,7 +16,7 @@ from ckpt_cli.values.natural import arguments, text
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf, parts
 
-_NESTED = 60  # objects inside each other that are remembered one by one; deeper ones are searched with their owner
+_NESTED = 60  # levels of objects that are remembered one by one; a deeper one is searched as a part of its owner
 
 Path = tuple[Any, ...]
 
@@ -39,7 +39,7 @@ class MatchedText:
 
 
 class Search:
-    """Looks for one needle in many values."""
+    """Searches many values for one needle."""
 
     def __init__(self, needle: Needle) -> None:
         self._needle = needle
@@ -48,7 +48,7 @@ class Search:
         self._broken: list[tuple[Path, Node]] = []
 
     def broken(self) -> list[tuple[Path, Node]]:
-        """What couldn't be read in the values that were searched since the last call; equal bytes are given once."""
+        """The paths and nodes that couldn't be read since the last call; nodes with equal bytes are given once."""
         broken, self._broken = self._broken, []
         return broken
 
@@ -68,13 +68,13 @@ class Search:
                 yield from self._leaf(value, path)
             else:
                 for key, item in parts(value):
-                    if not self._is_barren(item):
+                    if not self._has_no_match(item):
                         stack.append((item, (*path, key)))
                     if isinstance(key, str) and isinstance(value, dict):
                         yield from self._text(key, (*path, key))
 
-    def _is_barren(self, value: Any) -> bool:
-        """Whether it is an object that was searched before and had no match."""
+    def _has_no_match(self, value: Any) -> bool:
+        """Whether a value is an object that was searched before and had no match."""
         return type(value) is Node and self._known.get((value.encoding, hash(value.raw))) == []
 
     def _node(self, node: Node, path: Path, nested: int) -> Iterator[MatchedText]:
@@ -82,11 +82,11 @@ class Search:
         key = (node.encoding, hash(raw))
         matches = self._known.get(key)
         if matches is None:
-            matches = self._known[key] = self._first(node, path, nested)
+            matches = self._known[key] = self._search_new(node, path, nested)
         for inner in matches:
             yield MatchedText((*path, *inner.path), inner.mark, inner.match)
 
-    def _first(self, node: Node, path: Path, nested: int) -> list[MatchedText]:
+    def _search_new(self, node: Node, path: Path, nested: int) -> list[MatchedText]:
         """The matches in an object that was not searched before, with their paths from it."""
         may_match = self._needle.may_hold_raw(node.encoding, node.raw or b"")
         if (may_match or node.opened) and node.form is Form.BROKEN:
@@ -171,10 +171,11 @@ class Sightings:
                 sighting.checkpoints += 1
 
     def distinct(self, parents: Sequence[tuple[str, str | None]] = ()) -> list[Sighting]:
-        """The sightings by first appearance, without those that only repeat the state.
+        """The sightings in the order of their first checkpoints, without those that only repeat the state.
 
-        Input and writes are in the state of the next checkpoint, and old metadata repeats the writes. They are given
-        only if the state doesn't hold them from there on: if they are pending, special, or of a delta channel.
+        Most texts of an input or a write are in the state of the next checkpoint too, and old metadata repeats the
+        writes. So a sighting there only counts if the state doesn't have the text from then on: the write is pending
+        or special, or its channel is a delta channel. `parents` has pairs of a checkpoint id and its parent's.
         """
         parent_of = dict(parents)
         in_state: dict[int, list[Sighting]] = {}

@@ -19,7 +19,7 @@ PLACEHOLDER = "placeholder-id"
 """The id of every ``NodeInterrupt``: its node takes no answer and asks again until the state has changed (1.2)."""
 
 UNTAKEN_NONCE = b"\x00ckpt\x00"
-"""How the nonce of an encrypted list begins that no task has taken yet; the library's own nonces are random."""
+"""The nonce of an encrypted list begins with this if no task has taken the list; the library's nonces are random."""
 
 _SHORT, _LONG = 0x90, b"\xdc"  # msgpack: an array of up to 15 items, and the same with a count of two bytes
 
@@ -46,7 +46,10 @@ class AskedQuestion:
 
 
 Below = Callable[[str], Sequence[TaskWrite]]
-"""The writes stored on the newest checkpoint of a subgraph's namespace."""
+"""Gives, for a subgraph's namespace, the writes stored on its newest checkpoint.
+
+Answers to questions that were asked in the subgraph are stored there.
+"""
 
 
 def find_question(
@@ -57,21 +60,21 @@ def find_question(
 ) -> AskedQuestion | None:
     """The question with this id that waits at a checkpoint with these writes; None if no task asks it.
 
-    The task is the one in the deepest subgraph that has the id. The graphs above only pass the question on, and read
-    no answer under their own tasks.
+    The task is the one in the deepest subgraph that has the id. The outer graphs only pass the question on; an answer
+    that is stored under one of their own tasks is not read.
     """
-    bearers = _bearers(writes, asked_id)
-    if not bearers:
+    asking = _asking_writes(writes, asked_id)
+    if not asking:
         return None
-    ns, owners = bearers[0].row.ns, {write.task_id for write in bearers}
-    nodes = {pulled(write.row.task_path) for write in bearers}
+    ns, owners = asking[0].row.ns, {write.task_id for write in asking}
+    nodes = {pulled(write.row.task_path) for write in asking}
     for deeper_ns in sorted(inside(namespaces(), ns), key=_depth, reverse=True) if below else ():
         node, _, owner = deeper_ns[len(ns) :].removeprefix("|").partition("|")[0].partition(":")
         is_called = owner in owners if owner else node in nodes
         deeper = find_question(below(deeper_ns), asked_id) if below and is_called else None
         if deeper:
             return deeper
-    write = next((w for w in bearers if caller(w.row.task_path) is not None), bearers[-1])
+    write = next((w for w in asking if caller(w.row.task_path) is not None), asking[-1])
     resumes = (w for w in writes if w.channel == RESUME and w.task_id == write.task_id)
     return AskedQuestion(write, next(resumes, None))
 
@@ -80,7 +83,7 @@ def _depth(ns: str) -> int:
     return ns.count("|")
 
 
-def _bearers(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
+def _asking_writes(writes: Sequence[TaskWrite], asked_id: str) -> list[TaskWrite]:
     """The ``__interrupt__`` writes of the unfinished tasks of one checkpoint that ask a question or pass it on.
 
     In the functional API both a called task and its caller ask with the same id.
@@ -96,9 +99,10 @@ def _ids(write: TaskWrite) -> set[str | None]:
 def is_answered(question: AskedQuestion, asked_id: str) -> bool:
     """Whether the question has an answer that its task has not taken yet.
 
-    Since langgraph 1.2.20 a later question's id contains the number of answers before it. For older releases, and where
-    the path names no node, only the spelling that `mark_untaken` leaves shows it. Releases before 0.6 store no id of a
-    question, and don't store the list again when they take an answer: then the question counts as waiting.
+    Since langgraph 1.2.20 a later question's id is computed from the number of answers before it, so the id shows it.
+    For older releases, and if the path names no node, only the spelling that `mark_untaken` gives shows it. Releases
+    before 0.6 store no question ids, and don't store the list again when they take an answer. There the question counts
+    as waiting.
     """
     if question.resume is None or question.resume.row.payload is None:
         return False
@@ -111,9 +115,9 @@ def is_answered(question: AskedQuestion, asked_id: str) -> bool:
 def failed_with_answer(question: AskedQuestion, asked_id: str, called: bool) -> bool:
     """Whether a failed task had already taken the answer to this question when it failed.
 
-    Since langgraph 1.2.20 an id shows that a question comes after all answers, so it has none. In older releases an
-    error beside an answer came after the answer. A question that is no longer in the subgraph that asked it was
-    answered there; `called` is whether the task has called a subgraph.
+    Since langgraph 1.2.20 the id shows whether a question was asked after all stored answers; then it has no answer. In
+    older releases, an error that is stored beside an answer came after that answer. If a subgraph asked the question
+    and no longer has it, the question was answered there; `called` is whether the task has called a subgraph.
     """
     if question.resume is None:
         return called and asked_id != _own_id(question, 0)
@@ -129,9 +133,9 @@ def _own_id(question: AskedQuestion, count: int) -> str:
 
 
 def mark_untaken(payload: Payload) -> Payload:
-    """The same list of answers in another spelling, which marks it as not taken: the library stores it in its own.
+    """The same list of answers in a spelling that the library doesn't use; it marks that no task has taken the list.
 
-    An encrypted list stays as it is: whoever encrypts it marks it with `UNTAKEN_NONCE`.
+    An encrypted list is returned unchanged. It is marked when it is encrypted, by `UNTAKEN_NONCE`.
     """
     data = payload.data
     if payload.tag == "msgpack" and data and data[0] & 0xF0 == _SHORT:

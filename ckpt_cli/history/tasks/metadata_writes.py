@@ -8,7 +8,7 @@ from ckpt_cli.history.state.channels import START
 def values_by_channel(outputs: Any, source: str) -> dict[str, list[Any]]:
     """What was written to each channel.
 
-    Metadata has an input as the application passed it, or under ``__start__``.
+    Metadata stores an input either as the application passed it or under ``__start__``.
     """
     by_channel: dict[str, list[Any]] = {}
     for output in outputs_by_node(outputs, source).values():

@@ -1,8 +1,8 @@
 """Which checkpoint called which subgraph: how the namespaces of a thread are nested.
 
-A namespace is the path of calls that led to it: ``node:TASK`` or, for a subgraph with a memory of its own
-(``checkpointer=True``), ``node`` alone; deeper ones after ``|``. The task is one that started from a checkpoint of the
-namespace above; metadata's ``parents`` says which checkpoint that is.
+A namespace is a path of calls, joined by ``|``. Each call is ``node:TASK``, or ``node`` alone for a subgraph with a
+memory of its own (``checkpointer=True``). The task started from a checkpoint of the outer namespace; ``parents`` in
+metadata names that checkpoint.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -18,9 +18,9 @@ class Call:
     """A subgraph as one checkpoint called it.
 
     Attributes:
-        caller: the checkpoint in the namespace above; None if it isn't known.
-        checkpoint_ids: its checkpoints of this call, ascending.
-        nested: how many checkpoints the subgraphs inside it have.
+        caller: the checkpoint in the outer namespace; None if it isn't known.
+        checkpoint_ids: the subgraph's checkpoints from this call, ascending.
+        nested: how many checkpoints the subgraphs inside this one have; 0 for all but the first call of a namespace.
     """
 
     ns: str
@@ -45,12 +45,12 @@ def task(ns: str) -> str | None:
 
 
 def inside(namespaces: Iterable[str], ns: str) -> list[str]:
-    """The namespaces of the subgraphs below one, direct or not."""
+    """The namespaces of all subgraphs inside this one, at any depth."""
     return [other for other in namespaces if other != ns and (not ns or other.startswith(f"{ns}|"))]
 
 
 def named(namespaces: Collection[str], text: str) -> str:
-    """The namespace of this name, or the only one that begins with it.
+    """The namespace with this name, else the only one that begins with it; subgraphs inside that one don't count.
 
     Raises:
         NotFound: there is none.

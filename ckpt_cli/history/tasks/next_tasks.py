@@ -1,8 +1,9 @@
 """Which tasks are due at a checkpoint: the nodes that its channels trigger, computed without the graph.
 
 The rule is langgraph 1.2's ``pregel/_algo.py: prepare_next_tasks``: a node is due when a channel that triggers it holds
-a value and has changed since the node last saw it. A StateGraph of v 3 and newer names the node in the channel; before,
-and in graphs built of bare Pregel nodes, the listeners of a channel are learned from ``versions_seen``.
+a value and has changed since the node last saw it. From checkpoint format 3 on (field `v`), the name of a StateGraph's
+channel contains the node that it triggers. For older checkpoints, and for graphs of bare Pregel nodes, the listeners of
+a channel are learned from ``versions_seen``.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -39,13 +40,14 @@ class Wiring:
 
     Attributes:
         triggers: node to every channel that was seen to trigger it.
-        silent: channels that a finished step proved to have no listener beyond those in `triggers`.
+        silent: channels that have no listeners but those in `triggers`, as a finished step proved.
     """
 
     def __init__(self, state: State, history: History = tuple) -> None:
         self.triggers: dict[str, set[str]] = {}
         self.silent: set[str] = set()
-        self._others = (other for ask in (history,) for other in ask())  # called at the first use
+        # a generator, so that `history()` is only called when the first other checkpoint is needed
+        self._others = (other for ask in (history,) for other in ask())
         self._steps = _StepPairs()
         self.learn(state)
 
@@ -63,8 +65,8 @@ class Wiring:
     def learn_step(self, parent: "_Trace", child: "_Trace") -> None:
         """Learn from a finished step: a node that listens to a channel set in the parent has seen it in the child.
 
-        Updates and forks run nothing. If the source isn't recorded (langgraph 0.0), a node that ran has seen something
-        new. Between v 2 and 3 channels got other names, so a step across them proves nothing.
+        Updates and forks run nothing. Where no source is recorded (langgraph 0.0), a step ran a node only if `seen`
+        differs from the parent's. A step from format 2 or lower to 3 proves nothing, because 3 has other channel names.
         """
         if parent.v < 3 <= child.v:
             return
@@ -73,7 +75,7 @@ class Wiring:
         self.silent.update(parent.loose)
 
     def learn_until(self, enough: Callable[[], bool]) -> bool:
-        """Learn from one more checkpoint after another until `enough` is true; False if it never is."""
+        """Learn from the other checkpoints, one by one, until `enough` is true; False if it never is."""
         if enough():
             return True
         for other in self._others:
@@ -91,7 +93,10 @@ class Wiring:
 
 
 class _Trace:
-    """What is kept of a checkpoint once its values are dropped."""
+    """The parts of a checkpoint that `learn_step` needs, without the values.
+
+    `loose` are the channels that hold a value and may trigger nodes that their names don't contain.
+    """
 
     def __init__(self, state: State) -> None:
         self.id = state.ref.checkpoint_id
@@ -122,7 +127,7 @@ class _StepPairs:
 
 
 def is_settled(state: State, wiring: Wiring) -> bool:
-    """Whether it is known of every channel that is set which nodes it triggers, or that it triggers none."""
+    """Whether the listeners of every channel that holds a value are known; it may be known that there are none."""
     return all(wiring.listeners(c) is not None for c in state.values if _edge_like(c, state))
 
 
@@ -132,6 +137,7 @@ def is_start_settled(state: State, wiring: Wiring) -> bool:
 
 
 def _edge_like(channel: str, state: State) -> bool:
+    """Whether this channel may trigger nodes that its name doesn't contain."""
     if target(channel) is not None or channel in (START, TASKS):
         return False
     if state.v < 3:
@@ -193,7 +199,10 @@ def _sends(state: State) -> Iterator[Due]:
 
 
 def _entrypoint(state: State, wiring: Wiring) -> list[Due]:
-    """The task of a ``__start__`` that no node was ever seen to take: its node is only known from its writes."""
+    """The task that takes ``__start__``, if no listener of ``__start__`` is known; else none.
+
+    Its node can't be computed here; the writes that the task leaves may show it.
+    """
     if START in state.values and wiring.listeners(START) is None:
         return [Due(None, (START,), frozenset({START}))]
     return []

@@ -1,7 +1,8 @@
-"""The node of each task that left writes on a checkpoint, from whatever the database has.
+"""The node of each task that left writes on a checkpoint.
 
-The sources, in this order: the task's path; its id, recomputed for every possible node; the namespace that an interrupt
-names (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the id of the task that called them.
+It is read from the first of these that shows it: the task's path; its id, which is recomputed for every possible node;
+the namespace that an interrupt contains (langgraph 0.2.60 to 0.5); the namespaces of subgraphs, which contain the id of
+the task that called them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,9 +45,9 @@ class Names:
         return by_path or self._by_id.get(task_id) or self._by_namespace(task_id)
 
     def of_this_step(self, task_id: str) -> bool:
-        """Whether the step began with this task.
+        """Whether this is one of the tasks that the step began with.
 
-        The step did not begin with calls of another task, updates, and the delta writes of a whole run.
+        Tasks that another task called are not, nor are updates and the delta writes that are stored for a whole run.
         """
         place = self._place
         if caller(self._paths[task_id]) is not None:
@@ -54,7 +55,10 @@ class Names:
         return place is None or not (task_id == place.update or place.synthetic(task_id))
 
     def unmatched(self, due: Iterable[Due]) -> bool:
-        """Whether a due node has no recorded task while a recorded task has no node: more triggers must be learned."""
+        """Whether a due node has no recorded task and a recorded task has no node.
+
+        The two may belong together; that shows when more triggers are learned.
+        """
         nodes = {self.node(i) for i in self._writes if self.of_this_step(i)}
         return None in nodes and any(task.packet is None and task.node not in nodes for task in due if task.node)
 
@@ -87,7 +91,10 @@ class Names:
 
     @property
     def _recipe_known(self) -> bool:
-        """Whether the era's recipe for task ids is known: in v 1 only since versions have random tails (0.2.28)."""
+        """Whether it is known how the release computed task ids.
+
+        In format `v` 1 it is known since langgraph 0.2.28, where a channel version has a random part after ``.0.``.
+        """
         version = next(iter(self._state.versions.values()), None)
         return self._state.v > 1 or (isinstance(version, str) and ".0." in version)
 
@@ -97,7 +104,7 @@ class Names:
         return next(self._place.pull(node, self._all_triggers(node) if self._state.v > 1 else sorted(fired)))
 
     def _all_triggers(self, node: str) -> list[str]:
-        """Every trigger of a node; since v 2 each node of a StateGraph has a ``branch:to:`` beside all others."""
+        """Every trigger of a node; since format `v` 2 each node of a StateGraph also has a channel ``branch:to:``."""
         triggers = set(self._wiring.triggers.get(node, ()))
         if self._state.v < 2 or START in triggers or (self._place is not None and self._place.javascript):
             return sorted(triggers)
@@ -120,18 +127,21 @@ class Names:
 
     def _possible_ids(self, place: Place) -> Iterator[tuple[str, str]]:
         """Every task id that a task here could have, with its node."""
-        loose = [c for c in self._state.values if channels.is_edge(c, self._state)]
+        edge_channels = [c for c in self._state.values if channels.is_edge(c, self._state)]
         packets = len(items(self._state.values.get(TASKS)) or []) + len(self._state.sends)
         failed = [i for i, writes in self._writes.items() if any(w.channel == ERROR_SOURCE for w in writes)]
         for node in self._nodes():
-            for triggers in trigger_sets({*self._all_triggers(node), f"branch:to:{node}"}, loose):
+            for triggers in trigger_sets({*self._all_triggers(node), f"branch:to:{node}"}, edge_channels):
                 yield from ((task_id, node) for task_id in place.pull(node, triggers))
             for index in range(packets):
                 yield from ((task_id, node) for task_id in place.push(node, index))
             yield from ((place.handler(node, task_id), node) for task_id in failed)
 
     def _nodes(self) -> list[str]:
-        """Every name that may be a node: joins name their sources, and old nodes wrote to a channel of their name."""
+        """Every name that may be a node's.
+
+        The name of a join contains its source nodes. Before format `v` 3, a node wrote to a channel with its own name.
+        """
         written = {w.channel for writes in self._writes.values() for w in writes}
         sources = (source for channel in written for source in channels.sources(channel))
         return list(dict.fromkeys([START, *self._wiring.triggers, *sources, *(written if self._state.v < 3 else ())]))
@@ -150,7 +160,10 @@ class Names:
 
 
 def place(state: State) -> Place | None:
-    """Where the tasks of a checkpoint start; None if task ids can't be made of its id (langgraph 0.0)."""
+    """The `Place` where a checkpoint's tasks start; None if its id is no UUID, so that no task ids can be computed.
+
+    langgraph 0.0 has such checkpoints.
+    """
     try:
         UUID(state.ref.checkpoint_id)
     except ValueError:
@@ -160,9 +173,9 @@ def place(state: State) -> Place | None:
 
 
 def is_javascript(state: State) -> bool:
-    """Whether LangGraph.js wrote it: versions are plain numbers, and a list of unmarked Sends is always there.
+    """Whether LangGraph.js wrote a checkpoint: its versions are plain numbers, and it always has a list of plain Sends.
 
-    In Postgres that list is a blob like any other, so only the time shows it: Python never writes a Z at its end.
+    In Postgres that list is a blob and may be missing. Then only the time shows it: Python never ends it with a Z.
     """
     if not all(isinstance(version, int) for version in state.versions.values()):
         return False

@@ -1,8 +1,9 @@
 """`Snapshot`: next, tasks and interrupts of a checkpoint as ``graph.get_state`` gives them, from stored data alone.
 
-langgraph 1.2 ``pregel/main.py: _prepare_state_snapshot`` and ``pregel/_task_status.py`` need the graph for this; here
-the tasks come from what is due (`history.tasks.next_tasks`) and from the tasks that left writes, matched by id, path
-and node. What the data doesn't show (a node of v 1 or 2 that never ran) is unknown, never a wrong name.
+langgraph 1.2 ``pregel/main.py: _prepare_state_snapshot`` and ``pregel/_task_status.py`` need the graph for this. Here
+the tasks are those that are due (`history.tasks.next_tasks`) and those that left writes, matched by id, path and node.
+If the data doesn't show a task's node, it is unknown and never guessed. An example is a node that never ran, in a
+checkpoint of format `v` 1 or 2.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +39,7 @@ class Status(StrEnum):
     UNFINISHED = "unfinished"
     """A thread whose next tasks have not run, or have run and left no checkpoint."""
     UNKNOWN = "unknown"
-    """A thread whose next node can't be known: it is of v 1 or 2, or damaged."""
+    """A thread whose next node can't be known: it never ran (checkpoint format `v` 1 or 2), or data is damaged."""
 
 
 class Task(NamedTuple):
@@ -51,8 +52,8 @@ class Task(NamedTuple):
         error: as stored: ``repr`` text, or ``{"message", "name"}`` in JavaScript.
         interrupts: the questions that it asked last, answered or not.
         writes: what it wrote, control writes included.
-        answered: the ids of its questions with an answer that it hasn't taken yet; each with that answer, if it can
-            be read.
+        answered: question id to ``[answer]``, for each question whose answer the task hasn't taken yet; ``[]`` if the
+            answer can't be read.
     """
 
     id: str | None
@@ -132,14 +133,15 @@ def snapshot(
         history: the other checkpoints of the same graph; called only if this checkpoint leaves something open.
         namespaces: those of the thread; called only if a task's node is not found otherwise, or a question waits.
         ended: whether the run of this subgraph ended here; called only if nothing else shows it.
-        below: the writes on the newest checkpoint of a subgraph, which holds the answers to its own questions.
+        below: gives, for a subgraph's namespace, the writes on its newest checkpoint. Answers to questions that were
+            asked in the subgraph are stored there.
     """
     wiring = Wiring(state, history)
     complete = wiring.learn_until(lambda: is_settled(state, wiring) and is_start_settled(state, wiring))
     complete = (complete or is_settled(state, wiring)) and not state.damage
     names = Names(state, writes, wiring, namespaces)
     if names.unmatched(due_tasks(state, wiring)):
-        wiring.learn_until(lambda: False)
+        wiring.learn_until(lambda: False)  # learn from all other checkpoints
         names = Names(state, writes, wiring, namespaces)
     recorded = _by_task(writes)
     tasks: list[Task] = []
@@ -147,11 +149,11 @@ def snapshot(
         task_id = names.task_of(due_task)
         tasks.append(_task(task_id, due_task.node or names.node(task_id), recorded.pop(task_id or "", [])))
     if not complete:
-        tasks += [_task(i, names.node(i), left) for i, left in recorded.items() if names.of_this_step(i)]
+        tasks += [_task(i, names.node(i), own) for i, own in recorded.items() if names.of_this_step(i)]
     if not consumed:
         tasks = [_with_answers(task, writes, namespaces, below) for task in tasks]
     ended_here = complete or (not tasks and not consumed and not state.damage and ended())
-    return Snapshot(tasks, consumed, ended_here or (not state.damage and _are_all(tasks)))
+    return Snapshot(tasks, consumed, ended_here or (not state.damage and _found_all(tasks)))
 
 
 def _with_answers(
@@ -163,16 +165,21 @@ def _with_answers(
         return task
     questions = {i: one for i in sorted(ids) if (one := find_question(writes, i, namespaces, below)) is not None}
     if task.error is not None:
-        called = below is not None and any(ns.rpartition("|")[2].partition(":")[2] == task.id for ns in namespaces())
-        if all(i in questions and failed_with_answer(questions[i], i, called) for i in ids):
+        called_subgraph = below is not None and any(
+            ns.rpartition("|")[2].partition(":")[2] == task.id for ns in namespaces()
+        )
+        if all(i in questions and failed_with_answer(questions[i], i, called_subgraph) for i in ids):
             return task._replace(status=Status.FAILED, answered={i: one.answers[-1:] for i, one in questions.items()})
     answers = {i: one.answers[-1:] for i, one in questions.items() if is_answered(one, i)}
     status = Status.ANSWERED if answers and answers.keys() == {i.id for i in task.interrupts} else task.status
     return task._replace(status=status, answered=answers) if answers else task
 
 
-def _are_all(tasks: list[Task]) -> bool:
-    """Whether tasks that were found by their writes alone are all tasks: an interrupt lets the other tasks finish."""
+def _found_all(tasks: list[Task]) -> bool:
+    """Whether the tasks that were found by their writes are all tasks of the step.
+
+    They are if one waits for an answer and none failed: at an interrupt, LangGraph lets the other tasks finish.
+    """
     return any(t.status is Status.WAITING for t in tasks) and all(t.status is not Status.FAILED for t in tasks)
 
 

@@ -1,8 +1,8 @@
 """What a step changed, computed from what its tasks wrote, without the state before or after it.
 
-A write says what a task gave to a channel, not what the channel made of it: the channel's reducer decides whether a
-list is appended or replaced, and it is not recorded. A `Habit` is what one decoded state proved about it; without
-proof a `Change` only says that the value was written.
+A write records what a task gave to a channel, not what the channel made of it. The channel's reducer decides whether a
+list is appended or replaced, and the reducer is not recorded. A `Habit` says what the channel does with its writes, as
+a decoded state proved it. Without a habit, a `Change` only says that the value was written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +21,13 @@ from ckpt_cli.values.state import TaskWrite
 UNKNOWN = object()
 """The value before the step, if it was not read."""
 NOTHING = object()
-"""The value before the step, if there was none: the line was read to its beginning, and nobody wrote."""
+"""The value before the step, if there was none: all older steps were read, and none wrote to the channel."""
 
 Before = Callable[[str], Any]
 """Gives the value of a channel before a step."""
 
 _REMOVE_ALL = "__remove_all__"
-_NOBODY: Mapping[str, int] = MappingProxyType({})
+_NO_SENDS: Mapping[str, int] = MappingProxyType({})
 
 
 class ChangeKind(StrEnum):
@@ -40,7 +40,7 @@ class ChangeKind(StrEnum):
     SET = "set"
     """A value was written and is now the state; the value before it is unknown."""
     WROTE = "wrote"
-    """A value was given to a reducer, or to what may be one; what the channel made of it isn't known."""
+    """A value was written, and the channel has or may have a reducer. The channel's new value isn't known."""
     SUMMED = "summed"
     """A number was added to the number in the channel."""
     SAME = "same"
@@ -50,7 +50,7 @@ class ChangeKind(StrEnum):
     REPLACED = "replaced"
     """A new value replaced everything that a reducer had gathered."""
     SEVERAL = "several"
-    """Several tasks wrote to it, `Change.added` times."""
+    """Several values were written to it; `Change.added` is their number."""
     SENT = "sent"
     """Sends called nodes with arguments of their own."""
     UNREADABLE = "unreadable"
@@ -63,9 +63,9 @@ class Change(NamedTuple):
     """What one step did to one channel.
 
     Attributes:
-        after: what was written; for SUMMED the sum of it, for ADDED the new items, for EDITED the new and the edited
-            ones, for SEVERAL the value of each task.
-        before: what it replaced, for CHANGED.
+        after: what was written: the sum for SUMMED, the new items for ADDED, the new and the edited items for EDITED,
+            a list of all values for SEVERAL.
+        before: the value that was replaced, for CHANGED.
         to: node to number of Sends, for SENT.
         size: bytes written.
         unsure: for SET: the same value may have been there already.
@@ -77,14 +77,14 @@ class Change(NamedTuple):
     before: Any = None
     added: int = 0
     removed: int = 0
-    to: Mapping[str, int] = _NOBODY
+    to: Mapping[str, int] = _NO_SENDS
     size: int = 0
     edited: int = 0
     unsure: bool = False
 
 
 def is_output(write: TaskWrite) -> bool:
-    """Whether a write changes the user's state or is a Send; others are for the graph itself."""
+    """Whether a write changes the user's state or is a Send; other writes are for the graph itself."""
     channel = write.channel
     if channel in CONTROL_WRITES or channel in (NO_WRITES, PREVIOUS, RETURN, START) or channel.startswith("join:"):
         return False
@@ -98,7 +98,7 @@ def step_changes(
 ) -> list[Change]:
     """What these outputs changed, one `Change` a channel, in the order of the writes.
 
-    `before` gives what was last written to a channel on this line, or `NOTHING`, or `UNKNOWN`.
+    `before` gives the value that was last written to a channel before this step, or `NOTHING`, or `UNKNOWN`.
     """
     by_channel: dict[str, list[TaskWrite]] = {}
     for write in writes:
@@ -149,8 +149,8 @@ def channel_changes(
 
 
 def _messages(values: list[Any], habit: Habit | None) -> list[Any] | None:
-    """All the values as one list of messages; None if anything in them is no message."""
-    if habit is Habit.TALKS:
+    """All the values as one list of messages; None if there are none or some item is no message."""
+    if habit is Habit.MERGES_MESSAGES:
         items = [item for value in values for item in spelled_out(value)]
     else:
         items = [item for value in values for item in (value if isinstance(value, list) else [value])]
@@ -201,8 +201,8 @@ def _edited(channel: str, before: list[Any], after: list[Any]) -> Change | None:
 
     alignment = align(before, after)
     edited = [j for i, j in alignment.pairs if not same(before[i], after[j])]
-    named = any((parsed := message(after[j])) is not None and parsed.id for j in edited)
-    if alignment.moved or not (named or len(edited) < len(alignment.pairs) or not before or not after):
+    has_id = any((parsed := message(after[j])) is not None and parsed.id for j in edited)
+    if alignment.moved or not (has_id or len(edited) < len(alignment.pairs) or not before or not after):
         return None
     new = [after[j] for j in sorted([*edited, *alignment.added])]
     kind = ChangeKind.EDITED if edited else ChangeKind.ADDED

@@ -31,7 +31,7 @@ class StepNodes:
     def nodes(self, checkpoint_id: str) -> dict[str, int]:
         """The nodes that made a checkpoint and how many tasks each had, in the order of their writes; {} if unknown.
 
-        For an update it is the node it was made as, where that is recorded; an input has none.
+        For an update it is the node given as ``as_node``, if that is recorded; an input has none.
         """
         note = self.attribution.note(checkpoint_id)
         if note.source == "input":
@@ -45,7 +45,7 @@ class StepNodes:
         return nodes
 
     def _nodes_of_writes(self, checkpoint_id: str, unnamed: str) -> dict[str, int]:
-        """The nodes of the tasks whose writes made a checkpoint; `unnamed` stands for those that can't be named."""
+        """The nodes of the tasks whose writes made a checkpoint; `unnamed` is used for those that can't be named."""
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.attribution.credited(checkpoint_id) or ():
             if caller(path(write)) is None:
@@ -58,7 +58,7 @@ class StepNodes:
         return nodes
 
     def node(self, write: TaskWrite) -> str | None:
-        """The node of the task that wrote this; None if nothing says it."""
+        """The node of the task that wrote this; None if it can't be known."""
         task_path = path(write)
         if task_path:
             index = sent(task_path)
@@ -84,7 +84,10 @@ class StepNodes:
         return next(fitting, None)
 
     def _places(self, write: TaskWrite) -> list[Place]:
-        """Where its task started, once for each recipe that ids may follow; none if that isn't known."""
+        """The possible places where the task of a write started, one for each way in which ids may be computed.
+
+        There are none if the step isn't known or the checkpoint's id is no uuid6.
+        """
         checkpoint_id, javascript = write.row.checkpoint_id, write.task_id[14:15] == "5"
         step = self.attribution.note(checkpoint_id).step
         if step is None or not ids.is_uuid6(checkpoint_id):
@@ -98,12 +101,15 @@ class StepNodes:
         return {send.node for w in sends if (send := js_send(w.value)) is not None}
 
     def has_unnamed_sends(self, checkpoint_id: str) -> bool:
-        """Whether Sends made a checkpoint whose nodes are unknown because their values were not read."""
+        """Whether a checkpoint was made by a Send whose node is unknown, because the Send's value was not read."""
         writes = self.attribution.credited(checkpoint_id) or ()
         return any(sent(path(write)) is not None and self.node(write) is None for write in writes)
 
     def _recomputed(self, write: TaskWrite) -> str | None:
-        """The node whose task would have this id: without task paths there is no other way."""
+        """The node whose task would have this id; it is needed where no task path is stored.
+
+        If no computed id is equal, it is the node that an edge called, if there was one such node and one task.
+        """
         checkpoint_id = write.row.checkpoint_id
         packets, places = self._packets(checkpoint_id), self._places(write)
         for place in places:
@@ -114,32 +120,32 @@ class StepNodes:
         return called[0] if len(called) == 1 and alone else None
 
     def _fitting(self, place: Place, task_id: str, packets: Sequence[str | None]) -> str | None:
-        """The node that a task id of this place belongs to."""
+        """The node whose task at this place would have this id; None if no known node fits."""
         for index, name in enumerate(packets):
             if name is not None and task_id in place.push(name, index):
                 return name
-        known = self._triggers()
-        for node in dict.fromkeys([*self._called_by_edges(place.checkpoint_id), *known]):
-            for triggers in trigger_sets(known.get(node, {f"branch:to:{node}"})):
+        triggers_of = self._triggers()
+        for node in dict.fromkeys([*self._called_by_edges(place.checkpoint_id), *triggers_of]):
+            for triggers in trigger_sets(triggers_of.get(node, {f"branch:to:{node}"})):
                 if task_id in place.pull(node, triggers):
                     return node
         return self._after(place, task_id) if place.v < _EDGES_NAMED else None
 
     def _after(self, place: Place, task_id: str) -> str | None:
-        """The node that a plain edge of an old release started: such an edge had the name of the node it came from."""
+        """The node that a plain edge started in an old release, where the edge has the name of its source node."""
         outputs = (outputs_by_node(note.outputs, note.source) for note in self.attribution.notes.values())
         nodes = dict.fromkeys(node for output in outputs for node in output)
         origins = self.nodes(place.checkpoint_id)
         return next((n for n in nodes for origin in origins if task_id in place.pull(n, (origin,))), None)
 
     def _called_by_edges(self, checkpoint_id: str) -> list[str]:
-        """The nodes that the step before called by name."""
+        """The nodes that the step before called through edges; an edge's channel contains the node's name."""
         writes = self.attribution.credited(checkpoint_id) or ()
         targets = (channels.target(write.channel) for write in writes)
         return list(dict.fromkeys(target for target in targets if target is not None))
 
     def _read_triggers(self) -> dict[str, set[str]]:
-        """Node to the channels that trigger it, of all channels that were written to."""
+        """Node to the channels that trigger it, among all channels that have a write that was read."""
         triggers: dict[str, set[str]] = {}
         for channel in {write.channel for stored in self.attribution.writes.values() for write in stored}:
             if (node := channels.target(channel)) is not None:
@@ -148,5 +154,5 @@ class StepNodes:
 
 
 def _task_key(write: TaskWrite) -> str:
-    """What differs from task to task; the ids that ``durability="exit"`` makes up don't."""
+    """What identifies a write's task: its id, or its path with ``durability="exit"``, where ids may be equal."""
     return write.row.task_path if write.row.task_path.startswith("~~") else write.task_id

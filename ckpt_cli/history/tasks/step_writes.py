@@ -1,4 +1,4 @@
-"""What each step wrote, by channel: from the writes that are credited to it, else from what metadata recorded."""
+"""What each step wrote, by channel: from metadata if that records it, else from the writes that made its checkpoint."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from ckpt_cli.history.tasks.write_attribution import WriteAttribution, path
 from ckpt_cli.values.state import TaskWrite
 
 Written = dict[str, list[Any] | None]
-"""Channel to the values that one step wrote to it; None where they were not read."""
+"""Channel to the values that one step wrote to it; None if they were not read."""
 
 
 class StepWrites:
-    """What the steps of one namespace wrote, from as much as was read."""
+    """What the steps of one namespace wrote, as far as their metadata and writes were read."""
 
     def __init__(self, attribution: WriteAttribution) -> None:
         self.attribution = attribution
@@ -35,7 +35,7 @@ class StepWrites:
         return None if credited is None else _values(credited)
 
     def written_above(self, checkpoint_id: str, most: int) -> Iterator[Written]:
-        """What the steps up the line from here wrote, newest first; it ends at the first step that isn't known."""
+        """What this step and up to `most` - 1 older ones wrote, newest first; it ends before the first unknown step."""
         for at in islice(self.attribution.lineage.line(checkpoint_id), most):
             written = self.written(at)
             if written is None:
@@ -43,20 +43,21 @@ class StepWrites:
             yield written
 
     def outputs(self, writes: Sequence[TaskWrite]) -> list[TaskWrite]:
-        """Those of the writes that change the user's state or are Sends."""
+        """The writes among these that change the user's state or are Sends."""
         return [w for w in writes if caller(path(w)) is None and is_output(w) and not self._is_plain_edge(w)]
 
     def _is_plain_edge(self, write: TaskWrite) -> bool:
-        """Whether a write only says which node ran: up to langgraph 0.3.18 edges were channels of their node's name.
+        """Whether a write only records that a node ran.
 
-        All such releases also recorded outputs in metadata.
+        Up to langgraph 0.3.18, a plain edge is a channel with the name of its source node, and that node writes its own
+        name to it. Those releases also record outputs in metadata; without such outputs, no write is a plain edge.
         """
         if not self.attribution.has_outputs or write.row.task_path:
             return False
         return write.read and bool(write.value == write.channel)
 
     def is_recorded(self, checkpoint_id: str) -> bool:
-        """Whether metadata says what a step wrote: it is complete, while 0.2 kept the writes of some steps only."""
+        """Whether metadata records what a step wrote. It has all steps; langgraph 0.2 stored writes of some only."""
         parent = self.attribution.lineage.parent(checkpoint_id)
         entrypoint = parent is not None and self.attribution.is_entrypoint(parent)
         return self.attribution.note(checkpoint_id).outputs is not None and not entrypoint
@@ -67,7 +68,7 @@ class StepWrites:
         return values_by_channel(note.outputs, note.source)
 
     def holds_all_recorded(self, checkpoint_id: str, outputs: Sequence[TaskWrite]) -> bool:
-        """Whether everything that metadata records is among these writes too, which lost nothing on the way to JSON."""
+        """Whether each channel has as many of these writes as metadata records; then they are better than its JSON."""
         recorded = Counter({channel: len(values) for channel, values in self.recorded(checkpoint_id).items()})
         return recorded == Counter(write.channel for write in outputs if write.channel != TASKS)
 

@@ -26,22 +26,24 @@ from ckpt_cli.values.same import same
 from ckpt_cli.values.state import State, TaskWrite
 
 BACK = 100
-"""Steps up a line that are searched for the previous value of a channel."""
+"""At most so many older steps are searched for the previous value of a channel."""
 PROVEN = 60
-"""Steps up from a tip that habits are learned from."""
+"""Habits are learned from at most so many steps, from a tip upwards."""
 _NO_HABITS: Mapping[str, Habit] = MappingProxyType({})
-_WHOLE = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.REPLACED)  # `Change.after` is the channel's new value
+# For these, `Change.after` is the channel's new value.
+_GIVES_NEW_VALUE = (ChangeKind.SET, ChangeKind.CHANGED, ChangeKind.REPLACED)
 
 
 class Steps:
     """What each step of one namespace changed.
 
-    A step's changes don't depend on which other steps are shown: habits are those that the head and the tip of the
-    step's own branch prove, and the previous value of a channel is looked for up to `BACK` steps up.
+    A habit is what a channel does with its writes (append, replace and so on), as decoded states prove it. Only the
+    head and the tip of the step's own branch are used as proof, and the previous value of a channel is searched in at
+    most `BACK` older steps. So the changes of a step don't depend on which other steps are shown.
 
     Attributes:
-        known: the checkpoints whose metadata and making writes were read.
-        outlined: whether the channels of all writes were read, without their values.
+        known: the checkpoints of which metadata was read, and the writes that made them.
+        outlined: whether the channel names of all writes were read, without their values.
     """
 
     def __init__(self, attribution: WriteAttribution) -> None:
@@ -54,13 +56,13 @@ class Steps:
         self._compared: dict[str, list[Change]] = {}
 
     def habits(self, checkpoint_id: str) -> Mapping[str, Habit]:
-        """What channels do with writes, as the tip of the checkpoint's branch proved it, else as the head did."""
+        """Channel to its habit, as the tip of the checkpoint's branch proved it, else as the head did."""
         tip, head = self._lineage.carrier(checkpoint_id), self._lineage.head
         of_head = self._habits.get(head or "", _NO_HABITS)
         return of_head if tip == head else combine_habits(self._habits.get(tip, _NO_HABITS), of_head)
 
     def changes(self, checkpoint_id: str) -> list[Change] | None:
-        """What a step changed; None if nothing that was read says it, and for a fork, which is a copy."""
+        """What a step changed; None if nothing that was read shows it, and for a fork, which is a copy."""
         if checkpoint_id in self._compared:
             return self._compared[checkpoint_id]
         if self._attribution.note(checkpoint_id).source == "fork":
@@ -70,14 +72,14 @@ class Steps:
         if self._writes.is_recorded(checkpoint_id) and not self._writes.holds_all_recorded(checkpoint_id, outputs):
             sends = step_changes([write for write in outputs if write.channel == TASKS], {})
             recorded = self._writes.recorded(checkpoint_id).items()
-            return sends + [one for c, values in recorded for one in channel_changes(c, values, habits.get(c), before)]
+            return sends + [x for c, values in recorded for x in channel_changes(c, values, habits.get(c), before)]
         if credited is not None:
             return step_changes(outputs, habits, before)
         parent = self._lineage.parent(checkpoint_id)
         return self.changes(parent) if parent is not None and self._attribution.takes_input(checkpoint_id) else None
 
     def pending_changes(self, writes: Sequence[TaskWrite]) -> list[Change]:
-        """What a finished task will change when the others of its step are done, as far as its writes say it."""
+        """What a finished task will change when the other tasks of its step are done, as far as its writes show it."""
         return step_changes(self._writes.outputs(writes), self.habits(writes[0].row.checkpoint_id)) if writes else []
 
     def add_input(self, state: State) -> None:
@@ -85,7 +87,7 @@ class Steps:
         self._compared[state.ref.checkpoint_id] = [Change(START, ChangeKind.SET, state.values[START])]
 
     def compare(self, state: State, parent: State) -> None:
-        """Add two decoded states, where no writes say what the step between them changed."""
+        """Compare two decoded states; needed if no writes show what the step between them changed."""
         moved = [c for c in channels.user_channels(state) if state.versions.get(c) != parent.versions.get(c)]
         self._compared[state.ref.checkpoint_id] = [
             compare_values(channel, parent.values.get(channel, UNKNOWN), state.values[channel])
@@ -98,7 +100,10 @@ class Steps:
         return checkpoint_id in self._habits
 
     def below_edits(self, checkpoint_id: str) -> str | None:
-        """The checkpoint below the nearest updates that no writes explain: its own line proves more habits."""
+        """The first checkpoint past a group of updates that no writes explain; None if there is no such group.
+
+        Past means towards the root, starting from this checkpoint. Its state proves habits from its own ancestors.
+        """
         edited = False
         for at in islice(self._lineage.line(checkpoint_id), PROVEN):
             explained = self._writes.written(at) is not None
@@ -110,52 +115,58 @@ class Steps:
         return None
 
     def learn(self, state: State, tip: str) -> None:
-        """Learn habits from a decoded checkpoint on a tip's line, the tip itself first.
+        """Learn habits from a decoded checkpoint on a tip's line; call it for the tip itself first.
 
         A delta channel stores no value that could prove its habit; it gathers what is written (langgraph 1.2).
         """
         written: dict[str, list[list[Any]]] = {}
-        closed: set[str] = set()
+        channels_with_unknown_writes: set[str] = set()
         steps = list(self._writes.written_above(state.ref.checkpoint_id, PROVEN))
         for step in steps:
             for channel, values in step.items():
                 if values is None:
-                    closed.add(channel)
-                elif channel not in closed:
+                    channels_with_unknown_writes.add(channel)
+                elif channel not in channels_with_unknown_writes:
                     written.setdefault(channel, []).append(values)
-        whole = written.keys() - closed if self._reach_first_input(state.ref.checkpoint_id, len(steps)) else ()
+        reaches_input = self._reach_first_input(state.ref.checkpoint_id, len(steps))
+        fully_known = written.keys() - channels_with_unknown_writes if reaches_input else ()
         gathering = dict.fromkeys(deltas(state), Habit.APPENDS)
-        learned = {**gathering, **prove_habits(state.values, written, whole)}
+        learned = {**gathering, **prove_habits(state.values, written, fully_known)}
         self._habits[tip] = combine_habits(self._habits.get(tip, _NO_HABITS), learned)
 
     def _reach_first_input(self, checkpoint_id: str, steps: int) -> bool:
-        """Whether a line has exactly so many steps, from its first input on."""
+        """Whether the line of a checkpoint has exactly so many steps and begins with an input."""
         line = list(islice(self._lineage.line(checkpoint_id), steps + 1))
         if len(line) != steps or self._lineage.rows[line[-1]].parent_id is not None:
             return False
         return self._attribution.note(line[-1]).source == "input"
 
     def stop_above(self, checkpoint_id: str) -> str | None:
-        """The nearest ancestor whose making must be read to know the values that this step replaced; None if none."""
-        habits, found = self.habits(checkpoint_id), self.changes(checkpoint_id) or ()
-        left = {c.channel for c in found if c.kind is ChangeKind.SET and keeps_last_write(habits.get(c.channel))}
+        """The nearest ancestor for which the writes of its step must still be read; None if nothing more is needed.
+
+        Those writes are needed to know the values that this step replaced.
+        """
+        habits, changes = self.habits(checkpoint_id), self.changes(checkpoint_id) or ()
+        unresolved = {
+            c.channel for c in changes if c.kind is ChangeKind.SET and keeps_last_write(habits.get(c.channel))
+        }
         parent = self._lineage.parent(checkpoint_id)
-        for at in islice(self._lineage.line(parent), BACK) if parent is not None and left else ():
-            written = self._left(at)
-            if written is None or (at not in self.known and not (self.outlined and left.isdisjoint(written))):
+        for at in islice(self._lineage.line(parent), BACK) if parent is not None and unresolved else ():
+            written = self._written_by(at)
+            if written is None or (at not in self.known and not (self.outlined and unresolved.isdisjoint(written))):
                 return at
-            left -= written.keys()
-            if not left:
+            unresolved -= written.keys()
+            if not unresolved:
                 return None
         return None
 
     def _previous(self, checkpoint_id: str, channel: str) -> Any:
-        """What was last written to a channel on the line above: `NOTHING` if nobody wrote, `UNKNOWN` if not known."""
+        """What an older step last wrote to a channel: `NOTHING` if no step wrote to it, `UNKNOWN` if not known."""
         at = self._lineage.parent(checkpoint_id)
         for _ in range(BACK):
             if at is None:
                 return NOTHING
-            written = self._left(at)
+            written = self._written_by(at)
             if written is None:
                 break
             if channel in written:
@@ -165,11 +176,15 @@ class Steps:
             at = self._lineage.parent(at)
         return UNKNOWN
 
-    def _left(self, at: str) -> Written | None:
-        """What a step left in channels: as its states were compared, which proves no reducer, else as it wrote."""
+    def _written_by(self, at: str) -> Written | None:
+        """What a step wrote to channels.
+
+        If the states were compared, it is the difference, and None for a channel if that isn't its whole new value.
+        """
         if at not in self._compared:
             return self._writes.written(at)
-        return {one.channel: [one.after] if one.kind in _WHOLE else None for one in self._compared[at]}
+        changes = self._compared[at]
+        return {change.channel: [change.after] if change.kind in _GIVES_NEW_VALUE else None for change in changes}
 
 
 def _only(values: list[Any] | None) -> Any:

@@ -2,8 +2,8 @@
 
 A task's path names its node (checkpoint-sqlite 3.1.2 and newer store it). In a database without paths the id still
 shows it: the id is a hash over the checkpoint's id, the node's namespace, the step, the node and its triggers, so any
-possible node can be checked. The recipes are those of langgraph's ``pregel/_algo.py: prepare_single_task`` in each era
-and of LangGraph.js' ``pregel/algo.ts``; a recipe of another era never fits by chance.
+possible node can be checked. Releases compute the hash in different ways (``pregel/_algo.py: prepare_single_task``, and
+``pregel/algo.ts`` of LangGraph.js). An id computed in the way of another release is never equal by chance.
 """
 
 import json
@@ -19,8 +19,8 @@ PULL = "__pregel_pull"
 PUSH = "__pregel_push"
 
 _SEND_PATH = rf"~{PUSH}, (\d{{10}})(?:, .*)?"
-_MANY = 5  # a node with more triggers is only tried with the likely sets
-_SIBLINGS = 8  # places in the list of tasks tried for langgraph 0.1 and 0.2.3, which hashed it
+_MANY = 5  # for a node with more triggers, only the likely sets of triggers are tried
+_SIBLINGS = 8  # positions in the list of tasks that are tried; langgraph 0.1 and 0.2.3 hashed the position
 
 
 def pulled(task_path: str) -> str | None:
@@ -32,7 +32,7 @@ def pulled(task_path: str) -> str | None:
 
 
 def sent(task_path: str) -> int | None:
-    """The place among the Sends of the task that a Send started; None for all others."""
+    """The index of the Send that started a task; None for a task that no Send started."""
     match = re.fullmatch(_SEND_PATH, task_path) if task_path.startswith(f"~{PUSH}, ") else None
     return int(match[1]) if match else None
 
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
     Attributes:
         step: the step the tasks run in, one above the checkpoint's own.
-        javascript: try LangGraph.js' recipes first.
+        javascript: whether the ids that LangGraph.js would compute are tried first.
     """
 
     checkpoint_id: str
@@ -59,14 +59,14 @@ class Place(NamedTuple):
     javascript: bool = False
 
     def pull(self, node: str, triggers: Sequence[str]) -> Iterator[str]:
-        """The task ids that `node` would have, those of this era's recipe first."""
+        """The ids that the task of `node` may have in the different releases, the most likely one first."""
         yield from self._recipes(node, PULL, list(triggers))
         if self.v < 2:
             for place in range(_SIBLINGS):
                 yield from self._described(node, triggers, place)
 
     def push(self, node: str, index: int) -> Iterator[str]:
-        """The ids that the task of one Send would have, those of this era's recipe first."""
+        """The ids that the task of one Send may have in the different releases, the most likely one first."""
         yield from self._recipes(node, PUSH, str(index))
         if self.v < 2:
             yield from self._described(node, ["__pregel_tasks"], index)
@@ -88,7 +88,7 @@ class Place(NamedTuple):
         return str(uuid5(UUID(self.checkpoint_id), "__interrupt__"))
 
     def synthetic(self, task_id: str) -> bool:
-        """Whether ``durability="exit"`` made this id up for a delta channel's writes; it is no task's then."""
+        """Whether ``durability="exit"`` made this id up for a delta channel's writes; then no task has this id."""
         return task_id.startswith((f"{self.step:08d}-", "ffffffff-"))
 
     def _inside(self, node: str) -> str:
@@ -131,10 +131,10 @@ class Place(NamedTuple):
 
 
 def trigger_sets(triggers: Iterable[str], fired: Iterable[str] = ()) -> Iterator[tuple[str, ...]]:
-    """The sets of triggers a task id may be made of, the likely ones first.
+    """The sets of triggers that a task id may be computed from, the likely ones first.
 
-    Since langgraph 0.3.19 an id contains all triggers of the node; before, and in JavaScript, only those that fired. A
-    join that was never written to leaves no trace in its checkpoint, so smaller sets are tried too.
+    Since langgraph 0.3.19 an id is computed from all triggers of the node; before, and in JavaScript, only from those
+    that fired. A join that was never written to leaves no trace in its checkpoint, so smaller sets are tried too.
     """
     every, likely = sorted(set(triggers) | set(fired)), tuple(sorted(set(fired)))
     first = [tuple(every), likely]
@@ -151,7 +151,7 @@ def interrupt_id(task_ns: str) -> str:
 
 
 def with_id(interrupt: Interrupt) -> Interrupt:
-    """An interrupt with its id: it is stored since 0.6; before, it is computed from namespaces (0.4 ``types.py``)."""
+    """The interrupt with its id; langgraph stores it since 0.6, before it is computed from `ns` (0.4 ``types.py``)."""
     if interrupt.id is not None or not interrupt.ns:
         return interrupt
     return interrupt._replace(id=interrupt_id("|".join(interrupt.ns)))

@@ -26,8 +26,8 @@ class Note(NamedTuple):
     """What metadata says about a checkpoint.
 
     Attributes:
-        parents: of a subgraph's checkpoint: namespace to the checkpoint there that called it.
-        outputs: node to its output (``writes``, up to langgraph 0.4); None where not recorded.
+        parents: for a subgraph's checkpoint: outer namespace to the checkpoint there that called the subgraph.
+        outputs: node to its output (``writes``, up to langgraph 0.4); None if not recorded.
     """
 
     source: str
@@ -37,14 +37,14 @@ class Note(NamedTuple):
 
 
 def note(metadata: Any, checkpoint_id: str) -> Note:
-    """Metadata as stored; if it has no step, the step comes from the checkpoint id."""
-    known = metadata if isinstance(metadata, dict) else {}
-    source, step, parents = known.get("source"), known.get("step"), known.get("parents")
+    """The note of stored metadata; if it has no step, the step comes from the checkpoint id."""
+    recorded = metadata if isinstance(metadata, dict) else {}
+    source, step, parents = recorded.get("source"), recorded.get("step"), recorded.get("parents")
     return Note(
         source if isinstance(source, str) else "",
         step if isinstance(step, int) else ids.step(checkpoint_id),
         {ns: i for ns, i in parents.items() if isinstance(i, str)} if isinstance(parents, dict) else {},
-        known.get("writes"),
+        recorded.get("writes"),
     )
 
 
@@ -67,7 +67,7 @@ class WriteAttribution:
         """Gives the writes that made a checkpoint, by its id; None if none of the stored writes did."""
 
     def note(self, checkpoint_id: str) -> Note:
-        """What metadata says about a checkpoint; where it was not read, only the step that the id contains."""
+        """What metadata says about a checkpoint; if it was not read, only the step that the id contains."""
         return self.notes.get(checkpoint_id) or Note("", ids.step(checkpoint_id), {})
 
     def fill(self, notes: Mapping[str, Note], writes: Mapping[str, list[TaskWrite]]) -> None:
@@ -85,7 +85,10 @@ class WriteAttribution:
         return cast(Callable[P, T], cached)
 
     def relatives(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """These and all whose source decides which writes made them: parents, grandparents and their children."""
+        """These checkpoints, and those whose source must be known to find the writes that made these.
+
+        They are the parents and grandparents, and all children of those.
+        """
         relatives: set[str] = set()
         for checkpoint_id in checkpoint_ids:
             relatives.add(checkpoint_id)
@@ -95,7 +98,7 @@ class WriteAttribution:
         return relatives
 
     def sources(self, checkpoint_ids: Iterable[str]) -> set[str]:
-        """The checkpoints whose writes made these, and name the node of each write."""
+        """The checkpoints whose stored writes show what made these, and which node each of those writes comes from."""
         return {older for checkpoint_id in checkpoint_ids for older in islice(self.lineage.line(checkpoint_id), 3)}
 
     def _credited(self, checkpoint_id: str) -> list[TaskWrite] | None:
@@ -110,13 +113,20 @@ class WriteAttribution:
             return []
         stored = self.writes.get(parent, [])
         if source == "update":
-            return [w for w in stored if is_update(w)] if self.first(parent, {"update"}) == checkpoint_id else []
-        if self.first(parent, _LOOPS) != checkpoint_id:
+            return (
+                [w for w in stored if is_update(w)]
+                if self.first_with_source(parent, {"update"}) == checkpoint_id
+                else []
+            )
+        if self.first_with_source(parent, _LOOPS) != checkpoint_id:
             return []
         return [w for w in stored if (w.task_id != NULL_TASK or w.row.task_path) and not is_update(w)]
 
     def _input_writes(self, checkpoint_id: str) -> list[TaskWrite]:
-        """What an input wrote: ``__start__`` writes it, and that task starts from the input's own checkpoint."""
+        """The writes of an input.
+
+        Unlike other writes they are stored on the input's own checkpoint, because the ``__start__`` task starts there.
+        """
         own = [write for write in self.writes.get(checkpoint_id, []) if not is_update(write)]
         by_start = [write for write in own if pulled(path(write)) == START]
         if by_start or self.is_entrypoint(checkpoint_id):
@@ -127,20 +137,23 @@ class WriteAttribution:
         """Whether an entrypoint of the functional API started from here; it takes its input itself."""
         return any(write.channel in (END, PREVIOUS, RETURN) for write in self.writes.get(checkpoint_id, ()))
 
-    def first(self, parent: str, sources: Iterable[str]) -> str | None:
+    def first_with_source(self, parent: str, sources: Iterable[str]) -> str | None:
         """The oldest child that has one of these sources."""
         children = self.lineage.children.get(parent, [])
         return next((child for child in children if self.note(child).source in sources), None)
 
     def takes_input(self, checkpoint_id: str) -> bool:
-        """Whether its step took in an input, judged by metadata alone (langgraph 0.2.28 and before)."""
+        """Whether the step that made a checkpoint took in an input, by metadata alone (up to langgraph 0.2.28)."""
         parent = self.lineage.parent(checkpoint_id)
         if parent is None or self.note(parent).source != "input" or self.note(checkpoint_id).source != "loop":
             return False
-        return self.note(parent).outputs is not None and self.first(parent, _LOOPS) == checkpoint_id
+        return self.note(parent).outputs is not None and self.first_with_source(parent, _LOOPS) == checkpoint_id
 
     def tasks(self, checkpoint_id: str) -> dict[str, list[TaskWrite]]:
-        """The writes stored on a checkpoint by the task that wrote them, without updates and calls of other tasks."""
+        """Task id to the writes that the task left on a checkpoint.
+
+        Writes of ``update_state`` are left out, and those of tasks that another task called (functional API).
+        """
         by_task: dict[str, list[TaskWrite]] = {}
         for write in self.writes.get(checkpoint_id, []):
             if write.task_id != NULL_TASK and not is_update(write) and caller(path(write)) is None:
@@ -159,6 +172,7 @@ def is_update(write: TaskWrite) -> bool:
     row = write.row
     if row.task_path:
         return row.task_path.startswith("~__interrupt__")
-    if row.task_id[14:15] != "5" or not ids.is_uuid6(row.checkpoint_id):
+    if row.task_id[14:15] != "5" or not ids.is_uuid6(row.checkpoint_id):  # an update's id is a UUID of version 5
         return False
-    return row.task_id == Place(row.checkpoint_id, "", 0, 4).update
+    any_step, any_format = 0, 4  # the id of an update depends on neither
+    return row.task_id == Place(row.checkpoint_id, "", any_step, any_format).update
