@@ -1,1 +1,1 @@
-"""Plans: what a command would change, computed from the database. Plans read and never write."""
+"""Plans: what a command would change, computed from the database. This code reads and never writes."""

@@ -1,4 +1,7 @@
-"""Makes a new checkpoint out of a stored one, in the same generation; unchanged values keep their exact bytes."""
+"""Makes a new checkpoint from a stored one, in the format of the same LangGraph generation.
+
+Unchanged values keep their exact bytes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +19,10 @@ from ckpt_cli.values.state import State
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A stored checkpoint that new ones are made of, with its parts decoded.
+    """A decoded checkpoint from which new checkpoints are made.
 
     Attributes:
-        body: the checkpoint object with all values in it, wherever the database keeps them.
+        body: the checkpoint object with all its channel values, even if the database stores these in other rows.
     """
 
     stored: Checkpoint
@@ -29,17 +32,17 @@ class Origin:
 
     @property
     def ref(self) -> Ref:
-        """Its name."""
+        """Thread, namespace and id of the checkpoint."""
         return self.state.ref
 
     @property
     def step(self) -> int:
-        """Its step as the library takes it: -1 where none is recorded."""
+        """The step; -1 if none is recorded, as the library assumes."""
         return -1 if self.state.step is None else self.state.step
 
 
 def read_origin(reader: Reader, ref: Ref) -> Origin:
-    """Read a checkpoint that new ones are to be made of.
+    """Read the checkpoint from which new ones will be made.
 
     Raises:
         CheckpointNotFound, PayloadCorrupt.
@@ -51,7 +54,7 @@ def read_origin(reader: Reader, ref: Ref) -> Origin:
 
 
 def make_origin(stored: Checkpoint, state: State, reader: Reader) -> Origin:
-    """The origin of new checkpoints: a stored checkpoint, or one that is about to be stored."""
+    """The origin made of a checkpoint, which may be stored already or about to be stored."""
     metadata = must_have_metadata(reader.value(stored.metadata), stored.row.ref)
     return Origin(stored, state, whole(stored, reader.value), metadata)
 
@@ -59,7 +62,7 @@ def make_origin(stored: Checkpoint, state: State, reader: Reader) -> Origin:
 def encode_checkpoint(
     reader: Reader, origin: Origin, row: CheckpointRow, body: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Checkpoint:
-    """The record of a checkpoint object as this database stores it, in the encodings of its origin."""
+    """The record of a new checkpoint, in the layout of this database and the encodings of its origin."""
     marked = reader.saver.form.marks_snapshots
     return placed(row, body, metadata, origin.stored, reader.value, reader.codec.encode, marked=marked)
 
@@ -78,9 +81,19 @@ def make_child(
 ) -> Checkpoint:
     """A new checkpoint one step after its origin.
 
-    `sequence` is the step that its id carries, `edits` replaces keys of the body, `counters` are those of its delta
-    channels, `metadata` has changes of the application's metadata. ``updated_channels`` is null: with a list there the
-    library would run nothing (`prepare_next_tasks` only looks at nodes that those channels trigger).
+    ``updated_channels`` is null. If it were a list, the library would run nothing: `prepare_next_tasks` only looks at
+    the nodes that the listed channels trigger.
+
+    Args:
+        reader: the database.
+        mint: makes the id.
+        origin: the checkpoint from which the child is made.
+        parent_id: the parent of the new checkpoint.
+        sequence: the step that is encoded in the new id.
+        edits: new values for keys of the body.
+        counters: the counters of the delta channels, for the metadata.
+        source: the ``source`` in the metadata.
+        metadata: changes of the application's metadata.
     """
     head = reader.head(origin.ref.thread_id, origin.ref.ns)
     stamp = mint.stamp(head.checkpoint_id, origin.state.ts, sequence)
@@ -92,7 +105,7 @@ def make_child(
 
 
 def _own_metadata(origin: Origin, source: str, counters: Mapping[str, Any] | None) -> dict[str, Any]:
-    """LangGraph's own keys as ``update_state`` writes them (langgraph 1.2 ``pregel/main.py``) in this generation."""
+    """LangGraph's own metadata keys, as ``update_state`` of this generation writes them (1.2 ``pregel/main.py``)."""
     metadata: dict[str, Any] = {"source": source, "step": origin.step + 1}
     if "writes" in origin.metadata:  # up to langgraph 0.4
         metadata["writes"] = {}

@@ -1,4 +1,4 @@
-"""The plans of ``ckpt delete``: whole threads, a branch, a run, or what comes after a checkpoint."""
+"""The plans of ``ckpt delete``: for whole threads, a branch, runs, or all descendants of a checkpoint."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ _NAMED = 20  # threads that a plan names one by one
 
 
 class OrphanAction(StrEnum):
-    """What happens to checkpoints that stay while their parent is deleted."""
+    """What happens to checkpoints that are not deleted although their parent is."""
 
     NOTHING = "nothing"
     """The plan is refused."""
     DELETE = "delete"
     """They are deleted too, with all their descendants."""
     REPARENT = "reparent"
-    """They become children of the nearest ancestor that stays, and store the values they had from deleted ones."""
+    """They become children of the nearest ancestor that stays, and store values that deleted ancestors stored."""
 
 
 @dataclass(slots=True)
@@ -39,8 +39,8 @@ class _Count:
     size: int | None = 0
 
     def __str__(self) -> str:
-        parts = [_count_of(self.checkpoints, "checkpoint")] if self.checkpoints else []
-        parts += [_count_of(self.writes, "write")] if self.writes else []
+        parts = [_count_text(self.checkpoints, "checkpoint")] if self.checkpoints else []
+        parts += [_count_text(self.writes, "write")] if self.writes else []
         return " and ".join(parts) + ("" if self.size is None else f", {self.size:,} bytes")
 
     def add_size(self, size: int | None) -> None:
@@ -53,20 +53,20 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
 
     Raises:
         ThreadNotFound: there is no thread with this id.
-        NotFound: no ids are given.
+        NotFound: `thread_ids` is empty.
     """
     total, notes = _Count(), []
     remove: list[Ref | WriteKey] = []
     basis, recent = [], list[Ref]()
     for thread, seen in basis_of_threads(reader.saver, thread_ids):
         if not thread.rows:
-            reader.thread(thread.thread_id)
+            reader.thread(thread.thread_id)  # raises ThreadNotFound, unless the thread has writes only
         count = _Count()
-        remove += _removed(thread.rows, thread.writes, count)
+        remove += _count_removed(thread.rows, thread.writes, count)
         basis.append(seen)
         recent += recently_written(reader, thread.rows)
         notes.append(f"{thread.thread_id}: {count}")
-        _add(total, count)
+        _add_count(total, count)
     if not remove:
         raise NotFound("no thread fits; nothing to delete", hint="`ckpt threads` lists what there is")
     more = len(notes) - _NAMED
@@ -76,62 +76,69 @@ def threads(reader: Reader, thread_ids: Iterable[str]) -> Plan:
         basis=tuple(basis),
         recent=tuple(recent),
         verb="delete",
-        summary=f"of {_count_of(len(basis), 'thread')}: {total}",
+        summary=f"of {_count_text(len(basis), 'thread')}: {total}",
         notes=(*notes[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])),
     )
 
 
 def after(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
-    """The plan that deletes all descendants of a checkpoint and the writes of its own tasks, so it is a tip again.
+    """The plan that deletes all descendants of a checkpoint and the writes of its own tasks.
+
+    The checkpoint becomes a tip again.
 
     Raises:
-        NotFound: it has no descendants.
+        NotFound: the checkpoint has no descendants.
     """
     lineage, short = reader.lineage(row.thread_id, row.ns), short_ids(reader, row.ref)
     chosen = {row.ns: set(descendants(lineage, [row.checkpoint_id]))}
     if not chosen[row.ns]:
         raise NotFound(f"nothing came after {short(row.checkpoint_id)}; nothing to delete")
-    plan = _part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
+    plan = _plan_for_part(reader, row.thread_id, chosen, orphans, f"of what came after {short(row.checkpoint_id)}")
     new_head = max(set(lineage.rows) - chosen[row.ns])
     upcoming = describe_next(Inspection(reader, row.ref).snapshot())
-    notes = [f"{short(row.checkpoint_id)} is a tip again, without what its tasks wrote; {upcoming}"]
+    notes = [f"{short(row.checkpoint_id)} becomes a tip again, and the writes of its tasks are deleted; {upcoming}"]
     if new_head != row.checkpoint_id:
         notes.append(
-            f"the head is {short(new_head)} then, on another branch: "
-            "a run continues there unless its config names a checkpoint"
+            f"the head becomes {short(new_head)}, on another branch: "
+            "the next run continues there unless its config names a checkpoint"
         )
     result = row.ref if new_head != row.checkpoint_id else row.ref._replace(checkpoint_id="")
     return plan._replace(notes=(*notes, *plan.notes), result=result)
 
 
 def branch(reader: Reader, row: CheckpointRow, orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
-    """The plan that deletes one branch: its checkpoints from the tip up to where it leaves another branch.
+    """The plan that deletes one branch: the checkpoints from its tip back to where it left another branch.
 
     Raises:
-        UsageError: the checkpoint isn't a tip.
-        Refused: there is no other branch.
+        UsageError: `row` isn't a tip.
+        Refused: the thread has no other branch.
     """
     lineage, short = reader.lineage(row.thread_id, row.ns), short_ids(reader, row.ref)
     if kids := lineage.children.get(row.checkpoint_id):
         hint = f"--after {argument(short(row.checkpoint_id))} deletes what came after it"
-        raise UsageError(f"{short(row.checkpoint_id)} is no tip: {short(kids[0])} is its child", hint=hint)
+        raise UsageError(
+            f"{short(row.checkpoint_id)} is not the tip of a branch: {short(kids[0])} is its child", hint=hint
+        )
     own = list(_branch_checkpoints(lineage, row.checkpoint_id))
     if len(own) == len(lineage):
-        raise Refused("it is the only branch", hint=f"`{command('ckpt delete', row.thread_id)}` deletes the thread")
+        raise Refused(
+            "that is the only branch of the thread",
+            hint=f"`{command('ckpt delete', row.thread_id)}` deletes the whole thread",
+        )
     number = next((b.number for b in lineage.branches if b.tip == row.checkpoint_id), None)
     what = f"of branch {number} (tip {short(row.checkpoint_id)})"
-    plan = _part(reader, row.thread_id, {row.ns: set(own)}, orphans, what)
+    plan = _plan_for_part(reader, row.thread_id, {row.ns: set(own)}, orphans, what)
     left = lineage.parent(own[-1])
     notes = [f"it branches off {short(left)}, which stays"] if left else []
     return plan._replace(notes=(*notes, *plan.notes), result=Ref(row.thread_id, row.ns, ""))
 
 
 def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanAction = OrphanAction.NOTHING) -> Plan:
-    """The plan that deletes the checkpoints whose metadata names these runs, in every namespace.
+    """The plan that deletes the checkpoints of some runs in every namespace, by the ``run_id`` in their metadata.
 
     Raises:
-        NotFound: no checkpoint names one of them.
-        Refused: other checkpoints descend from them, and `orphans` is `OrphanAction.NOTHING`.
+        NotFound: one of the runs has no checkpoint in this thread.
+        Refused: checkpoints of other runs descend from these, and `orphans` is `OrphanAction.NOTHING`.
     """
     chosen: Ids = {}
     known: dict[str, None] = {}
@@ -149,32 +156,32 @@ def run(reader: Reader, thread_id: str, run_ids: Sequence[str], orphans: OrphanA
     what = f"of run {run_ids[0]}" if len(run_ids) == 1 else f"of {len(run_ids)} runs"
     if len(chosen.get("", ())) == len(reader.lineage(thread_id)):
         return threads(reader, [thread_id])._replace(notes=("all checkpoints of the thread belong to these runs",))
-    return _part(reader, thread_id, chosen, orphans, what)._replace(result=Ref(thread_id, "", ""))
+    return _plan_for_part(reader, thread_id, chosen, orphans, what)._replace(result=Ref(thread_id, "", ""))
 
 
 def _branch_checkpoints(lineage: Lineage, tip: str) -> Iterator[str]:
-    """The checkpoints from a tip back to the first one that no other branch shares."""
+    """The checkpoints that only the branch of this tip has, from the tip backwards."""
     for checkpoint_id in lineage.line(tip):
         if len(lineage.children.get(checkpoint_id, ())) > 1:
             return
         yield checkpoint_id
 
 
-def _part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanAction, what: str) -> Plan:
+def _plan_for_part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanAction, what: str) -> Plan:
     """The plan that deletes a part of a thread."""
     deletion = find_deletion_set(reader, thread_id, chosen, with_children=orphans is OrphanAction.DELETE)
     short = short_ids(reader, Ref(thread_id, "", ""))
     if deletion.orphans and orphans is OrphanAction.NOTHING:
         raise Refused(
-            f"{_count_of(len(deletion.orphans), 'checkpoint')} would stay without a parent; nothing was written",
+            f"{_count_text(len(deletion.orphans), 'checkpoint')} would stay without a parent; nothing was written",
             hint="--with-children deletes them too, --reparent makes them children of the nearest ancestor that stays",
             candidates=[_describe_orphan(row, short(row.checkpoint_id)) for row in deletion.orphans[:_NAMED]],
         )
     deleted = set(deletion.refs())
     rows = (row for row in reader.rows(thread_id) if row.ref in deleted)
     count = _Count()
-    remove = tuple(_removed(rows, deletion.writes(reader), count))
-    changed = tuple(_reparented(reader, deletion, row) for row in deletion.orphans)
+    remove = tuple(_count_removed(rows, deletion.writes(reader), count))
+    changed = tuple(_reparent(reader, deletion, row) for row in deletion.orphans)
     return Plan(
         reason="",
         replace=changed,
@@ -190,8 +197,8 @@ def _part(reader: Reader, thread_id: str, chosen: Ids, orphans: OrphanAction, wh
     )
 
 
-def _removed(rows: Iterable[CheckpointRow], writes: Iterable[Write], count: _Count) -> Iterator[Ref | WriteKey]:
-    """The names of the deleted records; `count` counts them on the way."""
+def _count_removed(rows: Iterable[CheckpointRow], writes: Iterable[Write], count: _Count) -> Iterator[Ref | WriteKey]:
+    """Give the names of the deleted records, and add their numbers and sizes to `count`."""
     for row in rows:
         count.checkpoints += 1
         count.add_size(row.size)
@@ -207,10 +214,10 @@ def _describe_orphan(row: CheckpointRow, short: str) -> str:
     return f"{short}{where}, whose parent is {row.parent_id}"
 
 
-def _reparented(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Checkpoint:
+def _reparent(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Checkpoint:
     """The checkpoint as a child of the nearest ancestor that stays.
 
-    It stores its delta channels whole, since the writes that they are rebuilt from are deleted.
+    The new record stores the delta channels whole, because the writes from which they were rebuilt are deleted.
 
     Raises:
         Refused: the value of a delta channel isn't known.
@@ -229,17 +236,17 @@ def _reparented(reader: Reader, deletion: DeletionSet, row: CheckpointRow) -> Ch
 
 def _notes(deletion: DeletionSet, chosen: Ids, changed: Sequence[Checkpoint]) -> Iterator[str]:
     for ns in sorted(deletion.checkpoints.keys() - {""} - chosen.keys()):
-        yield f"subgraph {ns}: {_count_of(len(deletion.checkpoints[ns]), 'checkpoint')}"
+        yield f"subgraph {ns}: {_count_text(len(deletion.checkpoints[ns]), 'checkpoint')}"
     if changed:
         are = "is" if len(changed) == 1 else "are"
-        yield f"{_count_of(len(changed), 'checkpoint')} that continued from there {are} kept"
+        yield f"{_count_text(len(changed), 'checkpoint')} whose parent is deleted {are} kept"
 
 
-def _add(total: _Count, count: _Count) -> None:
+def _add_count(total: _Count, count: _Count) -> None:
     total.checkpoints += count.checkpoints
     total.writes += count.writes
     total.add_size(count.size)
 
 
-def _count_of(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,9 +1,10 @@
-"""Which records are deleted together with some checkpoints: what ran from these checkpoints, and nothing else.
+"""Finds the records that must be deleted together with some checkpoints.
 
-A checkpoint's writes are deleted with it. So are the runs of subgraphs that it called: their namespace has the id of
-the task that called them, and ``parents`` in their metadata names the checkpoint. Where all children of a kept
-checkpoint are deleted, it becomes a tip again. The writes of its tasks belonged to those children, so they are deleted
-too, and the tasks are due again.
+A checkpoint's writes are deleted with it. So are the checkpoints of the subgraphs that its tasks called: their
+namespace contains the id of the calling task, and ``parents`` in their metadata names the checkpoint.
+
+If all children of a checkpoint are deleted and the checkpoint itself is kept, it becomes a tip again. The writes of its
+tasks produced those children, so these writes are deleted too, and the tasks will run again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ class DeletionSet:
     Attributes:
         checkpoints: the checkpoints that are deleted.
         cleared: checkpoints that stay but lose their writes.
-        orphans: checkpoints that stay while their parent is deleted.
+        orphans: checkpoints that stay although their parent is deleted.
     """
 
     thread_id: str
@@ -36,18 +37,18 @@ class DeletionSet:
     _task_starts: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def ids_losing_writes(self, ns: str) -> set[str]:
-        """The checkpoints of a namespace that lose their writes: the deleted and the cleared ones."""
+        """The checkpoints of a namespace whose writes are deleted: the deleted checkpoints and the cleared ones."""
         return self.checkpoints.get(ns, set()) | self.cleared.get(ns, set())
 
     def task_starts(self, reader: Reader, ns: str) -> dict[str, str]:
-        """Task id to the checkpoint that the task started from, for the tasks of a namespace that have writes."""
+        """Task id to the checkpoint where the task started, for all tasks of a namespace that have writes."""
         if ns not in self._task_starts:
             writes = reader.saver.writes(self.thread_id, ns, values=0)
             self._task_starts[ns] = {write.task_id: write.checkpoint_id for write in writes}
         return self._task_starts[ns]
 
     def refs(self) -> Iterator[Ref]:
-        """The deleted checkpoints, in order."""
+        """The deleted checkpoints, by namespace and id."""
         for ns in sorted(self.checkpoints):
             yield from (Ref(self.thread_id, ns, checkpoint_id) for checkpoint_id in sorted(self.checkpoints[ns]))
 
@@ -58,7 +59,10 @@ class DeletionSet:
 
 
 def find_deletion_set(reader: Reader, thread_id: str, chosen: Ids, *, with_children: bool = False) -> DeletionSet:
-    """Everything that is deleted with the chosen checkpoints; `with_children` includes all their descendants."""
+    """Find everything that must be deleted with the chosen checkpoints.
+
+    With `with_children` all descendants of deleted checkpoints are deleted too.
+    """
     deletion = DeletionSet(thread_id)
     namespaces = sorted({"", *reader.saver.namespaces(thread_id)}, key=lambda ns: (ns.count("|"), ns))
     for ns in namespaces:
@@ -90,7 +94,7 @@ def descendants(lineage: Lineage, checkpoint_ids: Iterable[str]) -> Iterator[str
 
 
 def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage: Lineage) -> Iterable[str]:
-    """The checkpoints of a subgraph that deleted checkpoints called."""
+    """The checkpoints of a subgraph's namespace that were made in calls by tasks whose writes are deleted."""
     if not ns or not deletion.checkpoints:
         return ()
     parent, owner = above(ns), task(ns)
@@ -101,6 +105,7 @@ def _called_checkpoints(reader: Reader, deletion: DeletionSet, ns: str, lineage:
 
 
 def _called_by_metadata(reader: Reader, ns: str, lineage: Lineage, deletion: DeletionSet) -> Iterator[str]:
+    """The checkpoints of a subgraph whose ``parents`` in the metadata name a checkpoint that loses its writes."""
     refs = [Ref(deletion.thread_id, ns, checkpoint_id) for checkpoint_id in lineage.rows]
     for ref, payload in reader.saver.metadata(refs):
         parents = parents_of(reader.value(payload))

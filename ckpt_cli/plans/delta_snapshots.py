@@ -1,8 +1,9 @@
-"""Delta channels of a new branch: it stores their values, so that its ancestors' writes are never applied to it.
+"""Snapshots of delta channels, which the first checkpoint of a new branch must store.
 
-A checkpoint's writes belong to the child that consumed them. A delta channel's value is rebuilt from the writes on the
-way down, so a second child would inherit them unless it stores the value itself (langgraph 1.2
-``pregel/_checkpoint.py: delta_channels_with_pending_writes``, ``create_checkpoint``, ``_mark_bumps_seen``).
+A delta channel's value is rebuilt from the writes stored on all ancestors. The writes on a checkpoint belong to the
+child that was made of them. A second child would get these writes too, unless it stores the channel's value itself
+(langgraph 1.2 ``pregel/_checkpoint.py: delta_channels_with_pending_writes``, ``create_checkpoint``,
+``_mark_bumps_seen``).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -30,7 +31,7 @@ class DeltaSnapshots:
 
     Attributes:
         values: channel to snapshot.
-        edits: the keys of the checkpoint's body that change with them.
+        edits: the new values of the child's body keys: these snapshots, and their versions.
         counters: the counters of the other delta channels, for the child's metadata.
     """
 
@@ -40,10 +41,12 @@ class DeltaSnapshots:
 
 
 def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnapshots:
-    """Snapshots of the delta channels that a checkpoint's own writes change, with their values at the checkpoint.
+    """Snapshots of those delta channels to which the tasks of a checkpoint wrote.
+
+    A snapshot has the channel's value at the checkpoint, before these writes.
 
     Raises:
-        Refused: no reducer explains the recorded steps of a channel, so its value isn't known.
+        Refused: the value of a channel isn't known, because no reducer explains its recorded steps.
     """
     written = {write.channel for write in reader.writes(origin.ref, values=0)}
     values = {**stored_values(reader, origin.ref, written), **_first_written(reader, origin, written)}
@@ -53,7 +56,7 @@ def snapshots_for_child(reader: Reader, mint: Mint, origin: Origin) -> DeltaSnap
 
 
 def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = None) -> dict[str, Node]:
-    """Snapshots of the delta channels that a checkpoint doesn't store whole: of all, or of those in `channels`.
+    """Snapshots of the delta channels that a checkpoint doesn't store whole; with `channels` only of these channels.
 
     Raises:
         Refused: no reducer explains the recorded steps of a channel.
@@ -63,16 +66,16 @@ def stored_values(reader: Reader, ref: Ref, channels: Collection[str] | None = N
 
 
 def _first_written(reader: Reader, origin: Origin, written: Iterable[str]) -> dict[str, Node]:
-    """Snapshots of delta channels that are empty at the checkpoint and first written by its own writes.
+    """Snapshots of the delta channels that are empty at the checkpoint, and are first written by its own tasks.
 
-    The metadata of an existing child names these channels.
+    Which of the new channels are delta channels, the metadata of an existing child says.
     """
     new = {channel for channel in written if channel not in origin.state.versions} if origin.state.v >= 4 else set()
     snapshots: dict[str, Node] = {}
     for child in (
         reader.lineage(origin.ref.thread_id, origin.ref.ns).children.get(origin.ref.checkpoint_id, ()) if new else ()
     ):
-        with suppress(PayloadCorrupt):  # another child may name them too
+        with suppress(PayloadCorrupt):  # another child may have readable metadata
             snapshots = {
                 **_first_written_before(reader, Ref(origin.ref.thread_id, origin.ref.ns, child), new),
                 **snapshots,
@@ -90,11 +93,11 @@ def as_snapshot(channel: str, value: Any) -> Node:
     """The snapshot that stores a delta channel's value whole.
 
     Raises:
-        Refused: its value isn't known.
+        Refused: the channel's value isn't known.
     """
     if isinstance(value, Node) and (value.module, value.name) == ("", "DeltaChannel"):
         hint = "`ckpt fork` needs no value: it makes a sibling, not a child"
-        raise Refused(f"what delta channel {channel!r} held isn't known: no reducer explains its history", hint=hint)
+        raise Refused(f"the value of delta channel {channel!r} isn't known: no reducer explains its history", hint=hint)
     return Node(Opened("langgraph.checkpoint.serde.types", "_DeltaSnapshot", Form.SNAPSHOT, value))
 
 
@@ -112,7 +115,10 @@ def _edits(mint: Mint, origin: Origin, values: Mapping[str, Node]) -> dict[str, 
 def bumped_seen(
     versions_seen: Mapping[str, Mapping[str, Version]], bumped: Mapping[str, tuple[Version | None, Version]]
 ) -> dict[str, Mapping[str, Version]]:
-    """``versions_seen`` with new versions for nodes that had seen the old ones: a snapshot must trigger no node."""
+    """``versions_seen`` in which each node that had seen an old version has seen the new one.
+
+    So storing a snapshot triggers no node. `bumped` maps a channel to its old and its new version.
+    """
     seen = {node: dict(versions) for node, versions in versions_seen.items()}
     marks = seen.pop(_BUMPS, {})
     for node, versions in seen.items():

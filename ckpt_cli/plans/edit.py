@@ -1,8 +1,8 @@
-"""The plan of ``ckpt edit``: a child with other values and the same next nodes; no reducer is applied.
+"""The plan of ``ckpt edit``: a child with other channel values and the same next nodes; no reducer is applied.
 
-Like an update it has the source ``update`` and one step more; unlike an update it marks no node as having run. Versions
-of edited channels advance as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``), and each node that had seen
-the old version has seen the new one, so nothing is triggered.
+Like an update, the child has the source ``update``, and its step is one higher. Unlike an update, it marks no node as
+having run. The versions of edited channels advance as in a step (langgraph 1.2 ``pregel/_algo.py: apply_writes``).
+Nodes that had seen the old version have also seen the new one, so the edit triggers no node.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -27,7 +27,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 from ckpt_cli.values.state import ChannelValues, Version
 
-_LOOKED_AT = 50  # checkpoints that are searched for a channel which the edited one lacks
+_MOST_SEARCHED = 50  # newest checkpoints in which a channel is searched that the edited checkpoint lacks
 
 
 def plan(
@@ -40,14 +40,15 @@ def plan(
     create: bool = False,
     changes: MetadataChanges = UNCHANGED,
 ) -> Plan:
-    """The plan that adds a checkpoint with the state `after`; `create` allows channels that the thread never had.
+    """The plan that adds a checkpoint with the channel values `after`.
 
-    `changes` are changes of the application's metadata.
+    `create` allows channels that the thread never had; `changes` are changes of the application's metadata.
 
     Raises:
         Refused: finished work would run again and `rerun` is false, or other nodes would run next.
-        ChannelNotFound: a channel is new to the thread.
-        NotSupported: the generation stores a checkpoint's Sends with its parent, where a child would find others.
+        ChannelNotFound: a channel is new to the thread, and `create` is false.
+        NotSupported: this generation of LangGraph stores a checkpoint's Sends with its parent, so the new child would
+            get other Sends than the edited checkpoint has.
     """
     origin, inspection = read_origin(reader, row.ref), Inspection(reader, row.ref)
     before, snapshot = inspection.values(), inspection.snapshot()
@@ -113,7 +114,7 @@ def _make_edited(
 
 
 def _without(mapping: ChannelValues, removed: Collection[str]) -> dict[str, Any]:
-    """The mapping without some channels. A channel without a version counts as never written, so none is rebuilt."""
+    """The mapping without some channels. Without a version a channel counts as never written and isn't rebuilt."""
     return {key: value for key, value in mapping.items() if key not in removed}
 
 
@@ -124,9 +125,9 @@ def _snapshot(value: Any) -> Node:
 def _seen(
     versions_seen: Mapping[str, Mapping[str, Version]], old: Mapping[str, Version], new: Mapping[str, Version]
 ) -> dict[str, Any] | None:
-    """``versions_seen`` in which nodes that had seen an edited channel have seen the edit; None if there are none.
+    """``versions_seen`` in which the nodes that had seen an edited channel have also seen the edit.
 
-    Only graphs of bare Pregel nodes have nodes that listen to a user's channel.
+    None if there are no such nodes. Only graphs of bare Pregel nodes have nodes that listen to a user's channel.
     """
     watching = {
         node: {c: version for c, version in new.items() if c in had and had[c] == old.get(c)}
@@ -139,10 +140,12 @@ def _seen(
 
 
 def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, create: bool) -> None:
-    """Check that each name new to this checkpoint is a user's channel that the thread has elsewhere."""
+    """Check channels that this checkpoint lacks: each must be a user's channel that other checkpoints have."""
     for name in names:
         if is_control(name, origin.state):
-            raise UsageError(f"{name} isn't state: it says what runs next", hint="see `ckpt update --as-node`")
+            raise UsageError(
+                f"{name} isn't state: it decides what runs next", hint="`ckpt update --as-node` changes that"
+            )
         if create or name in origin.state.versions:
             continue
         known = _channels_nearby(reader, origin)
@@ -153,7 +156,7 @@ def _must_be_channels(reader: Reader, origin: Origin, names: Iterable[str], *, c
 
 
 def _channels_nearby(reader: Reader, origin: Origin) -> list[str]:
-    rows = reader.saver.newest(origin.ref.thread_id, origin.ref.ns, _LOOKED_AT)
+    rows = reader.saver.newest(origin.ref.thread_id, origin.ref.ns, _MOST_SEARCHED)
     names: dict[str, None] = {}
     for row in rows:
         try:

@@ -1,4 +1,4 @@
-"""The plan of ``ckpt fork``: LangGraph's own copy of a checkpoint, a sibling in the same thread."""
+"""The plan of ``ckpt fork``: a copy of a checkpoint, as LangGraph makes it: a sibling in the same thread."""
 
 from ckpt_cli.history.reducers.delta import COUNTERS
 from ckpt_cli.inspection import Inspection
@@ -14,8 +14,9 @@ from ckpt_cli.reading import Reader
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
     """The plan of the copy that ``update_state(config, None, as_node="__copy__")`` makes (1.2 ``pregel/main.py``).
 
-    The copy has the original's parent and channels, source ``fork``, one step more, and none of its writes; its id
-    carries the original's step. Unlike the library's, which drops it, it keeps the application's metadata.
+    The copy has the parent and the channels of the original, and none of its writes. Its source is ``fork`` and its
+    step is one higher, but the step encoded in its id is the original's. The library's copy drops the application's
+    metadata; this one keeps it.
     """
     origin = read_origin(reader, row.ref)
     made = make_child(
@@ -39,7 +40,7 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
         f"source fork, step {origin.step + 1}; {describe_next(snapshot)}",
         notes=(
             *describe_reruns(reader, row, snapshot),
-            *describe_new_head(reader, row, short, beside=True),
+            *describe_new_head(reader, row, short, is_sibling=True),
             *describe_changes(origin.metadata, changes),
         ),
         result=new,

@@ -1,4 +1,4 @@
-"""The nodes that a thread is known to have, and the one that an update acts as."""
+"""The nodes that a thread is known to have, and the choice of the node as which an update acts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -16,7 +16,7 @@ class KnownNodes:
     """The nodes of one thread.
 
     Args:
-        reducers: the history of the thread and of threads of the same graph.
+        reducers: has the histories of this thread and of other threads of the same graph.
         tasks: the tasks that are about to run.
     """
 
@@ -25,13 +25,15 @@ class KnownNodes:
         self._names = {*reducers.history.nodes, *(task.node for task in tasks.tasks if task.node), START}
 
     def choose(self, as_node: str | None, seen: Mapping[str, Mapping[str, Version]], *, alone: bool) -> str:
-        """The node that an update acts as; without `as_node` the one that ran last.
+        """The node as which an update acts: `as_node`, or without it the node that ran last.
+
+        `alone`: the update is the only one of its superstep.
 
         Raises:
-            UsageError: no such node is known, or it can't be inferred.
+            UsageError: no such node is known, or the node can't be inferred.
         """
         if as_node is None and not alone:
-            raise UsageError("where a superstep has several updates, each needs its node")
+            raise UsageError("a superstep has several updates: each of them must name its node")
         node = as_node or infer_node(seen, self._names)
         if self._is_new(node):
             near = get_close_matches(node, self._names, n=3, cutoff=0.5)
@@ -41,7 +43,7 @@ class KnownNodes:
         return node
 
     def describe_unknown(self, hops: Sequence[Hop]) -> Iterator[str]:
-        """One line about each next node that nobody has seen: the library ignores a wrong name silently."""
+        """One line about each next node that is unknown here: the library silently ignores wrong names."""
         for name in dict.fromkeys(hop.node if isinstance(hop, Send) else hop for hop in hops):
             if self._is_new(name):
                 near = get_close_matches(name, self._names, n=1, cutoff=0.5)
@@ -49,5 +51,5 @@ class KnownNodes:
                 yield f"{name} has never run here: a graph without such a node ignores it{meant}"
 
     def _is_new(self, node: str) -> bool:
-        """Whether neither this thread nor one of the same graph has this node."""
+        """Whether no thread of this graph is known to have this node."""
         return node not in self._names and not any(node in related.nodes for related in self._reducers.related)

@@ -1,4 +1,4 @@
-"""Makes message objects of messages that a person writes as JSON, with the fields that the thread's messages have."""
+"""Turns messages that a person writes as JSON into message objects with the fields that the thread's messages have."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -16,7 +16,7 @@ _CLASSES = {
     "remove": ("langchain_core.messages.modifier", "RemoveMessage"),
 }
 _COMMON: dict[str, Any] = {"content": "", "additional_kwargs": {}, "response_metadata": {}, "name": None, "id": None}
-_OWN: dict[str, dict[str, Any]] = {
+_FIELDS_OF_ROLE: dict[str, dict[str, Any]] = {
     "ai": {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None},
     "tool": {"tool_call_id": None, "artifact": None, "status": "success"},
 }
@@ -24,9 +24,9 @@ _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
 
 
 def as_messages(raw: Any, current: Any, new_id: Callable[[], str] | None) -> Any:
-    """The message objects of `raw`, which a person wrote to a channel of messages; `new_id` makes missing ids.
+    """The message objects for `raw`, which a person wrote to a channel of messages; `new_id` makes missing ids.
 
-    `current` is the value of the channel: its latest message of a role is the pattern for a new one.
+    `current` is the value of the channel: its latest message of a role is the pattern for a new message of that role.
     """
     if (replaced := overwrite(raw)) is not None:
         return {"__overwrite__": as_messages(replaced.value, current, new_id)}
@@ -51,7 +51,7 @@ def _as_message(raw: Any, patterns: Iterable[Node], new_id: Callable[[], str] | 
     values = _blank(pattern, role)
     values.update({key: value for key, value in own.items() if key not in ("role", "type")})
     if calls := values.get("tool_calls"):
-        values["tool_calls"] = [_call(call) for call in calls]
+        values["tool_calls"] = [_as_tool_call(call) for call in calls]
     if not values.get("id") and new_id is not None:
         values["id"] = new_id()
     module, name = (pattern.module, pattern.name) if pattern is not None else _CLASSES[role]
@@ -63,16 +63,16 @@ def _is_removal(raw: Any) -> bool:
 
 
 def _blank(pattern: Node | None, role: str) -> dict[str, Any]:
-    """The empty fields of a new message: those that the pattern has."""
-    whole = {**_COMMON, "type": role, **_OWN.get(role, {})}
+    """The fields of a new message without content: the pattern's fields, or the library's if there is no pattern."""
+    whole = {**_COMMON, "type": role, **_FIELDS_OF_ROLE.get(role, {})}
     if pattern is None or pattern.fields is None:
         return whole
-    return {key: whole.get(key, _emptied(value)) for key, value in pattern.fields.items()} | {"id": None}
+    return {key: whole.get(key, _empty_like(value)) for key, value in pattern.fields.items()} | {"id": None}
 
 
-def _emptied(value: Any) -> Any:
+def _empty_like(value: Any) -> Any:
     return type(value)() if isinstance(value, dict | list | bool) else None
 
 
-def _call(call: Any) -> Any:
+def _as_tool_call(call: Any) -> Any:
     return {"type": "tool_call", **call} if isinstance(call, dict) else call

@@ -2,8 +2,8 @@
 
 LangGraph takes an application's keys (``user_id``, ``tenant``) from the config of a run: the scalars of its
 ``metadata`` and ``configurable`` (langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``). ckpt has no
-such config, so a new checkpoint copies them from the checkpoint that it is made of. Without them a search for the
-application's user would no longer find the thread.
+such config, so a new checkpoint copies these keys from the checkpoint that it is made from. Without them, a search by
+``user_id`` would no longer find the thread.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from ckpt_cli.values.same import same
 
 Scalar = None | bool | int | float | str
 
-_LIBRARYS = frozenset(
+_LIBRARY_KEYS = frozenset(
     {
         *("source", "step", "writes", "parents", COUNTERS),
         *("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"),  # the ids up to langgraph 0.4
@@ -37,7 +37,7 @@ class MetadataChanges:
     dropped: frozenset[str] = frozenset()
 
     def apply_to(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """The metadata with these changes; a changed key keeps its place, a new one comes last."""
+        """The metadata with these changes; a changed key keeps its position, a new key comes last."""
         changed = {**metadata, **self.values}
         return {key: value for key, value in changed.items() if key not in self.dropped}
 
@@ -60,12 +60,12 @@ UNCHANGED = MetadataChanges()
 
 
 def is_application_key(key: str) -> bool:
-    """Whether a key of metadata is the application's: neither LangGraph's own nor one that belongs to a single run."""
-    return key not in _LIBRARYS and key != "run_id" and not key.startswith(("__", "langgraph_"))
+    """Whether a metadata key is the application's: not LangGraph's own, and not one that belongs to a single run."""
+    return key not in _LIBRARY_KEYS and key != "run_id" and not key.startswith(("__", "langgraph_"))
 
 
 def carried_keys(metadata: Mapping[str, Any]) -> dict[str, Scalar]:
-    """The application's keys that a new checkpoint takes over: those with a scalar, since LangGraph takes no others."""
+    """The application's keys that a new checkpoint takes over: only those with scalars, like in LangGraph."""
     return {key: value for key, value in metadata.items() if is_application_key(key) and type(value) in _SCALARS}
 
 
@@ -74,15 +74,15 @@ def new_metadata(own: Mapping[str, Any], origin: Mapping[str, Any], changes: Met
 
     Args:
         own: LangGraph's own keys.
-        origin: the metadata of the checkpoint that the new one is made of.
-        changes: what a person changes in the application's keys.
+        origin: the metadata of the checkpoint from which the new one is made.
+        changes: a person's changes of the application's keys.
     """
     return {**own, **changes.apply_to(carried_keys(origin))}
 
 
 def describe_changes(origin: Mapping[str, Any], changes: MetadataChanges) -> list[str]:
-    """Lines for a plan: which keys are set, which are dropped, and which of the application's can't be carried."""
-    left = [key for key in origin if is_application_key(key) and type(origin[key]) not in _SCALARS]
-    left = [key for key in left if key not in changes.values and key not in changes.dropped]
+    """Lines for a plan: the keys that are set, that are dropped, and that the new checkpoint can't take over."""
+    others = [key for key in origin if is_application_key(key) and type(origin[key]) not in _SCALARS]
+    others = [key for key in others if key not in changes.values and key not in changes.dropped]
     what = "only text, numbers, true, false and null are"
-    return [*changes.describe(origin), *([f"not carried: metadata {', '.join(left)} ({what})"] if left else [])]
+    return [*changes.describe(origin), *([f"not copied: metadata {', '.join(others)} ({what})"] if others else [])]

@@ -1,7 +1,8 @@
-"""`Mint` makes ids, times and versions of new checkpoints, in the form that the thread already has.
+"""`Mint` makes ids, times and channel versions for new checkpoints, in the format that the thread already uses.
 
 Sources: langgraph-checkpoint 4.3 ``base/id.py: uuid6(clock_seq=step)``, checkpoint-sqlite 3.1 ``get_next_version``. The
-head has the highest id, so a new id is above it, also where the clock that made the head's id was ahead of ours.
+head of a thread is its highest id. So a new id is higher than the head's, even if the clock that made the head's id was
+ahead of ours.
 """
 
 import time
@@ -30,7 +31,7 @@ class Stamp:
 
 
 class Mint:
-    """Makes ids and versions.
+    """Makes ids, times and versions.
 
     Args:
         clock: seconds since 1970.
@@ -42,7 +43,9 @@ class Mint:
         self._dice = dice or SystemRandom()
 
     def stamp(self, head_id: str, ts: str, sequence: int) -> Stamp:
-        """A new id above the head's, with its ``ts`` in the format of `ts`; the id carries the step `sequence`.
+        """A new id that is higher than the head's, and the new ``ts`` in the format of `ts`.
+
+        The step `sequence` is encoded in the id.
 
         Raises:
             NotSupported: the head's id is neither a uuid6 nor a time (langgraph 0.0).
@@ -52,20 +55,20 @@ class Mint:
         try:
             head = datetime.fromisoformat(head_id)
         except ValueError as error:
-            raise NotSupported(f"ids like {head_id!r} can't be continued: no LangGraph makes them") from error
+            raise NotSupported(f"ids like {head_id!r} can't be continued: no LangGraph release makes them") from error
         now = datetime.fromtimestamp(self._clock(), UTC).astimezone(head.tzinfo or UTC)
         when = max(now if head.tzinfo else now.replace(tzinfo=None), head + _MICROSECOND)
         text = when.isoformat(timespec="microseconds")
         return Stamp(text, text)
 
     def version(self, current: Version | None, like: Version | None = None, data: bytes = b"") -> Version:
-        """The version after `current`, in the form of `current` or `like`; older savers hash `data` into it."""
+        """The version after `current`, in the format of `current` or else `like`; older formats hash `data`."""
         kind = current if current is not None else like
         number = counter(current) + 1 if current is not None else 1
         if isinstance(kind, int | float):
             return number
         tail = (kind or "0.0").partition(".")[2]
-        if not tail:  # checkpoint-sqlite 1.0.0, of an empty channel
+        if not tail:  # checkpoint-sqlite 1.0.0 writes this for an empty channel
             return f"{number:032}."
         if len(tail) == 32 and "." not in tail and not tail.startswith("0."):
             return f"{number:032}.{md5(data, usedforsecurity=False).hexdigest()}"

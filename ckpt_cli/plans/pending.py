@@ -1,7 +1,7 @@
-"""The pending writes of a checkpoint where a step is made: values of a Command, and what its tasks wrote.
+"""The pending writes of the checkpoint from which a step is made: values of a Command, and writes of its tasks.
 
-An update as END applies them in every generation. An update as a node applies them up to langgraph 1.0.2, even where
-the run has long continued; since 1.0.3 ``update_state`` (``pregel/main.py``) drops them.
+An update as END applies them in every version of langgraph. An update as a node applies them up to langgraph 1.0.2,
+even if the run has long continued from that checkpoint. Since 1.0.3 ``update_state`` (``pregel/main.py``) drops them.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Finished(StrEnum):
 
 
 def command_values(reader: Reader, at: StepStart) -> list[TaskOutput]:
-    """The values of a Command that are not used yet, as input; nothing if there are none."""
+    """The values of a Command that no step has used yet, as the output of an input; empty if there are none."""
     writes = reader.writes(at.origin.ref) if at.stored_writes else []
     null = [(write.channel, write.value) for write in writes if write.task_id == NULL_TASK]
     return [TaskOutput("", "__input__", null)] if null else []
@@ -40,7 +40,7 @@ def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
     """All tasks of the step, each with its output, which is empty unless the task has finished.
 
     Raises:
-        Refused: not all tasks are known.
+        Refused: not all tasks of the step are known.
         NotSupported: the thread isn't a StateGraph's.
     """
     if not at.tasks.complete or any(task.node is None for task in at.tasks.tasks):
@@ -60,10 +60,10 @@ def task_outputs(at: StepStart) -> list[tuple[Task, TaskOutput]]:
 def steps_before_update(
     reader: Reader, at: StepStart, finished: Finished | None
 ) -> tuple[list[list[TaskOutput]], list[str]]:
-    """The steps that an update makes before its own, and the names of the finished nodes that they apply.
+    """The steps that must be made before the update's own, and the finished nodes whose results they apply.
 
     Raises:
-        Refused: there are pending writes, and it isn't recorded which generation of langgraph runs this thread.
+        Refused: there are pending writes, but nothing shows which version of langgraph runs this thread.
     """
     if not at.stored_writes or finished is Finished.DROP or (finished is None and _is_recent(reader, at)):
         return [], []
@@ -75,19 +75,23 @@ def steps_before_update(
     if finished is None and _may_be_old(reader, at):
         what = f"the results of {', '.join(names)}" if names else "the values of a Command"
         raise Refused(
-            f"before an update, langgraph up to 1.0.2 applies {what} at that checkpoint, and since 1.0.3 drops them; "
-            "which version runs this thread isn't recorded",
+            f"before an update, langgraph up to 1.0.2 applies {what} at that checkpoint; 1.0.3 and later drop them; "
+            "nothing shows which version runs this thread",
             hint="--finished keep applies them, --finished drop drops them",
         )
     return (steps, names) if finished is Finished.KEEP else ([], [])
 
 
 def follows_old_update(reader: Reader, at: StepStart, finished: Finished | None) -> bool:
-    """Whether ``update_state`` of this generation records writes as before delta channels, as far as the data shows.
+    """Whether ``update_state`` of the thread's langgraph records writes in the old way, as far as the data shows.
 
-    It then stores writes also on a checkpoint from which the run has continued, where every branch would read them as
-    a delta channel's. All nodes that are updated without a task have one task id, and the writes of an input are
-    stored on the new checkpoint (1.2.22 ``pregel/main.py: _store_or_fork_delta_writes, _update_task_id``).
+    The old way is from before delta channels existed. Newer releases (1.2.22 ``pregel/main.py:
+    _store_or_fork_delta_writes, _update_task_id``) differ in three ways, and the old one
+
+    - stores writes even on a checkpoint from which the run has continued; every branch from it would then apply these
+      writes to its delta channels;
+    - gives one task id to all updated nodes that have no task;
+    - stores the writes of an input on the new checkpoint.
     """
     return finished is Finished.KEEP or (not _is_recent(reader, at) and _may_be_old(reader, at))
 
@@ -97,9 +101,10 @@ def _has_results(task: Task) -> bool:
 
 
 def _is_recent(reader: Reader, at: StepStart) -> bool:
-    """Whether the stored data proves langgraph 1.0.3 or newer.
+    """Whether the stored data proves that langgraph 1.0.3 or newer runs this thread.
 
-    checkpoint-sqlite with task paths (3.1.2) needs langgraph-checkpoint 4.3; langgraph up to 1.0.2 needs one below 4.
+    One proof is a SQLite table with task paths: checkpoint-sqlite 3.1.2 makes it and needs langgraph-checkpoint 4.3,
+    while langgraph up to 1.0.2 needs a langgraph-checkpoint below 4.
     """
     writes = reader.writes(at.origin.ref)
     recent = delta.COUNTERS in at.origin.metadata or any(write.channel == ERROR_SOURCE for write in writes)
@@ -108,6 +113,7 @@ def _is_recent(reader: Reader, at: StepStart) -> bool:
 
 
 def _may_be_old(reader: Reader, at: StepStart) -> bool:
+    """Whether langgraph up to 1.0.2 may run this thread: writes have no path, or questions no response schema."""
     writes = reader.writes(at.origin.ref)
     pathless = "task_paths" not in reader.saver.abilities and not any(write.row.task_path for write in writes)
     return pathless or any(not has_response_schema(one) for one in _questions(writes))

@@ -1,6 +1,6 @@
-"""Chooses the reducer of a channel: the one a person named, or one that recorded history proves.
+"""Chooses the reducer of a channel: the one that a person named, or one that the recorded steps prove.
 
-The history is that of the thread, and where it leaves several reducers open, of other threads of the same graph.
+These are the steps of the thread and, if they don't decide, the steps of other threads of the same graph.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from ckpt_cli.shell_words import argument
 from ckpt_cli.values.known import message, messages
 from ckpt_cli.values.node import Node
 
-_LINE = 50  # checkpoints in which evidence about a delta channel is looked for
+_MOST_ANCESTORS = 50  # ancestors in which evidence about a delta channel is searched
 
 
 class Reducers:
     """The reducers of one graph, learned when they are needed.
 
     Attributes:
-        used: channel to a text that names the reducer that was used, and why.
+        used: channel to a text that names the reducer that was used for it, and the evidence.
     """
 
     def __init__(self, reader: Reader, ref: Ref, chosen: Mapping[str, Reducer], new_id: Callable[[], str]) -> None:
@@ -44,12 +44,12 @@ class Reducers:
 
     @cached_property
     def related(self) -> list[ThreadHistory]:
-        """The histories of other threads of the same graph; read only where this one leaves a question open."""
+        """The histories of other threads of the same graph; read only if this thread's history isn't enough."""
         return list(related_histories(self._reader, self._ref.thread_id, self._ref.ns, self.history.nodes))
 
     @property
     def ephemeral(self) -> frozenset[str]:
-        """The user's channels that are empty after every step that doesn't write to them."""
+        """The user's channels that were empty after every recorded step that didn't write to them."""
         return frozenset(c for c, tally in self.history.tallies.items() if tally.faded and not tally.kept)
 
     def is_known(self, channel: str) -> bool:
@@ -79,21 +79,21 @@ class Reducers:
         """The value of a channel after some writes.
 
         Raises:
-            Refused: no reducer is proven, or the proven ones give different values here.
-            UsageError: the writes aren't of the kind that the channel takes.
+            Refused: no reducer is proven, or several are and give different values here.
+            UsageError: the channel's reducer can't apply such values.
         """
         new_id = self._new_id
         writes = [as_messages(w, before, new_id) if self.holds_messages(channel, before, w) else w for w in writes]
         if not writes:
-            return [] if isinstance(before, list) and TOPIC in self._possible(channel) else ABSENT
+            return [] if isinstance(before, list) and TOPIC in self._candidate_reducers(channel) else ABSENT
         if channel in self._chosen:
-            return self._by_chosen(channel, self._chosen[channel], before, writes)
+            return self._fold_by_chosen(channel, self._chosen[channel], before, writes)
         candidates = self._candidates(channel, self.history)
         if any(self.holds_messages(channel, before, write) for write in writes):
             self._must_be_messages(channel, candidates, writes)
         outcomes = learning.outcomes(candidates, before, writes)
         if len(outcomes) != 1:
-            outcomes = self._by_related(channel, candidates, before, writes) or outcomes
+            outcomes = self._outcomes_by_related(channel, candidates, before, writes) or outcomes
         if len(outcomes) != 1:
             raise self._unproven(channel, candidates, outcomes)
         evidence, value = outcomes[0]
@@ -101,9 +101,9 @@ class Reducers:
         return value
 
     def _must_be_messages(self, channel: str, candidates: Sequence[Evidence], writes: Sequence[Any]) -> None:
-        """Refuse writes that ``add_messages`` refuses, where the channel may be a message merge.
+        """Refuse writes that aren't messages if the channel's reducer may be ``add_messages``.
 
-        The channel may be a plain append as well.
+        The reducer may be a plain append as well; a person can then name that.
         """
         if candidates and MESSAGES not in {one.reducer for one in candidates}:
             return
@@ -116,10 +116,10 @@ class Reducers:
                 f"channel {channel!r} takes messages, and not all of these values are messages", hint=hint
             ) from error
 
-    def _by_related(
+    def _outcomes_by_related(
         self, channel: str, candidates: Sequence[Evidence], before: Any, writes: Sequence[Any]
     ) -> list[tuple[Evidence, Any]]:
-        """The outcome that other threads prove where this one leaves it open; they never overrule this one."""
+        """The outcomes that another thread leaves if this thread leaves several; it never overrules this thread."""
         tally = self.history.tallies.get(channel)
         for kin in self.related if candidates or tally is None or not tally.steps else ():
             others = self._candidates(channel, kin)
@@ -128,31 +128,32 @@ class Reducers:
                 return outcomes
         return []
 
-    def _by_chosen(self, channel: str, reducer: Reducer, before: Any, writes: Sequence[Any]) -> Any:
+    def _fold_by_chosen(self, channel: str, reducer: Reducer, before: Any, writes: Sequence[Any]) -> Any:
         try:
             value = reducer.step(before, writes)
         except Unfit as error:
-            raise UsageError(f"channel {channel!r} can't take that by {reducer.name}: {error}") from error
+            raise UsageError(f"reducer {reducer.name} can't apply that to channel {channel!r}: {error}") from error
         self.used[channel] = f"{reducer.name} (as you say)"
         return value
 
-    def _possible(self, channel: str) -> list[Reducer]:
+    def _candidate_reducers(self, channel: str) -> list[Reducer]:
         return [one.reducer for one in self._candidates(channel, self.history)]
 
     def _candidates(self, channel: str, history: ThreadHistory) -> list[Evidence]:
         if channel in history.deltas and history is self.history:
-            return list(islice(self._of_delta(channel), 1))
+            return list(islice(self._delta_evidence(channel), 1))
         tally = history.tallies.get(channel)
         return tally.candidates if tally else []
 
-    def _of_delta(self, channel: str) -> Iterator[Evidence]:
+    def _delta_evidence(self, channel: str) -> Iterator[Evidence]:
+        """The evidence about a delta channel, best first: from values stored whole, then from the kind of values."""
         line = self._reader.lineage(self._ref.thread_id, self._ref.ns).line(self._ref.checkpoint_id)
-        for checkpoint_id in islice(line, _LINE):
+        for checkpoint_id in islice(line, _MOST_ANCESTORS):
             ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
             rebuilt = Inspection(self._reader, ref).deltas().get(channel)
             if rebuilt is not None and rebuilt.evidence is not None:
                 yield rebuilt.evidence
-        for checkpoint_id in islice(line, _LINE):  # nothing stored whole yet: by the kind of its values
+        for checkpoint_id in islice(line, _MOST_ANCESTORS):  # no value was stored whole yet
             ref = Ref(self._ref.thread_id, self._ref.ns, checkpoint_id)
             rebuilt = Inspection(self._reader, ref).deltas().get(channel)
             if rebuilt is not None and rebuilt.writes and not rebuilt.spans and rebuilt.reducer is not None:
@@ -170,7 +171,7 @@ class Reducers:
             return Refused(f"no reducer explains {what} of channel {channel!r}", hint=hint)
         if not outcomes:
             kinds = ", ".join(one.reducer.name for one in candidates)
-            return UsageError(f"channel {channel!r} doesn't take that: its reducer is {kinds}")
+            return UsageError(f"channel {channel!r} can't take that value: its reducer is {kinds}")
         names = ", ".join(one.reducer.name for one, _ in outcomes)
         return Refused(
             f"the recorded steps of channel {channel!r} fit reducers that give different values here: {names}",

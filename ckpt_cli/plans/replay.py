@@ -1,7 +1,7 @@
-"""Applies a checkpoint's pending writes to its state; ``ckpt replay --commit`` makes a plan of that.
+"""Applies a checkpoint's pending writes to its state, for ``ckpt replay`` and ``ckpt replay --commit``.
 
-``update_state(config, None, as_node=END)`` (langgraph 1.2 ``pregel/main.py``): finished tasks' writes are kept, waiting
-and failed tasks are abandoned.
+The result is that of ``update_state(config, None, as_node=END)`` (langgraph 1.2 ``pregel/main.py``): the writes of
+finished tasks are applied, and waiting and failed tasks are abandoned.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ from ckpt_cli.reading import Reader
 
 
 def end_tasks(reader: Reader, at: StepStart, mint: Mint) -> tuple[set[str], StepInfo]:
-    """Apply the finished tasks of a checkpoint to `at.channels`; gives the updated channels and the step to record.
+    """Apply the writes of finished tasks to `at.channels`; gives the updated channels, and the step to record.
 
     Raises:
         Refused: not all tasks are known.
@@ -51,8 +51,8 @@ class Outcome:
         before: the user's channels now.
         after: the user's channels with the writes applied.
         evidence: each reducer that was used, and what proves it.
-        unknown: channels whose value after the writes is unknown, and why; they are in neither `before` nor `after`.
-        next: the nodes that would run then; None where they can't be known.
+        unknown: channel to the reason why its new value is unknown; it is in neither `before` nor `after`.
+        next: the nodes that would run then; None if they can't be known.
     """
 
     tasks: Snapshot
@@ -68,7 +68,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Red
 
     Raises:
         Refused: a delta channel's value isn't known.
-        NotSupported: threads of other kinds of graphs.
+        NotSupported: the thread's graph is of another kind.
     """
     mint, origin = Mint(), read_origin(reader, row.ref)
     learned = Reducers(reader, row.ref, chosen, lambda: "(new id)")
@@ -93,7 +93,7 @@ def compute_outcome(reader: Reader, row: CheckpointRow, chosen: Mapping[str, Red
 
 
 def _as_far_as_known(fold: Fold, chosen: Collection[str], unknown: dict[str, str]) -> Fold:
-    """A fold that leaves a channel unchanged where no reducer is proven, and adds the reason to `unknown`."""
+    """A fold that leaves a channel unchanged if no reducer is proven, and adds the reason to `unknown`."""
 
     def folded(channel: str, before: Any, writes: Sequence[Any]) -> Any:
         try:

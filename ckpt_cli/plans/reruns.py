@@ -1,7 +1,7 @@
-"""Finds the work that would run a second time under a new child of a checkpoint whose step is under way.
+"""Finds finished work that would run again if an unfinished step's checkpoint gets a new child.
 
-A new checkpoint has new task ids, so its tasks don't find what the parent's tasks did. A task that finished beside an
-interrupt runs again, and so do the ``@task`` calls that an entrypoint or a node had made.
+The child has new task ids, so its tasks don't find what the tasks of its parent wrote. A task that had finished while
+another one was interrupted runs again. So do the ``@task`` calls that an entrypoint or a node had made.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from ckpt_cli.reading import Reader
 
 
 def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rerun: bool) -> None:
-    """Check that no work of a step that is under way runs twice, unless `rerun` allows it.
+    """Check that no work of an unfinished step would run twice, unless `rerun` allows it.
 
     Raises:
         Refused: the message names the work that would run again.
@@ -38,15 +38,15 @@ def must_run_once(reader: Reader, snapshot: Snapshot, row: CheckpointRow, *, rer
 
 
 def count_names(names: Iterable[str]) -> list[str]:
-    """``work (2 tasks)``: each node once, with how many of these tasks it has."""
+    """Each node once, with its number of tasks: ``work (2 tasks)``."""
     return [f"{name} ({count} tasks)" if count > 1 else name for name, count in Counter(names).items()]
 
 
 def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> list[str]:
-    """``2 calls of flow``: how many finished ``@task`` calls the unfinished tasks have made.
+    """The numbers of finished ``@task`` calls that unfinished tasks made, as texts: ``2 calls of flow``.
 
-    The result of a call is a write to ``__return__`` (langgraph 1.2 ``pregel/_algo.py: prepare_push_task_functional``);
-    its path names the task that called it, where the database has paths.
+    The result of a call is a write to ``__return__`` (langgraph 1.2 ``pregel/_algo.py: prepare_push_task_functional``).
+    The path of that write names the calling task, if the database stores paths.
     """
     unfinished = {task.node for task in snapshot.tasks if task.status is not Status.FINISHED}
     if snapshot.consumed or not unfinished:
@@ -59,7 +59,7 @@ def finished_calls(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> li
 
 
 def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """Unfinished tasks whose subgraphs have checkpoints: the subgraph's namespace has the task's id."""
+    """The unfinished tasks that called a subgraph which has checkpoints: its namespace contains the task's id."""
     prefix = f"{row.ns}|" if row.ns else ""
     spaces = reader.saver.namespaces(row.thread_id)
     for task in snapshot.tasks:
@@ -69,13 +69,13 @@ def _started_subgraphs(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -
 
 
 def describe_not_inherited(reader: Reader, snapshot: Snapshot, row: CheckpointRow) -> Iterator[str]:
-    """One line about each record of a checkpoint under way that its child doesn't inherit."""
+    """Lines about records of an unfinished step that a new child of its checkpoint doesn't inherit."""
     if snapshot.consumed:
         return
     if started := list(_started_subgraphs(reader, snapshot, row)):
         yield f"{', '.join(started)} ran in part; after the new checkpoint it starts again"
     writes = reader.writes(row.ref, values=0)
     if any(write.channel == RESUME for write in writes):
-        yield "an answer recorded there is not copied: the question is asked again"
+        yield "an answer that was recorded there is not copied: the question is asked again"
     if any(write.task_id == NULL_TASK and write.channel not in (RESUME, INTERRUPT) for write in writes):
-        yield "values of a Command that are not used yet are not copied"
+        yield "values of a Command that no step has used yet are not copied"

@@ -1,9 +1,11 @@
 """The plan of ``ckpt resume``: it records answers where the library looks for them the next time the graph runs.
 
-An answer is stored under ``__resume__`` on the task that asked, in the deepest subgraph that has the question's id: a
-list of the answers that the task has, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). Where a
-question has no id (before langgraph 0.2.60), the answer is a bare value on the null task, and the first waiting task
-takes it.
+An answer is a write to ``__resume__`` by the task that asked. Its value is a list: the answers that the task has
+already, and the new one (langgraph 1.2 ``pregel/_algo.py: _scratchpad``). If graphs at several levels have the
+question's id, the task is the one of the deepest subgraph.
+
+A question from before langgraph 0.2.60 has no id. Its answer is a bare value on the null task, and the first waiting
+task takes it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +26,8 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.shell_words import command
 from ckpt_cli.values.state import TaskWrite
 
-_SLOT = -4  # of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
-_MOST_WRITES = 1 << 31  # of a task, and more than any has
+_RESUME_IDX = -4  # the ``idx`` of ``__resume__`` (langgraph-checkpoint 4.3 ``base/__init__.py: WRITES_IDX_MAP``)
+_HIGHEST_IDX = 1 << 31  # more writes than any task has
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,9 @@ class Question:
 
     Attributes:
         id: None before langgraph 0.2.60.
-        node: the node that asks, in its subgraph where the task's path names it, else in the root; None where unknown.
-        source: the task that asked; None where the question has no id.
+        node: the subgraph's node that asks, if the task's path names it; otherwise the root graph's node that called
+            the subgraph; None if unknown.
+        source: the recorded question of the task that asked; None if the question has no id.
     """
 
     id: str | None
@@ -51,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A person's answer; `to` is the question's id, a prefix of it, or its node; None means the only question."""
+    """A person's answer; `to` is the question's id, the start of the id, or its node; None means the only question."""
 
     to: str | None
     value: Any
@@ -66,7 +69,7 @@ class _Change:
 
 
 def questions(reader: Reader, thread_id: str, ns: str = "") -> list[Question]:
-    """The questions that wait at the head of a thread; with `ns` only those of this subgraph and those inside it."""
+    """The questions that wait at the head of a thread; with `ns` only those of this subgraph and its own subgraphs."""
     reader.thread(thread_id)
     head, ns = reader.head(thread_id).ref, reader.namespace(thread_id, ns)
     snapshot = Inspection(reader, head).snapshot()
@@ -98,19 +101,19 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
 
     Raises:
         NotFound: no such question waits.
-        UsageError: several questions fit.
-        Refused: the question's node takes no answer.
+        UsageError: an answer fits several questions, or two answers fit one.
+        Refused: the question can't be answered.
     """
     head = reader.head(thread_id).ref
     waiting = questions(reader, thread_id, ns)
     if not waiting:
-        raise NotFound("nothing waits for an answer there", hint=_why_not(reader, head))
-    chosen = [(_chosen(waiting, answer.to), answer.value) for answer in answers]
-    _must_differ(chosen)
+        raise NotFound("nothing waits for an answer there", hint=_hint_nothing_waits(reader, head))
+    chosen = [(_find_waiting(waiting, answer.to), answer.value) for answer in answers]
+    _must_be_answerable(chosen)
     change = _Change()
     for question, value in chosen:
         _record(reader, head, question, value, change)
-    _clear(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
+    _remove_old_answers(reader, {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}, change)
     open_questions = [q for q in waiting if q not in [question for question, _ in chosen]]
     change.notes += [f"still waits: {describe_question(q)}" for q in open_questions]
     names = ", ".join(describe_question(question) for question, _ in chosen)
@@ -129,7 +132,7 @@ def plan(reader: Reader, thread_id: str, answers: Sequence[Answer], ns: str = ""
     )
 
 
-def _why_not(reader: Reader, head: Ref) -> str:
+def _hint_nothing_waits(reader: Reader, head: Ref) -> str:
     tasks = Inspection(reader, head).snapshot().tasks
     failed = next((task for task in tasks if task.status is Status.FAILED and task.answered), None)
     if failed is None:
@@ -146,13 +149,13 @@ def describe_question(question: Question) -> str:
 
 
 def _basis(reader: Reader, head: Ref, chosen: Iterable[tuple[Question, Any]]) -> tuple[Seen, ...]:
-    """The heads and the checkpoints that asked: an answer is for the head, whichever checkpoint that is."""
+    """The plan's basis: the heads, and the checkpoints that asked; an answer always goes to the current head."""
     asking = {head, *(q.source.write.row.ref for q, _ in chosen if q.source)}
     heads = {one.ref: one for ref in asking for one in basis_of_heads(reader.saver, ref.thread_id, ref.ns)}
     return (*heads.values(), *(basis_of(reader.saver, ref) for ref in sorted(asking)))
 
 
-def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
+def _find_waiting(waiting: Sequence[Question], name: str | None) -> Question:
     shown = [describe_question(question) for question in waiting]
     if name is None:
         fitting = list(waiting)
@@ -169,7 +172,7 @@ def _chosen(waiting: Sequence[Question], name: str | None) -> Question:
     return fitting[0]
 
 
-def _must_differ(chosen: Sequence[tuple[Question, Any]]) -> None:
+def _must_be_answerable(chosen: Sequence[tuple[Question, Any]]) -> None:
     for place, (question, _) in enumerate(chosen):
         if any(question is other for other, _ in chosen[:place]):
             raise UsageError(f"two answers for {describe_question(question)}")
@@ -182,70 +185,76 @@ def _must_differ(chosen: Sequence[tuple[Question, Any]]) -> None:
 
 def _record(reader: Reader, head: Ref, question: Question, value: Any, change: _Change) -> None:
     if question.source is None:
-        _record_bare(reader, head, value, change)
+        _record_without_id(reader, head, value, change)
         return
     changed = find_changed_subgraph(reader, head.thread_id, question.id or "", question.source)
     if changed is not None:
         must_be_first(reader, head.thread_id, changed, question.id or "", len(questions(reader, head.thread_id)))
-        _record_bare(reader, head, value, change)
+        _record_without_id(reader, head, value, change)
         change.notes.append(
-            "its subgraph was changed since: the next run asks again, and the first question gets this answer"
+            "its subgraph was changed after it asked: the next run asks again, and the first question gets this answer"
         )
         return
     write, existing = question.source.write.row, question.source.resume
     answers = question.source.answers
-    coded = mark_untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
-    payload = reader.codec.under_nonce(coded, UNTAKEN_NONCE)
-    answer = (existing.row if existing else write._replace(idx=_slot(write)))._replace(channel=RESUME, payload=payload)
+    # The mark shows later whether a task took the answer: another spelling, or if encrypted a special nonce.
+    marked = mark_untaken(reader.codec.encode([*answers, value], like=_like(question.source)))
+    payload = reader.codec.under_nonce(marked, UNTAKEN_NONCE)
+    answer = (existing.row if existing else write._replace(idx=_answer_idx(write)))._replace(
+        channel=RESUME, payload=payload
+    )
     (change.replace if existing else change.add).append(answer._replace(size=len(payload.data)))
     if answers:
         had = "1 answer" if len(answers) == 1 else f"{len(answers)} answers"
         change.notes.append(f"{question.node or 'its task'} has {had} already; this one is for its next question")
 
 
-def _slot(asked_in: Write) -> int:
-    """The ``idx`` of the answer to an interrupt: a fixed one, or before checkpoint 2.0.9 the one after the interrupt's.
+def _answer_idx(asked_in: Write) -> int:
+    """The ``idx`` of an answer: a fixed one; before langgraph-checkpoint 2.0.9 the one after the interrupt's.
 
     Raises:
         Refused: the interrupt's own ``idx`` is not a number that LangGraph gives.
     """
-    if not isinstance(asked_in.idx, int) or asked_in.idx > _MOST_WRITES:
+    if not isinstance(asked_in.idx, int) or asked_in.idx > _HIGHEST_IDX:
         raise Refused(f"the question is damaged: its place among its task's writes is {asked_in.idx}")
-    return _SLOT if asked_in.idx < 0 else asked_in.idx + 1
+    return _RESUME_IDX if asked_in.idx < 0 else asked_in.idx + 1
 
 
 def _like(source: AskedQuestion) -> Any:
     return (source.resume or source.write).row.payload
 
 
-def _record_bare(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
+def _record_without_id(reader: Reader, head: Ref, value: Any, change: _Change) -> None:
     if value is None:
-        raise UsageError("null is no answer there: LangGraph reads it as no answer", hint="give another value")
+        raise UsageError(
+            "null can't be recorded for this question: LangGraph would treat it as unanswered",
+            hint="give another value",
+        )
     writes = reader.writes(head)
     like = next(w.row for w in writes if w.channel == INTERRUPT)
     payload = reader.codec.encode(value, like=like.payload) if like.payload else None
-    existing = _unaddressed(writes)
+    existing = _answers_without_id(writes)
     if existing:
         change.notes.append("it replaces the answer that was recorded before")
-    idx = existing[0].row.idx if existing else _slot(like)
+    idx = existing[0].row.idx if existing else _answer_idx(like)
     row = like._replace(task_id=NULL_TASK, task_path="", idx=idx, channel=RESUME, payload=payload)
     (change.replace if existing else change.add).append(row._replace(size=len(payload.data) if payload else 0))
 
 
-def _unaddressed(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
+def _answers_without_id(writes: Iterable[TaskWrite]) -> list[TaskWrite]:
     return [w for w in writes if w.task_id == NULL_TASK and w.channel == RESUME]
 
 
-def _clear(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:
-    """Remove the answers that an earlier ``Command(resume=…)`` left on the null task: the next question would take one.
+def _remove_old_answers(reader: Reader, refs: Iterable[Ref], change: _Change) -> None:
+    """Remove the answers that an earlier ``Command(resume=…)`` left on the null task.
 
-    The library replaces them with every such command.
+    Otherwise the next question would take one of them. The library replaces them with every such command.
     """
     new = {(w.ref, w.idx) for w in (*change.add, *change.replace) if w.task_id == NULL_TASK}
     for ref in sorted(refs):
-        for write in _unaddressed(reader.writes(ref)):
+        for write in _answers_without_id(reader.writes(ref)):
             if (ref, write.row.idx) not in new:
                 change.remove.append(WriteKey(ref, NULL_TASK, write.row.idx))
                 change.notes.append(
-                    "the answer that an earlier Command(resume=…) left is cleared: the next question would take it"
+                    "the answer that an earlier Command(resume=…) left is removed: the next question would take it"
                 )

@@ -1,4 +1,4 @@
-"""The plan of ``ckpt rollback``: an earlier state becomes current again in a new child; nothing is lost."""
+"""The plan of ``ckpt rollback``: an earlier checkpoint gets a new child with the same state; nothing is deleted."""
 
 from ckpt_cli.errors import NotSupported, Refused
 from ckpt_cli.history.state.channels import TASKS
@@ -14,11 +14,14 @@ from ckpt_cli.reading import Reader
 
 
 def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChanges = UNCHANGED) -> Plan:
-    """The plan that adds a child with the same channels and next nodes: source ``fork``, one step more, no writes.
+    """The plan that adds a child with the same channels and next nodes.
+
+    Its source is ``fork``, its step is one higher, and it has no writes.
 
     Raises:
         Refused: the checkpoint is the head already, or a delta channel's value isn't known.
-        NotSupported: this generation stores a checkpoint's Sends with its parent, where a child would find others.
+        NotSupported: this generation of LangGraph stores a checkpoint's Sends with its parent, so the new child would
+            get other Sends than the checkpoint has.
     """
     origin, head = read_origin(reader, row.ref), reader.head(row.thread_id, row.ns)
     writes = reader.writes(row.ref, values=0)
@@ -38,7 +41,9 @@ def plan(reader: Reader, row: CheckpointRow, mint: Mint, changes: MetadataChange
     )
     new = made.row.ref
     short, snapshot = short_ids(reader, row.ref, new.checkpoint_id), Inspection(reader, row.ref).snapshot()
-    stored_note = (f"stored whole, as their later writes belong to another branch: {', '.join(sorted(deltas.values))}",)
+    stored_note = (
+        f"delta channels stored whole, as their writes belong to another branch: {', '.join(sorted(deltas.values))}",
+    )
     return Plan(
         reason="",
         add=(made,),

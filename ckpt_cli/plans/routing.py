@@ -1,4 +1,4 @@
-"""The node that an update acts as, and the next nodes: those of its recorded runs, or those a person names."""
+"""The node as which an update acts, and the nodes that run next: as in recorded runs, or as a person names them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -27,12 +27,12 @@ def infer_node(seen: Mapping[str, Mapping[str, Version]], nodes: Collection[str]
         UsageError: several nodes ran last.
     """
     real = _without_bumps(seen)
-    moves = sorted((order(v), node) for node, at in real.items() if node in nodes for v in at.values())
+    seen_versions = sorted((order(v), node) for node, at in real.items() if node in nodes for v in at.values())
     if not any(at for at in real.values()):
         return START
-    if len(moves) == 1 or (moves and moves[-1][0] != moves[-2][0]):
-        return moves[-1][1]
-    last = sorted({node for version, node in moves if version == moves[-1][0]}) if moves else []
+    if len(seen_versions) == 1 or (seen_versions and seen_versions[-1][0] != seen_versions[-2][0]):
+        return seen_versions[-1][1]
+    last = sorted({node for version, node in seen_versions if version == seen_versions[-1][0]}) if seen_versions else []
     raise UsageError("which node to act as is ambiguous", hint="--as-node names it", candidates=last or sorted(nodes))
 
 
@@ -48,7 +48,7 @@ def _without_bumps(seen: Mapping[str, Mapping[str, Version]]) -> dict[str, dict[
 
 
 def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> tuple[list[tuple[str, Any]], str]:
-    """The writes that trigger the next nodes, and a text that says why these.
+    """The writes that trigger the next nodes, and a text that says why these nodes.
 
     Raises:
         UsageError, Refused: the node never ran or has several recorded routes, and `hops` is None.
@@ -71,13 +71,13 @@ def choose_route(reducers: Reducers, node: str, hops: Sequence[Hop] | None) -> t
     [(route, times)] = routes.items()
     if any(channel == TASKS for channel, _ in route):
         hint = "--next NODE=JSON for each, or --next END"
-        raise Refused(f"{node} sends tasks with arguments of their own: {_describe_route(route)}", hint=hint)
+        raise Refused(f"{node} sends tasks with arguments that ckpt can't know: {_describe_route(route)}", hint=hint)
     where = "" if own else " in other threads"
     return _route_writes(route), f"then {_describe_route(route)}, as in {times} of {times} runs{where}"
 
 
 def _related_routes(reducers: Reducers, node: str) -> Mapping[Route, int]:
-    """The routes of a node in other threads, if possible in those where this thread's nodes took the same routes."""
+    """A node's routes in other threads, if possible only those whose other nodes took the same routes as here."""
     threads, mine = [kin for kin in reducers.related if node in kin.routes], reducers.history.routes
     similar = [kin for kin in threads if all(mine[n].keys() & kin.routes[n].keys() for n in mine if n in kin.routes)]
     return sum((kin.routes[node] for kin in similar or threads), Counter[Route]())

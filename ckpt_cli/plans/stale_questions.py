@@ -1,9 +1,10 @@
-"""Questions of a subgraph that was changed after it asked them: checks whether they can still be answered.
+"""Checks whether a question can still be answered if its subgraph was changed after it asked.
 
-The graphs around the subgraph still hold the question, but the subgraph's own head doesn't, and new checkpoints have
-new task ids: an answer stored under the old task is never found. The next run asks again. A bare value on the null task
-of the root's head answers the first question that is asked then, in whichever subgraph (langgraph 0.6 to 1.2
-``pregel/_algo.py: _scratchpad``: each task calls its parent's ``get_null_resume``), so this one must be the first.
+The graphs around the subgraph still have the question, but the subgraph's new head doesn't. Its tasks have new ids, so
+they would never find an answer that is stored under the old task. The next run asks again. Then a bare value on the
+null task of the root's head answers the first question that is asked, in whichever subgraph that is (langgraph 0.6 to
+1.2 ``pregel/_algo.py: _scratchpad``: each task calls its parent's ``get_null_resume``). So this question must be the
+first.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from ckpt_cli.values.state import TaskWrite
 
 
 def find_changed_subgraph(reader: Reader, thread_id: str, asked_id: str, source: AskedQuestion) -> str | None:
-    """The namespace of the subgraph that asked a question and was changed since; None if none was changed."""
+    """The namespace of the subgraph that asked a question and was changed later; None if no subgraph was changed."""
     row = source.write.row
     for ns in _levels(row.ns):
         newest = reader.saver.newest(thread_id, ns, 1)
@@ -40,21 +41,23 @@ def find_changed_subgraph(reader: Reader, thread_id: str, asked_id: str, source:
 
 
 def must_be_first(reader: Reader, thread_id: str, ns: str, asked_id: str, waiting: int) -> None:
-    """Check that the next run asks the question of a changed subgraph again, and no other question before it.
+    """Check that the first question which the next run asks is the one of this changed subgraph.
 
-    `waiting` is how many questions the thread has.
+    `waiting` is the number of questions that wait in the thread.
 
     Raises:
-        Refused: another task may ask a question first, or the subgraph had answers to earlier questions.
+        Refused: another task may ask a question first, or the subgraph repeats a question that was answered before.
     """
     again = f"`ckpt resume {quote(thread_id)}`"
     hint = f"let the application run graph.invoke(None, config), which asks again; then {again} shows what waits"
-    what = "its subgraph was changed since it asked: the next run gives an answer to the first question that it asks"
+    what = "its subgraph was changed after it asked, so the next run gives an answer to the first question that it asks"
     unfinished = (_count_unfinished(reader, thread_id, level) for level in _levels(ns)[:-1])
     if waiting > 1 or any(count > 1 for count in unfinished):
-        raise Refused(f"{what}, and several tasks may ask one; nothing was written", hint=hint)
+        raise Refused(f"{what}; another task may ask first; nothing was written", hint=hint)
     if any(write.channel == RESUME for write in _repeated_writes(reader, thread_id, ns, asked_id)):
-        raise Refused(f"{what}, and others had been answered before this one; nothing was written", hint=hint)
+        raise Refused(
+            f"{what}; that may be an earlier question, which was answered before; nothing was written", hint=hint
+        )
 
 
 def _count_unfinished(reader: Reader, thread_id: str, ns: str) -> int:
@@ -63,7 +66,7 @@ def _count_unfinished(reader: Reader, thread_id: str, ns: str) -> int:
 
 
 def _levels(ns: str) -> list[str]:
-    """The namespaces from the root down to this one; a part that is a number counts the subgraphs of one task."""
+    """The namespaces from the root down to this one; a number at the end of a part counts the subgraphs of one task."""
     levels, path = [""], list[str]()
     for part in ns.split("|") if ns else ():
         path.append(part)
@@ -89,7 +92,7 @@ def _own_ids(ns: str, node: str, task_id: str, answers: int) -> set[str]:
 
 
 def _called_subgraphs(reader: Reader, thread_id: str, ns: str, node: str | None, task_id: str) -> Iterator[str]:
-    """The namespaces of the subgraphs that a task called, with a memory for each call or one of their own."""
+    """The namespaces of subgraphs that a task called. A subgraph with its own memory has no task id in its name."""
     for space in inside(reader.saver.namespaces(thread_id), ns):
         first, *more = space[len(ns) :].removeprefix("|").split("|")
         name, _, owner = first.partition(":")
@@ -105,9 +108,9 @@ def _asking_checkpoints(reader: Reader, thread_id: str, ns: str, asked_id: str) 
 
 
 def _repeated_writes(reader: Reader, thread_id: str, ns: str, asked_id: str) -> Iterator[TaskWrite]:
-    """The writes, without values, of those tasks of a changed subgraph that the next run repeats.
+    """The writes of those tasks of a changed subgraph that the next run repeats, without values.
 
-    Where the checkpoint that asked is lost, its branch is unknown: then the writes on all branches.
+    If the checkpoint that asked is lost, its branch is unknown; then these are the writes on all branches.
     """
     lineage, head = reader.lineage(thread_id, ns), reader.head(thread_id, ns).checkpoint_id
     current_line = set(lineage.line(head))

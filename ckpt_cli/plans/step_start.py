@@ -1,4 +1,4 @@
-"""The start of a step: a stored checkpoint's channels, with delta channels rebuilt, its tasks and their writes."""
+"""The start of a step: a stored checkpoint with its channels (delta channels are rebuilt), its tasks, their writes."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ class StepStart:
     """A checkpoint that a step starts from.
 
     Attributes:
-        channels: its channels, which steps change.
+        channels: its channels; steps change this object.
         tasks: the tasks of the step that starts there.
-        stored_writes: task id and ``idx`` of the writes that the checkpoint has already.
-        written_deltas: the delta channels that these write to, which a new branch must store whole.
+        stored_writes: task id and ``idx`` of each write that is stored on the checkpoint.
+        written_deltas: the delta channels of these writes; a new branch must store these channels whole.
     """
 
     origin: Origin
@@ -43,7 +43,7 @@ def read_step_start(reader: Reader, origin: Origin, reducers: Reducers) -> StepS
         past.deltas.setdefault(channel, 0)
         values[channel] = rebuilt.value
         if isinstance(values[channel], Node) and values[channel].name == "DeltaChannel":
-            raise Refused(f"what delta channel {channel!r} holds isn't known: no reducer explains its history")
+            raise Refused(f"the value of delta channel {channel!r} isn't known: no reducer explains its history")
     writes = reader.writes(ref, values=0)
     channels = Channels(
         values,

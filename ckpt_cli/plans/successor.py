@@ -1,4 +1,4 @@
-"""The checkpoint that a step makes of a stored one: langgraph 1.2's ``create_checkpoint`` on stored data."""
+"""Makes the checkpoint that follows a step, like langgraph 1.2's ``create_checkpoint``, but from stored data."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class StepInfo:
 
     Attributes:
         source: ``update`` or ``input``.
-        number: its step.
-        sequence: the step that the checkpoint's id carries.
-        updated: the channels that were written.
+        number: the step of the new checkpoint.
+        sequence: the step that is encoded in its id.
+        updated: the channels that the step updated.
         stored_whole: delta channels that must be stored whole.
     """
 
@@ -68,8 +68,8 @@ def make_successor(
 ) -> Checkpoint:
     """The child of a checkpoint, with the given channels.
 
-    `deltas` says after how many updates each delta channel is stored whole; `changes` are changes of the application's
-    metadata.
+    `deltas` maps each delta channel to the number of updates after which it is stored whole; 0 means the library's
+    default. `changes` are changes of the application's metadata.
     """
     counters = _new_counters(origin, step.updated, deltas)
     whole = {c for c, count in counters.items() if c in channels.versions and _is_due(count, deltas[c])} | {

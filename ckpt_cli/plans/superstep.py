@@ -1,11 +1,11 @@
-"""Applies one superstep to stored data: the writes of tasks change a checkpoint's channels, without the graph.
+"""Applies the writes of one superstep to a checkpoint's channels, without the graph.
 
-It follows langgraph 1.2 ``pregel/_algo.py: apply_writes`` and its channels. Which channels exist, and of which kind,
-follows from their names (`history.state.channels`), their stored values and the learned reducers.
+This follows langgraph 1.2 ``pregel/_algo.py: apply_writes`` and its channel classes. The kind of a channel follows from
+its name (`history.state.channels`), its stored value and its learned reducer.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ckpt_cli.history.reducers.reducers import ABSENT
@@ -15,20 +15,23 @@ from ckpt_cli.values.known import items
 from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.state import Version
 
-_NO_CHANNELS = CONTROL_WRITES | {NO_WRITES, RETURN, "__pregel_push"}
+_NOT_STORED_IN_CHANNELS = CONTROL_WRITES | {NO_WRITES, RETURN, "__pregel_push"}
 
 Fold = Callable[[str, Any, Sequence[Any]], Any]
-"""Gives the value of a user's channel after some writes; called without writes for an ephemeral channel."""
+"""A function of a user's channel, its value and a step's writes to it; it gives the channel's next value.
+
+For an ephemeral channel it is also called if a step has no writes to the channel.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """The writes of a task, or of an input or update that takes the place of a task.
+    """The writes of a task, or of an input or update that counts as a task.
 
     Attributes:
-        path: the library orders tasks by it.
+        path: the library applies the writes of tasks in the order of their paths.
         node: the node whose ``versions_seen`` advances.
-        triggers: the channels that triggered the task; an input has none and doesn't count as a step.
+        triggers: the channels that triggered the task. An input has none and doesn't count as a step.
     """
 
     path: str
@@ -42,10 +45,12 @@ class Channels:
     """The channels of a checkpoint while a step changes them.
 
     Attributes:
-        values: as stored, with delta channels rebuilt; an empty channel is absent.
+        values: the stored values, and rebuilt values of delta channels; an empty channel is absent.
+        versions: channel to its version.
+        seen: node to the channel versions that it has seen.
         deferred: nodes that wait until all others have finished.
         fold: gives the new value of one of the user's channels.
-        ephemeral: the user's channels that are emptied by a step that doesn't write to them.
+        ephemeral: the user's channels that a step empties unless it writes to them.
     """
 
     values: dict[str, Any]
@@ -54,10 +59,9 @@ class Channels:
     deferred: frozenset[str]
     fold: Fold
     ephemeral: frozenset[str] = frozenset()
-    unknown: set[str] = field(default_factory=set)
 
     def apply(self, tasks: Iterable[TaskOutput], after: Callable[[Version | None], Version]) -> set[str]:
-        """Apply the output of tasks, and give the updated channels; `after` makes the version after the highest."""
+        """Apply the writes of tasks, and give the updated channels; `after` gives the version that follows one."""
         ordered = sorted(tasks, key=lambda task: task.path)
         is_step = any(task.triggers for task in ordered)
         for task in ordered:
@@ -76,12 +80,12 @@ class Channels:
         written: dict[str, list[Any]] = {}
         for task in tasks:
             for channel, value in task.writes:
-                if channel not in _NO_CHANNELS:
+                if channel not in _NOT_STORED_IN_CHANNELS:
                     written.setdefault(channel, []).append(value)
         return {channel for channel, values in written.items() if self._update(channel, values, version)}
 
     def _notify(self, updated: set[str], version: Version) -> None:
-        """Tell the other channels that the step is over, and, where nothing is triggered, that the run is over."""
+        """End the step in channels without writes, and end the run in all channels if no node is triggered."""
         for channel in [c for c in self.values if c not in updated and self.available(c)]:
             if self._update(channel, [], version):
                 updated.add(channel)
@@ -91,7 +95,7 @@ class Channels:
                 updated.add(channel)
 
     def _update(self, channel: str, writes: Sequence[Any], version: Version) -> bool:
-        """Apply the writes of a step to a channel; gives whether it then has a new value that nodes can read."""
+        """Apply the writes of a step to a channel, and give whether it has a new value that nodes can read."""
         before = self.values.get(channel, ABSENT)
         changed, value = self._new_value(channel, before, writes)
         if not changed:
@@ -107,7 +111,7 @@ class Channels:
         if channel == TASKS:
             return bool(writes) or bool(items(before)), _sends(writes)
         if channel.startswith("join:"):
-            return _reached(before, writes, deferred=target(channel) in self.deferred)
+            return _join_after(before, writes, deferred=target(channel) in self.deferred)
         if target(channel) in self.deferred:
             return (True, [writes[-1], False]) if writes else (False, before)
         if channel == START or target(channel) is not None:
@@ -124,13 +128,14 @@ class Channels:
         return value is not ABSENT and (target(channel) is None or ready(channel, value))
 
     def _consume(self, channel: str) -> bool:
+        """Empty a trigger whose node has started, and give whether this changed the channel."""
         value = self.values.get(channel, ABSENT)
         if value is ABSENT or target(channel) is None or not ready(channel, value):
             return False
         if channel.startswith("join:"):
-            seen = value[0] if isinstance(value, list) and _is_pair(value) else value
-            empty = _with_members(seen, [])
-            self.values[channel] = [empty, False] if seen is not value else empty
+            arrived = value[0] if isinstance(value, list) and is_deferred(value) else value
+            empty = _with_members(arrived, [])
+            self.values[channel] = [empty, False] if arrived is not value else empty
             return True
         if target(channel) in self.deferred:
             del self.values[channel]
@@ -138,8 +143,9 @@ class Channels:
         return False
 
     def _finish(self, channel: str) -> bool:
+        """Let a deferred node run, as no other node will run; give whether this changed the channel."""
         value = self.values[channel]
-        if target(channel) not in self.deferred or not _is_pair(value) or value[1]:
+        if target(channel) not in self.deferred or not is_deferred(value) or value[1]:
             return False
         if channel.startswith("join:") and not ready(channel, value[0]):
             return False
@@ -148,16 +154,15 @@ class Channels:
 
 
 def written_triggers(node: str, versions: Mapping[str, Version]) -> list[str]:
-    """The triggers of a node that were ever written; the others leave no trace."""
+    """The channels that trigger a node, as far as they were ever written; the others leave no trace."""
     return [channel for channel in versions if channel == node == START or target(channel) == node]
 
 
 def is_deferred(value: Any) -> bool:
-    """Whether a trigger's value is that of a deferred node, which runs last (1.2 ``channels/last_value.py``)."""
-    return _is_pair(value)
+    """Whether a trigger's value is that of a deferred node, which runs last (1.2 ``channels/last_value.py``).
 
-
-def _is_pair(value: Any) -> bool:
+    It is a pair: the value, and whether the node may run now.
+    """
     return isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool)
 
 
@@ -165,19 +170,20 @@ def _sends(writes: Sequence[Any]) -> list[Any]:
     return [item for write in writes for item in (write if isinstance(write, list) else [write])]
 
 
-def _reached(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[bool, Any]:
+def _join_after(before: Any, writes: Sequence[Any], *, deferred: bool) -> tuple[bool, Any]:
     """Whether a join changes, and its value after these writes (1.2 ``channels/named_barrier_value.py``)."""
-    pair = _is_pair(before)
-    seen = before[0] if pair else before
-    members = [] if seen is ABSENT else list(items(seen) or [])
+    pair = is_deferred(before)
+    arrived = before[0] if pair else before
+    members = [] if arrived is ABSENT else list(items(arrived) or [])
     new = [write for write in dict.fromkeys(writes) if write not in members]
     if not new:
         return False, before
-    made = _with_members(seen, [*members, *new])
+    made = _with_members(arrived, [*members, *new])
     return True, [made, before[1] if pair else False] if deferred else made
 
 
-def _with_members(seen: Any, members: list[Any]) -> Any:
-    if isinstance(seen, list):  # JavaScript's sets are arrays
+def _with_members(join: Any, members: list[Any]) -> Any:
+    """The value of a join channel with other members, in the type that it had."""
+    if isinstance(join, list):  # LangGraph.js stores a set as an array
         return members
     return Node(Opened("builtins", "set", Form.VALUE, members))

@@ -1,4 +1,4 @@
-"""Writes the supersteps of an update, each on the one before, as ``graph.update_state`` does without the graph."""
+"""Makes the records of an update, superstep by superstep, like ``graph.update_state`` but without the graph."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Update:
     Attributes:
         values: channel to the value that is written to it; None writes nothing.
         as_node: the node that counts as the writer; None infers it; ``__input__`` and ``__end__`` as in the library.
-        next: the nodes that this node sends the run to; None takes the route that its recorded runs took.
+        next: the nodes that run after this node; None takes the route of its recorded runs.
     """
 
     values: Mapping[str, Any] | None
@@ -51,8 +51,8 @@ class UpdateRules:
     """What all supersteps of one update share.
 
     Attributes:
-        finished: what a person chose for pending writes of finished tasks; None follows the database's generation.
-        is_old: writes are recorded as before delta channels (`pending.follows_old_update`).
+        finished: what a person chose for pending writes of finished tasks; None decides as the thread's langgraph does.
+        follows_langgraph_0_6: writes are recorded in the old way, which `pending.follows_old_update` describes.
         new_id: makes an id for a message that has none.
         changes: changes of the application's metadata.
     """
@@ -61,13 +61,13 @@ class UpdateRules:
     mint: Mint
     reducers: Reducers
     finished: Finished | None
-    is_old: bool
+    follows_langgraph_0_6: bool
     new_id: Callable[[], str]
     changes: MetadataChanges
 
 
 class SuperstepWriter:
-    """Makes one superstep after another.
+    """Makes one superstep after another, each from the checkpoint of the one before.
 
     Args:
         rules: what the supersteps share.
@@ -111,31 +111,31 @@ class SuperstepWriter:
         if not update.values:
             raise UsageError("an input needs values")
         for channel in update.values:
-            self._must_know(channel)
+            self._must_be_known(channel)
         task_id, writes = str(uuid5(UUID(self.at.origin.ref.checkpoint_id), INPUT)), [(START, dict(update.values))]
-        if not self.rules.is_old:
+        if not self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
         updated = self.at.channels.apply([TaskOutput("", INPUT, writes)], self._next_version)
         step = self.at.origin.step + 1
         self.notes.append("as input")
         stored_whole = self.at.written_deltas if self._is_first else ()
         self._add_checkpoint(StepInfo("input", step, step, updated, stored_whole))
-        if self.rules.is_old:
+        if self.rules.follows_langgraph_0_6:
             self._store(task_id, "", writes)
 
     def _write_nodes(self, updates: Sequence[Update]) -> None:
         if self._is_first:
-            self._apply_finished()
+            self._apply_pending()
         outputs = self._node_outputs(updates)
         written = {channel for _, task in outputs for channel, _ in task.writes}
-        stored_whole = self._stored_whole([task for _, task in outputs], written)
+        stored_whole = self._channels_stored_whole([task for _, task in outputs], written)
         for task_id, task in outputs:
             self._store(task_id, task.path, task.writes)
         self.at.channels.apply([task for _, task in outputs], self._next_version)
         step = self.at.origin.step + 1
         self._add_checkpoint(StepInfo("update", step, step, written, stored_whole))
 
-    def _apply_finished(self) -> None:
+    def _apply_pending(self) -> None:
         steps, names = steps_before_update(self.rules.reader, self.at, self.rules.finished)
         for step in steps:
             self.at.channels.apply(step, self._next_version)
@@ -143,7 +143,7 @@ class SuperstepWriter:
             self.notes.append(f"kept: the results of {', '.join(names)}")
 
     def _node_outputs(self, updates: Sequence[Update]) -> list[tuple[str, TaskOutput]]:
-        """Task id and output of each update; a node that is about to run has the id of its task."""
+        """Task id and output of each update. If the node is about to run, the update gets the id of its task."""
         nodes = KnownNodes(self.rules.reducers, self.at.tasks)
         free = [(task.node, task.id) for task in self.at.tasks.tasks]
         outputs: list[tuple[str, TaskOutput]] = []
@@ -159,7 +159,7 @@ class SuperstepWriter:
             outputs.append((task_id or self._task_id(place), task))
         return outputs
 
-    def _stored_whole(self, tasks: Sequence[TaskOutput], written: set[str]) -> set[str]:
+    def _channels_stored_whole(self, tasks: Sequence[TaskOutput], written: set[str]) -> set[str]:
         """The delta channels that the new checkpoint stores whole."""
         deltas = written & self.rules.reducers.history.deltas.keys()
         whole = set(self.at.written_deltas) if self._is_first else set()
@@ -167,12 +167,12 @@ class SuperstepWriter:
         return whole | deltas if self._is_first and self._is_superseded else whole
 
     def _value(self, channel: str, value: Any) -> Any:
-        self._must_know(channel)
+        self._must_be_known(channel)
         before = self.at.channels.values.get(channel, ABSENT)
         is_message = self.rules.reducers.holds_messages(channel, before, value)
         return as_messages(value, before, self.rules.new_id) if is_message else value
 
-    def _must_know(self, channel: str) -> None:
+    def _must_be_known(self, channel: str) -> None:
         reducers = self.rules.reducers
         if reducers.is_known(channel):
             return
@@ -180,7 +180,7 @@ class SuperstepWriter:
         if channel in self.at.channels.values:
             raise UsageError(
                 f"the reducer of channel {channel!r} is unknown: no recorded step wrote to it",
-                hint=f"{option} says it; {names}",
+                hint=f"{option} names it; {names}",
             )
         raise UsageError(
             f"no channel {channel!r} is known in this thread",
@@ -189,12 +189,12 @@ class SuperstepWriter:
         )
 
     def _task_id(self, place: int) -> str:
-        name = INTERRUPT if place == 0 or self.rules.is_old else f"{INTERRUPT}:{place}"
+        name = INTERRUPT if place == 0 or self.rules.follows_langgraph_0_6 else f"{INTERRUPT}:{place}"
         return str(uuid5(UUID(self.at.origin.ref.checkpoint_id), name))
 
     def _store(self, task_id: str, path: str, writes: Sequence[tuple[str, Any]]) -> None:
-        """Record the writes on the updated checkpoint, except those that this task has there already."""
-        if self._is_first and self._is_superseded and not self.rules.is_old:
+        """Record the writes of a task on the updated checkpoint, unless the task has such a write there already."""
+        if self._is_first and self._is_superseded and not self.rules.follows_langgraph_0_6:
             return
         ref, like = self.at.origin.ref, self.at.origin.stored.body
         new = {
@@ -220,7 +220,7 @@ class SuperstepWriter:
         self.records.append(made)
         self._head_id = made.row.checkpoint_id
         origin = make_origin(made, rules.reader.decode(made), rules.reader)
-        channels.versions = dict(origin.state.versions)  # with those that only a snapshot moved
+        channels.versions = dict(origin.state.versions)  # also with versions that only a snapshot raised
         channels.seen = {node: dict(seen) for node, seen in origin.state.seen.items()}
         self.at = StepStart(origin, channels, _tasks_after(rules.reader, made), frozenset(), frozenset())
 

@@ -1,6 +1,6 @@
 """What the recorded steps of a thread show about its graph: evidence for reducers, routes, deferred nodes.
 
-All of it is learned in one pass over the thread.
+`read_history` learns all of it in one pass over the thread.
 """
 
 from collections import Counter
@@ -37,11 +37,11 @@ from ckpt_cli.values.known import items, overwrite, send
 from ckpt_cli.values.state import State, TaskWrite
 
 Route = tuple[tuple[str, str], ...]
-"""Where a task sent the run: its writes to control channels, each with the value or the node that a Send calls."""
+"""The writes of a task to control channels, each with its value or, for a Send, with the called node."""
 
-_UNTAKEN = CONTROL_WRITES | {RETURN}
-_AT_ONCE = 50  # checkpoints whose writes are read together
-_OTHER_THREADS = 20  # read at most, where a thread's own history proves too little
+_NOT_APPLIED = CONTROL_WRITES | {RETURN}
+_READ_TOGETHER = 50  # checkpoints whose writes are read together
+_OTHER_THREADS = 20  # read at most, if the history of a thread proves too little
 
 
 @dataclass(slots=True)
@@ -52,10 +52,10 @@ class ThreadHistory:
         tallies: user's channel to the evidence about its reducer.
         routes: node to the routes that its runs took, and how often.
         deferred: nodes seen to wait until all others have finished.
-        deltas: delta channels, and after how many updates each was seen to be stored whole.
+        deltas: delta channel to the fewest updates after which it was stored whole; 0 if that was never seen.
         nodes: the nodes that ran.
-        started: the thread got input in the way of a StateGraph.
-        of_state_graph: nothing shows that it is a graph of another kind.
+        started: the thread got its input through the channel `__start__`, as a StateGraph does.
+        of_state_graph: nothing shows that the graph is of another kind.
     """
 
     tallies: dict[str, Tally] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class ThreadHistory:
         """Add what one checkpoint shows by itself."""
         self.nodes.update(node for node in state.seen if node not in NOT_NODES)
         self.started = self.started or START in state.versions
-        takers = {node for node, at in state.seen.items() if START in at}
-        if PREVIOUS in state.versions or END in state.versions or takers - NOT_NODES - {START}:
+        listeners = {node for node, versions in state.seen.items() if START in versions}
+        if PREVIOUS in state.versions or END in state.versions or listeners - NOT_NODES - {START}:
             self.of_state_graph = False
         for channel in delta.marked(state):
             self.deltas.setdefault(channel, 0)
@@ -84,7 +84,7 @@ class ThreadHistory:
         by_channel: dict[str, list[Any]] = {}
         by_task: dict[str, tuple[str | None, list[tuple[str, str]]]] = {}
         for node, write in writes:
-            if write.channel not in _UNTAKEN:
+            if write.channel not in _NOT_APPLIED:
                 route = by_task.setdefault(write.task_id, (node, []))[1]
                 by_channel.setdefault(write.channel, []).append(write)
                 if write.channel != NO_WRITES and is_control(write.channel, parent):
@@ -100,17 +100,17 @@ class ThreadHistory:
                 continue
             if channel in self.deltas:
                 if not any(overwrite(write.value) for write in written.get(channel, ())):
-                    self._cadence(channel, parent, child)
+                    self._learn_snapshot_frequency(channel, parent, child)
             else:
                 before, after = (s.values.get(channel, ABSENT) for s in (parent, child))
                 values = [write.value for write in written.get(channel, ())]
                 self.tallies.setdefault(channel, Tally()).add(ChannelStep(before, values, after))
 
-    def _cadence(self, channel: str, parent: State, child: State) -> None:
+    def _learn_snapshot_frequency(self, channel: str, parent: State, child: State) -> None:
         counters = delta.counters(parent.metadata)
         if is_snapshot(child.values.get(channel)) and channel in counters:
-            known = self.deltas[channel]
-            self.deltas[channel] = min(known or 1 << 30, counters[channel][0] + 1)
+            fewest, updates = self.deltas[channel], counters[channel][0] + 1
+            self.deltas[channel] = min(fewest or updates, updates)
 
 
 def _hop_of(write: TaskWrite) -> tuple[str, str]:
@@ -122,14 +122,14 @@ def _hop_of(write: TaskWrite) -> tuple[str, str]:
 
 def read_history(reader: Reader, thread_id: str, ns: str) -> ThreadHistory:
     """Read the history of one namespace of a thread."""
-    history, size = ThreadHistory(), max(reader.saver.page, _AT_ONCE)
+    history, size = ThreadHistory(), max(reader.saver.page, _READ_TOGETHER)
     ids, stored = list(reader.lineage(thread_id, ns).rows), dict[str, list[TaskWrite]]()
-    for at in range(0, len(ids), size):
-        page = ids[at : at + size]
+    for start in range(0, len(ids), size):
+        page = ids[start : start + size]
         reader.saver.expect([Ref(thread_id, ns, checkpoint_id) for checkpoint_id in page])
         read = reader.writes_by_checkpoint(thread_id, ns, page)
-        before = {i: stored[i] for i in ids[max(0, at - size) : at]}
-        stored = {**before, **{i: read.get(i, []) for i in page}}
+        previous_page = {i: stored[i] for i in ids[max(0, start - size) : start]}
+        stored = {**previous_page, **{i: read.get(i, []) for i in page}}
         for checkpoint_id in page:
             with suppress(PayloadCorrupt):
                 _add_checkpoint(reader, history, Ref(thread_id, ns, checkpoint_id), stored)
@@ -148,9 +148,9 @@ def _add_checkpoint(reader: Reader, history: ThreadHistory, ref: Ref, stored: Ma
 
 
 def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None) -> list[tuple[str | None, TaskWrite]]:
-    """The writes of a checkpoint's own tasks in the order the library applies them, each with its node.
+    """The writes of a checkpoint's own tasks in the order in which the library applies them, each with its node.
 
-    `stored` are all writes that are stored on it, if they have been read already.
+    `stored`: all writes that are stored on the checkpoint, if they have been read already.
     """
     stored = reader.writes(ref) if stored is None else stored
     by_path = [(pulled(write.row.task_path), write) for write in stored]
@@ -169,17 +169,17 @@ def node_writes(reader: Reader, ref: Ref, stored: list[TaskWrite] | None = None)
 
 
 def count_sends(state: State) -> int:
-    """How many Sends a step starts with; their tasks come first."""
+    """The number of Sends that a step starts with."""
     return len(state.sends) + len(items(state.values.get(TASKS)) or [])
 
 
 def task_path_at(place: int, node: str | None, sends: int) -> str:
-    """The path that the library gives to the task at this place in its step; tasks of Sends come first."""
+    """The path that the library gives to the task at this place of a step; the tasks of Sends come first."""
     return f"~__pregel_push, {place:010d}" if place < sends else f"~__pregel_pull, {node}"
 
 
 def related_histories(reader: Reader, thread_id: str, ns: str, nodes: set[str]) -> Iterable[ThreadHistory]:
-    """The histories of other threads of the same graph, newest first: threads that share some node names."""
+    """The histories of other threads that share a node name with these, and so have the same graph; newest first."""
     for thread in islice(reader.saver.threads(), _OTHER_THREADS):
         if thread.thread_id != thread_id and ns == thread.head.ns:
             history = read_history(reader, thread.thread_id, ns)

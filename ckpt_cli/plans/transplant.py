@@ -1,8 +1,8 @@
 """The plan of ``ckpt fork --to``: it copies a checkpoint with all its ancestors to another thread id.
 
-Checkpoint ids stay the same, so task ids, parents and the histories of delta channels stay valid (a thread copied in
-this way continues in the real library). What ran at the checkpoint itself is not copied: its writes, and the subgraphs
-that it called.
+Checkpoint ids stay the same, so task ids, parents and the histories of delta channels stay valid, and the real library
+can continue the copied thread. Not copied: the writes stored on the forked checkpoint itself, and the subgraphs that
+its tasks called.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,35 +60,36 @@ def plan(
         summary=f"of {short(row.checkpoint_id)} to the new thread {to}: {what}; {describe_next(snapshot)}",
         notes=(
             *describe_reruns(reader, row, snapshot),
-            *(("its subgraphs' own memories are not copied",) if shallow else ()),
+            *(("the checkpoints of its subgraphs are not copied",) if shallow else ()),
             *changes.describe(reader.state(row.ref).metadata),
         ),
-        result=Ref(to, "", ""),  # the head; named by its id, the library would copy it before it runs
+        result=Ref(to, "", ""),  # the head: with an id in the config, the library would make a copy before it runs
     )
 
 
 def _find_copied(reader: Reader, row: CheckpointRow) -> CopiedIds:
+    """The checkpoint, its ancestors, and the checkpoints of subgraphs that tasks of these ancestors called."""
     line = set(reader.lineage(row.thread_id).line(row.checkpoint_id))
     ancestors = line - {row.checkpoint_id}
     copied: CopiedIds = {"": ancestors}
     ran = {write.task_id for write in reader.saver.writes(row.thread_id, "", ancestors, values=0)}
     namespaces = [ns for ns in reader.saver.namespaces(row.thread_id) if ns]
     for ns in sorted(namespaces, key=lambda ns: (ns.count("|"), ns)):
-        rows = reader.lineage(row.thread_id, ns)
-        called_from = reader.saver.metadata([Ref(row.thread_id, ns, i) for i in rows.rows])
-        own = {
+        lineage = reader.lineage(row.thread_id, ns)
+        all_metadata = reader.saver.metadata([Ref(row.thread_id, ns, i) for i in lineage.rows])
+        called = {
             ref.checkpoint_id
-            for ref, payload in called_from
-            if _came_before(named(reader.value(payload)), ns, copied, ran)
+            for ref, payload in all_metadata
+            if _was_called_by_copied(named(reader.value(payload)), ns, copied, ran)
         }
-        if own:
-            copied[ns] = {ancestor for checkpoint_id in own for ancestor in rows.line(checkpoint_id)}
+        if called:
+            copied[ns] = {ancestor for checkpoint_id in called for ancestor in lineage.line(checkpoint_id)}
             ran |= {write.task_id for write in reader.saver.writes(row.thread_id, ns, copied[ns], values=0)}
     return {**copied, "": line}
 
 
-def _came_before(metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str]) -> bool:
-    """Whether a copied checkpoint called this subgraph; judged by the task id where no parent is recorded."""
+def _was_called_by_copied(metadata: Mapping[str, Any], ns: str, copied: CopiedIds, ran: set[str]) -> bool:
+    """Whether a task of a copied checkpoint called this subgraph; without recorded parents its task id shows that."""
     parents = parents_of(metadata)
     if not parents:
         return ns.rpartition(":")[2] in ran
@@ -107,7 +108,7 @@ def _copy_records(reader: Reader, row: CheckpointRow, copied: CopiedIds, rename:
 
 @dataclass(frozen=True, slots=True)
 class _Rename:
-    """Moves checkpoints from one thread id to another; up to langgraph 0.4 their metadata names the thread too."""
+    """Moves checkpoints to another thread id, also in the metadata, which contains the id up to langgraph 0.4."""
 
     reader: Reader
     thread_id: str
@@ -125,9 +126,9 @@ class _Rename:
 
 
 def _copy_alone(reader: Reader, row: CheckpointRow, rename: _Rename) -> Checkpoint:
-    """The checkpoint as one that needs no ancestors: it stores its delta channels whole."""
+    """A copy that needs no ancestors: it stores its delta channels whole."""
     origin = read_origin(reader, row.ref)
-    _must_hold_its_sends(origin)
+    _must_store_own_sends(origin)
     values = stored_values(reader, row.ref)
     body = {**origin.body, "channel_values": {**(origin.body.get("channel_values") or {}), **values}}
     stored = encode_checkpoint(reader, origin, origin.stored.row, body, origin.metadata) if values else origin.stored
@@ -135,6 +136,6 @@ def _copy_alone(reader: Reader, row: CheckpointRow, rename: _Rename) -> Checkpoi
     return moved._replace(row=moved.row._replace(parent_id=None))
 
 
-def _must_hold_its_sends(origin: Origin) -> None:
+def _must_store_own_sends(origin: Origin) -> None:
     if origin.state.v < 4 and origin.state.sends and not origin.body.get("pending_sends"):
         raise Refused("its Sends are stored with its parent", hint="without --shallow the parent is copied too")

@@ -1,6 +1,6 @@
 """The plan of ``ckpt update``: the records that ``graph.update_state`` writes, made without the graph.
 
-It follows langgraph 1.2, and langgraph 0.6 where the database is that old or a person says so (`plans.pending`).
+It follows langgraph 1.2. If the thread is that old, or a person says so, it follows langgraph 0.6 (`plans.pending`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,15 +45,16 @@ def plan(
     verb: str = "update",
     changes: MetadataChanges = UNCHANGED,
 ) -> Plan:
-    """The checkpoints and writes that the real call would make, one checkpoint for each superstep.
+    """The plan that adds the checkpoints and writes that the real call would make: one checkpoint for each superstep.
 
-    Each checkpoint carries the application's metadata of the one before, with `changes`, as the library does where the
-    graph's config has these keys. `finished` says whether pending writes of finished tasks count; None decides as the
-    database's own generation of langgraph does.
+    Each new checkpoint takes over the application's own metadata keys from the checkpoint before, then `changes` are
+    applied. The library does the same if the graph's config has those keys.
+
+    `finished`: whether pending writes of finished tasks are applied; None decides as the thread's langgraph does.
 
     Raises:
         UsageError, Refused: the message says which option a person must add.
-        NotSupported: threads of other kinds of graphs.
+        NotSupported: the thread's graph is of another kind.
     """
     if not supersteps or not all(supersteps):
         raise UsageError("there is nothing to update")
@@ -61,8 +62,8 @@ def plan(
     learned = Reducers(reader, row.ref, reducers or {}, new_id)
     must_allow_steps(origin, of_state_graph=learned.history.of_state_graph and learned.history.started)
     start, head_id = read_step_start(reader, origin, learned), reader.head(row.thread_id, row.ns).checkpoint_id
-    is_old = follows_old_update(reader, start, finished)
-    rules = UpdateRules(reader, mint, learned, finished, is_old, new_id, changes)
+    follows_langgraph_0_6 = follows_old_update(reader, start, finished)
+    rules = UpdateRules(reader, mint, learned, finished, follows_langgraph_0_6, new_id, changes)
     writer = SuperstepWriter(rules, start, head_id)
     for updates in supersteps:
         writer.run(updates)

@@ -1,4 +1,4 @@
-"""Texts for plans: short ids of checkpoints, which nodes run next, which run again, which results are dropped."""
+"""Texts for plans: short ids of checkpoints, the nodes that run next or again, and the results that are dropped."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.plans.reruns import count_names, finished_calls
 from ckpt_cli.reading import Reader
 
-_MOMENTS = 60
+_RECENT = 60
 """Seconds after a thread's last checkpoint during which its application may still be running."""
 
 
@@ -19,34 +19,39 @@ def short_ids(reader: Reader, ref: Ref, *new_ids: str) -> ShortIds:
 
 
 def recently_written(reader: Reader, rows: Iterable[CheckpointRow]) -> tuple[Ref, ...]:
-    """The newest of one thread's checkpoints, if its id was made moments ago: a run may be under way."""
+    """The newest of one thread's checkpoints if it was made less than a minute ago, else nothing.
+
+    A run of the thread may then be under way.
+    """
     newest = max(rows, key=lambda row: row.checkpoint_id, default=None)
     written_at = None if newest is None else ids.unix_time(newest.checkpoint_id)
-    is_recent = written_at is not None and abs(reader.clock() - written_at) < _MOMENTS
+    is_recent = written_at is not None and abs(reader.clock() - written_at) < _RECENT
     return (newest.ref,) if newest is not None and is_recent else ()
 
 
 def describe_next(snapshot: Snapshot) -> str:
-    """``next: a, b``: all tasks of the step, also those that have run."""
+    """``next: a, b``: the nodes of all tasks of the step, also of those that have already run."""
     names = [task.node for task in snapshot.tasks]
     if not snapshot.complete or None in names:
         return "what runs next can't be known without the graph"
     return f"next: {', '.join(str(name) for name in names)}" if names else "nothing runs next"
 
 
-def describe_new_head(reader: Reader, row: CheckpointRow, short: ShortIds, *, beside: bool = False) -> Iterable[str]:
+def describe_new_head(
+    reader: Reader, row: CheckpointRow, short: ShortIds, *, is_sibling: bool = False
+) -> Iterable[str]:
     """One line if the new checkpoint becomes the head without being a child of the old head.
 
-    `beside` means that it isn't a child of `row` either, but a sibling.
+    `is_sibling`: the new checkpoint is a sibling of `row`; otherwise it is a child of `row`.
     """
     head = reader.head(row.thread_id, row.ns)
-    if beside or head.checkpoint_id != row.checkpoint_id:
+    if is_sibling or head.checkpoint_id != row.checkpoint_id:
         what = "the subgraph" if row.ns else "the thread"
         yield f"{what} continues from the new checkpoint, no longer from {short(head.checkpoint_id)}"
 
 
 def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> Iterable[str]:
-    """One line about each kind of stored work that the new checkpoint doesn't inherit, so that its tasks run again."""
+    """Lines about stored work that the new checkpoint doesn't inherit, because of which its tasks run again."""
     finished = [task.node or "a task" for task in snapshot.tasks if task.status is Status.FINISHED]
     if finished and not snapshot.consumed:
         had, again = ("has", "it runs") if len(finished) == 1 else ("have", "they run")
@@ -67,7 +72,7 @@ def describe_reruns(reader: Reader, row: CheckpointRow, snapshot: Snapshot) -> I
 
 
 def describe_end(tasks: Snapshot) -> list[str]:
-    """Lines that say what happens to the tasks of a checkpoint that is ended: kept, abandoned, lost."""
+    """Lines for an update as END: which tasks' writes are kept, which tasks are abandoned, which answers are lost."""
     if tasks.consumed:
         return []
     kept = count_names(str(task.node) for task in tasks.tasks if task.status is Status.FINISHED)
@@ -79,7 +84,7 @@ def describe_end(tasks: Snapshot) -> list[str]:
 
 
 def describe_cleared(before: Snapshot, after: Snapshot, *, kept: bool) -> list[str]:
-    """Lines that name the tasks that an update clears; `kept` means that finished results were applied."""
+    """Lines that name the tasks that an update clears; `kept`: the results of finished tasks were applied."""
     remaining = [task.node for task in after.tasks]
     cleared = [task for task in before.tasks if task.node not in remaining and not before.consumed]
     open_ = [f"{t.node} ({t.status})" for t in cleared if t.status is not Status.FINISHED]

@@ -218,7 +218,7 @@ def test_a_fork_keeps_the_scalars_of_an_applications_metadata(tmp_path: Path) ->
             mine = reader.value(made.metadata)
     theirs = {key: value for key, value in copied.metadata.items() if key != "thread_id"}
     assert list(mine.items()) == [*theirs.items(), *own.items()]
-    assert "not carried: metadata labels (only text, numbers, true, false and null are)" in plan.notes
+    assert "not copied: metadata labels (only text, numbers, true, false and null are)" in plan.notes
 
 
 def stamped(config: Config) -> str:

@@ -81,9 +81,21 @@ def side_by_side(saver: Any) -> Graph:
 
 
 REFUSED = {
-    "a second question": (successive, 1, ["rollback", "@"], 0, "others had been answered before this one"),
-    "an earlier node's": (one_after_the_other, 1, ["rollback", "@~1"], 0, "others had been answered before this one"),
-    "a sibling's": (side_by_side, 0, ["rollback", "@"], 0, "several tasks may ask one"),
+    "a second question": (
+        successive,
+        1,
+        ["rollback", "@"],
+        0,
+        "that may be an earlier question, which was answered before",
+    ),
+    "an earlier node's": (
+        one_after_the_other,
+        1,
+        ["rollback", "@~1"],
+        0,
+        "that may be an earlier question, which was answered before",
+    ),
+    "a sibling's": (side_by_side, 0, ["rollback", "@"], 0, "another task may ask first"),
 }
 
 
