@@ -245,7 +245,7 @@ def _choose(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[st
     if chosen.named is not None and not chosen.filtered:
         return [*chosen.named], []
     older, unread = OlderMatches(reader, chosen.where), UnreadMetadata()
-    thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
+    thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.add_misfit)]
     if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
     notes = [note for note in (unread.note, older.note()) if note]

@@ -122,7 +122,9 @@ def _matching(lines: StepLines, candidates: list[str], request: LogRequest) -> I
     for start in range(0, len(candidates), size):
         page = candidates[start : start + size]
         edits = page[:_EDITED][::-1] if start == 0 else []
-        yield from (_narrowed(step, request) for step in lines.views(page, edits=edits) if _fits(step, request))
+        yield from (
+            _narrowed(step, request) for step in lines.views(page, compared_updates=edits) if _fits(step, request)
+        )
 
 
 def _fits(step: StepView, request: LogRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Edits a state in the person's own editor: opens it again after an error, and merges if the thread moved on."""
+"""Edits a state in the user's editor: opens it again after an error, and merges the edits if the thread has changed."""
 
 import json
 import re
