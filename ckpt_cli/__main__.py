@@ -1,6 +1,6 @@
-"""The ``ckpt`` command, and ``python -m ckpt_cli``: handles Ctrl-C before the rest is imported.
+"""The ``ckpt`` command, and ``python -m ckpt_cli``: handles Ctrl-C before the other modules are imported.
 
-The imports take longer than many commands, and Python would print a traceback if one were interrupted.
+The imports take longer than many commands, and if the user interrupted one, Python would print a traceback.
 """
 
 import os
@@ -11,13 +11,13 @@ CODE = 130
 
 def main() -> None:
     """Run one command line and end the process."""
-    taken = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if taken:
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_default:
         signal.signal(signal.SIGINT, _stop)
     from ckpt_cli.app import main as app
 
     try:
-        if taken:
+        if is_default:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         app()
     except KeyboardInterrupt:  # before the command began, or after it

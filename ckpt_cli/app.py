@@ -1,4 +1,4 @@
-"""The table of verbs, which are imported when they run; and the one place where an error becomes an exit code."""
+"""The table of verbs, and the one place where an error becomes an exit code. A verb is imported when it runs."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ _SHELL_ASKS = "_CKPT_COMPLETE"
 
 
 class Verb(NamedTuple):
-    """One line of the overview; `reads` is whether the verb opens a database."""
+    """One line of the overview; `reads` says whether the verb opens a database."""
 
     panel: str
     help: str
@@ -55,11 +55,11 @@ VERBS = {
 }
 
 
-class _Lazy(TyperCommand):
-    """A verb known by name and help; its module is imported when it runs or shows its help."""
+class _LazyCommand(TyperCommand):
+    """A verb of which only name and help are known; its module is imported when it runs or shows its own help."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """The context of the real command, which takes the place of this one."""
+        """The context of the verb's real command, which replaces this one."""
         from ckpt_cli.typer_commands import wire
 
         name = self.name or ""
@@ -67,28 +67,28 @@ class _Lazy(TyperCommand):
         return wire(name, function, reads=VERBS[name].reads).make_context(info_name, args, parent, **extra)
 
 
-class _Verbs(TyperGroup):
+class _VerbGroup(TyperGroup):
     """The group of all verbs, made from the table."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name, verb in VERBS.items():
-            self.add_command(_Lazy(name, help=verb.help, rich_help_panel=verb.panel))
+            self.add_command(_LazyCommand(name, help=verb.help, rich_help_panel=verb.panel))
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, ``--help`` among them, ready to take words."""
+        """The parameters, including ``--help``, prepared for a fast start."""
         params: list[Any] = super().get_params(ctx)
         prepare(params)
         return params
 
 
-def _version(ctx: typer.Context, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:  # which it is where a shell asks for completions
+def _version(ctx: typer.Context, is_set: bool) -> None:
+    if is_set and not ctx.resilient_parsing:  # parsing is resilient if a shell asks for completions
         typer.echo(f"ckpt {__version__}")
         raise typer.Exit
 
 
-app = typer.Typer(cls=_Verbs, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(cls=_VerbGroup, rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
 
 
 @app.callback(invoke_without_command=True, help=ABOUT)
@@ -118,7 +118,7 @@ def _overview() -> None:
 
 
 def _complete(command: Any) -> int:
-    """Answer a shell at TAB; Typer's own answers, which a shell would evaluate, are never printed."""
+    """Answer a shell at TAB. Typer's own answers are never printed, because a shell would evaluate them."""
     from ckpt_cli.completion.words import answer
 
     typer.echo(answer(command))
@@ -140,20 +140,20 @@ def run(args: Sequence[str]) -> int:
     try:
         result = command.main(list(args), prog_name="ckpt", standalone_mode=False)
     except KeyboardInterrupt:
-        return stopped(as_json=_is_for_a_script(args))
+        return stopped(as_json=_wants_json(args))
     except SystemExit as error:  # Typer and Rich raise it when the reader of their help closes the pipe
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         return report(error.__context__)
     except Exception as error:
-        return report(error, as_json=_is_for_a_script(args))
-    if result == ctrl_c.CODE:  # what Typer makes of KeyboardInterrupt (typer 0.29 ``core.py: _main``)
-        return stopped(as_json=_is_for_a_script(args))
+        return report(error, as_json=_wants_json(args))
+    if result == ctrl_c.CODE:  # Typer turns KeyboardInterrupt into this (typer 0.29 ``core.py: _main``)
+        return stopped(as_json=_wants_json(args))
     return result if isinstance(result, int) else 0
 
 
-def _is_for_a_script(args: Sequence[str]) -> bool:
-    """Whether the command is to answer in JSON; taken from its words, as they may be what can't be parsed."""
+def _wants_json(args: Sequence[str]) -> bool:
+    """Whether the user asked for JSON; looks at the plain words, because parsing them may be what failed."""
     return any(word.partition("=")[0] in ("--json", "--jsonl", "--query") for word in args)
 
 

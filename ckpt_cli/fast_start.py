@@ -2,9 +2,9 @@
 
 Typer 0.29 (``typer/core.py: _TyperParameter.get_runtime_param``) makes a Pydantic ``TypeAdapter`` for each parameter of
 a command, even for text and flags, which costs 0.09 s at each start. A parameter keeps its converter in
-``_runtime_param``, and uses one that was put there before. Ours converts plain values and leaves everything else,
-including error messages, to Typer's own. If Typer's internals are not as expected, nothing is changed: slower, and
-still right.
+``_runtime_param``, and uses a converter that is already there. Ours converts plain values, and leaves everything else,
+including error messages, to Typer's converter. If Typer's internals are not as expected, nothing is changed: the start
+is slower, and the result is still right.
 """
 
 import gc
@@ -16,14 +16,14 @@ from typing import Any, NoReturn, get_args, get_origin
 from ckpt_cli.ctrl_c import watch_ctrl_c
 
 _UNSET = object()
-_YOUNG = 50_000  # objects before the garbage collector looks for cycles; a start makes none worth collecting
+_YOUNG = 50_000  # the garbage collector first runs after so many new objects; a start makes no garbage worth collecting
 
 
 def begin() -> None:
     """Watch for Ctrl-C, and let the garbage collector run less often: Python's own threshold of 700 costs 0.01 s.
 
-    When Typer is imported it decides whether help may be styled; with NO_COLOR it still uses bold and dim (typer 0.29
-    ``rich_utils.py``), so its own variable is set.
+    With NO_COLOR, turn off all styles of the help. Typer decides about styles when it is imported, and with NO_COLOR it
+    still uses bold and dim (typer 0.29 ``rich_utils.py``), so its own variable is set too.
     """
     if os.environ.get("NO_COLOR"):
         os.environ.setdefault("_TYPER_FORCE_DISABLE_TERMINAL", "1")
@@ -32,7 +32,7 @@ def begin() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: an orderly shutdown of the interpreter would take 0.015 s."""
+    """Flush the output and end the process at once: a normal shutdown of the interpreter would take 0.015 s."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -41,30 +41,30 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-class _Plain:
-    """Takes the place of Typer's ``RuntimeParam`` until a value isn't plain."""
+class _PlainConverter:
+    """Replaces Typer's ``RuntimeParam`` as long as all values are plain."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of one parameter from its words."""
+        """The value of one parameter, converted from the words on the command line."""
         many = param.multiple or param.nargs == -1
         if value is None:
             return () if many else None
         kind = param.type_descriptor.annotation
-        plain: Any = _UNSET
+        converted: Any = _UNSET
         if not many:
-            plain = _plain(value, kind, param)
+            converted = _convert_plain(value, kind, param)
         elif get_origin(kind) is list and isinstance(value, list | tuple):
-            plain = tuple(_plain(item, get_args(kind)[0], param) for item in value)
-        if plain is _UNSET or (many and _UNSET in plain):
+            converted = tuple(_convert_plain(item, get_args(kind)[0], param) for item in value)
+        if converted is _UNSET or (many and _UNSET in converted):
             param._runtime_param = None
             return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
-        return plain
+        return converted
 
 
-def _plain(value: Any, kind: Any, param: Any) -> Any:
-    """One value, or _UNSET if Typer has to convert it."""
+def _convert_plain(value: Any, kind: Any, param: Any) -> Any:
+    """One converted value; _UNSET if Typer must convert it."""
     if type(value) is kind:
-        return value if _within(value, param) else _UNSET
+        return value if _is_in_range(value, param) else _UNSET
     if not isinstance(value, str):
         return _UNSET
     if kind in (int, float):
@@ -72,32 +72,32 @@ def _plain(value: Any, kind: Any, param: Any) -> Any:
             number = kind(value)
         except ValueError:
             return _UNSET
-        return number if _within(number, param) else _UNSET
+        return number if _is_in_range(number, param) else _UNSET
     for choice in param.type_descriptor.choices or ():
         if value == getattr(choice, "value", choice):
             return choice
     return _UNSET
 
 
-def _within(value: Any, param: Any) -> bool:
+def _is_in_range(value: Any, param: Any) -> bool:
     if param.min is None and param.max is None:
         return True
     return (param.min is None or value >= param.min) and (param.max is None or value <= param.max)
 
 
 def prepare(params: Sequence[Any]) -> None:
-    """Make parameters quick; in help, hide the type of flags and arguments and list choices."""
+    """Make parameters fast; in the help text, show no type for flags and arguments, and show the choices of options."""
     quicken(params)
     for param in params:
         if getattr(param, "is_flag", False):
             param.metavar = ""
         elif getattr(param, "param_type_name", "") == "argument":
-            param.display_type_rich = _untyped
+            param.display_type_rich = _no_type
         elif param.metavar is None and (choices := _choices(param)):
             param.metavar = "|".join(str(getattr(choice, "value", choice)) for choice in choices)
 
 
-def _untyped(ctx: Any) -> None:  # noqa: ARG001 - as Typer calls it
+def _no_type(ctx: Any) -> None:  # noqa: ARG001 - as Typer calls it
     return None
 
 
@@ -106,10 +106,10 @@ def _choices(param: Any) -> Sequence[Any]:
 
 
 def quicken(params: Sequence[Any]) -> None:
-    """Give parameters a converter that doesn't import Pydantic, if Typer has the expected place for one."""
+    """Give parameters a converter that doesn't import Pydantic, if Typer keeps its converter where we expect it."""
     for param in params:
         info = getattr(getattr(param, "type_descriptor", None), "parameter_info", None)
-        converts = getattr(info, "parser", None) or getattr(info, "click_type", None)
-        expected = info is not None and not converts and hasattr(param, "get_runtime_param")
+        has_own_parser = getattr(info, "parser", None) or getattr(info, "click_type", None)
+        expected = info is not None and not has_own_parser and hasattr(param, "get_runtime_param")
         if expected and getattr(param, "_runtime_param", _UNSET) is None:
-            param._runtime_param = _Plain()
+            param._runtime_param = _PlainConverter()

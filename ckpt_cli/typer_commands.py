@@ -1,4 +1,4 @@
-"""Makes a Typer command of a verb's function: the session is removed from the signature, common options are added."""
+"""Makes a Typer command from a verb's function: removes the session from the signature, and adds common options."""
 
 import inspect
 from collections.abc import Callable
@@ -94,17 +94,17 @@ _READING = ("db", "key_env", "reveal")
 
 
 class VerbCommand(TyperCommand):
-    """A verb's command, which starts quickly and shows its flags without a type."""
+    """The command of a verb; it starts fast, and its help shows no type for flags."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, ``--help`` among them, ready to take words."""
+        """The parameters, including ``--help``, prepared for a fast start."""
         params: list[Any] = super().get_params(ctx)
         prepare(params)
         return params
 
 
 def wire(name: str, function: Callable[..., View], *, reads: bool = True) -> "Command":
-    """The command of one verb; if it reads no database, it has no options to name one."""
+    """The command of one verb; a verb that reads no database has no options that choose one."""
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(name, cls=VerbCommand, help=readable(inspect.getdoc(function) or ""))(adapt(function, reads=reads))
     return typer.main.get_command(app)
@@ -113,23 +113,22 @@ def wire(name: str, function: Callable[..., View], *, reads: bool = True) -> "Co
 def adapt(function: Callable[..., View], *, reads: bool = True) -> Callable[..., None]:
     """A function for Typer that makes the session, calls the verb, prints the view, and exits with the view's code."""
     hints = get_type_hints(function, include_extras=True)
-    returned = hints.pop("return")
-    views = get_args(returned) or (returned,)
-    own = list(inspect.signature(function).parameters.values())[1:]
-    parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    return_type = hints.pop("return")
+    views = get_args(return_type) or (return_type,)
+    verb_parameters = list(inspect.signature(function).parameters.values())[1:]
+    parameters = [p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY) for p in verb_parameters]
     for name, (annotation, default) in _COMMON.items():
         if (reads or name not in _READING) and (name != "as_jsonl" or any(view.rows_field for view in views)):
             parameters.append(_option(name, annotation, default))
-    changing = (
-        any(view.changes_database for view in views) and "yes" not in hints
-    )  # who asks for itself changes no database
-    if changing:
+    # a verb with its own --yes changes only the operation log, not the database
+    is_change = any(view.changes_database for view in views) and "yes" not in hints
+    if is_change:
         parameters += [_option(name, annotation, default) for name, (annotation, default) in _CHANGING.items()]
 
-    def command(**words: Any) -> None:
-        common = {name: words.pop(name, default) for name, (_, default) in _COMMON.items()}
-        options = ChangeOptions(**{name: words.pop(name) for name in _CHANGING}) if changing else None
-        _run(function, words, **common, options=options)
+    def command(**arguments: Any) -> None:
+        common = {name: arguments.pop(name, default) for name, (_, default) in _COMMON.items()}
+        options = ChangeOptions(**{name: arguments.pop(name) for name in _CHANGING}) if is_change else None
+        _run(function, arguments, **common, options=options)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -142,7 +141,7 @@ def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 def _run(
     function: Callable[..., View],
-    words: dict[str, Any],
+    arguments: dict[str, Any],
     *,
     db: str | None,
     key_env: str,
@@ -173,7 +172,7 @@ def _run(
         ask_again=printer.confirm_again,
     )
     try:
-        view = function(session, **words)
+        view = function(session, **arguments)
         printer.show(view, now=session.clock(), release=session.close)
     finally:
         session.close()
@@ -182,9 +181,9 @@ def _run(
 
 
 def readable(docstring: str) -> str:
-    """A docstring as Rich markup: brackets are text, paragraphs fill the terminal, each example has its own line."""
-    words, _, examples = docstring.replace("[", "\\[").partition("Examples:\n")
-    paragraphs = [" ".join(paragraph.split()) for paragraph in words.split("\n\n") if paragraph.strip()]
+    """A docstring as Rich markup: brackets are plain text, paragraphs fill the width, each example has its own line."""
+    text, _, examples = docstring.replace("[", "\\[").partition("Examples:\n")
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
     lines = [line.strip() for line in examples.splitlines() if line.strip()]
     if lines:
         paragraphs.append("[bold]Examples[/bold]\n" + "\n".join(f"  {_example(line)}" for line in lines))

@@ -1,4 +1,4 @@
-"""``ckpt delete``: deletes threads, or a part of one, with everything that belongs to it and nothing else."""
+"""``ckpt delete``: deletes threads, or a part of one thread, with everything that belongs to it and nothing else."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSelection:
-    """Which threads are to be deleted: those named, or all, as far as they fit the other conditions.
+    """Chooses the threads to delete: the named threads, or all threads, that also fit all other conditions.
 
     Attributes:
-        named: None if no threads were named; empty if stdin named none.
-        any_checkpoint: whether `where` tests every checkpoint's metadata, not the head.
-        before: only threads without activity since then, in seconds since 1970.
+        named: the thread ids; None if no threads were named; empty if stdin named none.
+        any_checkpoint: if True, `where` tests the metadata of every checkpoint; if False, only the head.
+        before: chooses only threads without activity since this time, in seconds since 1970.
     """
 
     named: tuple[str, ...] | None = None
@@ -47,43 +47,43 @@ class ThreadSelection:
 
     @property
     def filtered(self) -> bool:
-        """Whether there is any condition beside names."""
+        """Whether there is any condition besides the names."""
         return bool(self.match or self.where or self.statuses or self.before is not None)
 
     def threads(
-        self, reader: Reader, unread: UnreadMetadata, passed: Callable[[str], None] = lambda _: None
+        self, reader: Reader, unread: UnreadMetadata, on_misfit: Callable[[str], None] = lambda _: None
     ) -> Iterator[Thread]:
-        """The threads in the order named, else the most recently active first.
+        """The chosen threads: named threads in the order of their names, otherwise the most recently active first.
 
         Args:
-            reader: of the database.
-            unread: gets the threads that don't fit `where` and have metadata that can't be read.
-            passed: gets the ids of the threads whose head doesn't fit `where`.
+            reader: reads the database.
+            unread: collects the threads that don't fit `where`, but whose metadata can't all be read.
+            on_misfit: is called with the id of each thread whose head doesn't fit `where`.
         """
         every = self.named is None
         candidates = reader.saver.threads() if every else map(reader.thread, dict.fromkeys(self.named or ()))
-        named: Iterator[Thread] = (thread for thread in candidates if self._is_named(thread))
+        named: Iterator[Thread] = (thread for thread in candidates if self._is_candidate(thread))
         if self.where is not None and self.any_checkpoint:
             named = threads_that_fit(reader, named, self.where, unread)
         if not self.statuses and (self.where is None or self.any_checkpoint):
             return named
-        return (thread for thread in prefetch_threads(reader, named) if self._stands(reader, thread, unread, passed))
+        return (thread for thread in prefetch_threads(reader, named) if self._fits(reader, thread, unread, on_misfit))
 
-    def _is_named(self, thread: Thread) -> bool:
-        return matcher(self.match)(thread.thread_id) and self._idle(thread)
+    def _is_candidate(self, thread: Thread) -> bool:
+        return matcher(self.match)(thread.thread_id) and self._is_idle(thread)
 
-    def _stands(self, reader: Reader, thread: Thread, unread: UnreadMetadata, passed: Callable[[str], None]) -> bool:
+    def _fits(self, reader: Reader, thread: Thread, unread: UnreadMetadata, on_misfit: Callable[[str], None]) -> bool:
         one = ThreadStatus(reader, thread)
         if self.statuses and one.status not in self.statuses:
             return False
         if self.where is None or self.any_checkpoint or one.fits(self.where):
             return True
         unread.add(thread.thread_id, one.problem or one.metadata_problem)
-        passed(thread.thread_id)
+        on_misfit(thread.thread_id)
         return False
 
-    def _idle(self, thread: Thread) -> bool:
-        """Whether there was no activity for so long; a thread whose ids hold no time isn't idle."""
+    def _is_idle(self, thread: Thread) -> bool:
+        """Whether the thread had no activity since `before`; a thread whose ids contain no time is never idle."""
         when = ids.unix_time(thread.head.checkpoint_id)
         return self.before is None or (when is not None and when < self.before)
 
@@ -103,11 +103,11 @@ class ThreadPart:
         return [word for word, is_set in words.items() if is_set]
 
 
-def _which(*names: str, metavar: str | None, text: str) -> Any:
+def _threads_option(*names: str, metavar: str | None, text: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, show_default=False, rich_help_panel="Which threads")
 
 
-def _of_one(name: str, metavar: str | None, text: str, **more: Any) -> Any:
+def _part_option(name: str, metavar: str | None, text: str, **more: Any) -> Any:
     return typer.Option(name, metavar=metavar, help=text, rich_help_panel="A part of one thread", **more)
 
 
@@ -120,36 +120,40 @@ _Threads = Annotated[
         show_default=False,
     ),
 ]
-_Match = Annotated[str | None, _which("--match", "-m", metavar="TEXT", text=MATCH)]
+_Match = Annotated[str | None, _threads_option("--match", "-m", metavar="TEXT", text=MATCH)]
 _Where = Annotated[
     str | None,
-    _which("--where", "-w", metavar="EXPRESSION", text="A Python expression over the head's metadata and state."),
+    _threads_option(
+        "--where", "-w", metavar="EXPRESSION", text="A Python expression over the head's metadata and state."
+    ),
 ]
 _Status = Annotated[
     list[StatusOption] | None,
-    _which(
+    _threads_option(
         "--status", "-s", metavar="STATUS", text="Only done, waiting, failed, unfinished or unknown; may be repeated."
     ),
 ]
 _Idle = Annotated[
-    str | None, _which("--idle", metavar="TIME", text="Only threads without activity for so long: 30d, 12h.")
+    str | None, _threads_option("--idle", metavar="TIME", text="Only threads without activity for so long: 30d, 12h.")
 ]
 _Branch = Annotated[
     str | None,
-    _of_one(
+    _part_option(
         "--branch",
         "TIP",
         "Delete one branch, back to where it left another: branch:2 or its tip.",
         autocompletion=complete_revision,
     ),
 ]
-_Run = Annotated[list[str] | None, _of_one("--run", "RUN_ID", "Delete what a run wrote; may be repeated.")]
+_Run = Annotated[list[str] | None, _part_option("--run", "RUN_ID", "Delete what a run wrote; may be repeated.")]
 _After = Annotated[
     str | None,
-    _of_one("--after", "REV", "Delete everything after a checkpoint.", autocompletion=complete_revision),
+    _part_option("--after", "REV", "Delete everything after a checkpoint.", autocompletion=complete_revision),
 ]
-_WithChildren = Annotated[bool, _of_one("--with-children", None, "Also delete what continues from it.")]
-_Reparent = Annotated[bool, _of_one("--reparent", None, "Keep what continues from it, under an ancestor that stays.")]
+_WithChildren = Annotated[bool, _part_option("--with-children", None, "Also delete what continues from it.")]
+_Reparent = Annotated[
+    bool, _part_option("--reparent", None, "Keep what continues from it, under an ancestor that stays.")
+]
 _Forget = Annotated[
     bool,
     typer.Option(
@@ -176,14 +180,15 @@ def delete(
 ) -> PlanView:
     """Delete threads, or a part of one: checkpoints with their writes and the subgraphs they called, nothing else.
 
-    THREAD may be - to read ids from stdin, one per line. --after takes a turn back: the checkpoint that it names
-    becomes what it was when it was made, and its tasks are due again. If something that stays continues from what would
-    go (a run in the middle of a thread), the command is refused unless --with-children or --reparent says what becomes
-    of it. ckpt undo brings everything back.
+    THREAD may be - to read ids from stdin, one per line. --after takes a turn back: the named checkpoint becomes
+    what it was when it was made, and its tasks are due again. If other checkpoints continue from a deleted one (a run
+    in the middle of a thread), the command is refused unless --with-children deletes them or --reparent keeps them.
+    ckpt undo brings everything back.
 
-    For that, the operation log keeps the deleted rows until ckpt operations N --prune forgets them. --forget keeps
-    none, and wipes these threads from the log, with what earlier operations kept; it asks for this separately. Named by
-    their ids, threads that were deleted before are wiped too. Copies (fork --to) are listed; name them to delete them.
+    To make undo possible, the operation log keeps the deleted rows until ckpt operations N --prune forgets them.
+    --forget keeps no rows, and also wipes what earlier operations on these threads kept in the log; ckpt asks for this
+    separately. Threads that were deleted before are wiped too, if you name their ids. Copies (fork --to) are listed;
+    name them to delete them.
 
     Examples:
       ckpt delete support-42
@@ -196,21 +201,21 @@ def delete(
       ckpt delete support-42 support-42-copy --forget
     """
     part = ThreadPart(branch, tuple(run_id or ()), after)
-    named, statuses = tuple(_named(threads)) if threads else None, tuple(one.value for one in status or ())
+    named, statuses = tuple(_thread_ids(threads)) if threads else None, tuple(one.value for one in status or ())
     since = None if idle is None else moment(idle, session.clock())
     chosen = ThreadSelection(named, match, parse_filter(where, any_checkpoint=any_), any_, statuses, since)
-    mend = _mend(with_children, reparent)
-    _must_fit(chosen, part, mend, ns)
+    orphans = _orphan_action(with_children, reparent)
+    _check_options(chosen, part, orphans, ns)
     if forget:
-        plan, survey = _forgetting(session, chosen, part, where)
+        plan, survey = _plan_forgetting(session, chosen, part, where)
     else:
-        plan, survey = _planned(session, chosen, part, ns, mend), None
+        plan, survey = _make_plan(session, chosen, part, ns, orphans), None
     if chosen.where is not None and chosen.where.complaint:
         session.say(chosen.where.complaint)
     return session.change(plan, forget=survey)
 
 
-def _forgetting(
+def _plan_forgetting(
     session: Session, chosen: ThreadSelection, part: ThreadPart, where: str | None
 ) -> "tuple[Plan, Survey]":
     from ckpt_cli.queries.erasure import Selection, plan_erasure
@@ -226,21 +231,21 @@ def _forgetting(
 
 
 def run(reader: Reader, chosen: ThreadSelection) -> Plan:
-    """The plan for whole threads."""
+    """The plan that deletes whole threads."""
     thread_ids, notes = _choose(reader, chosen)
     plan = plans.threads(reader, dict.fromkeys(thread_ids))
     return plan._replace(notes=(*plan.notes, *notes))
 
 
 def _choose(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[str]]:
-    """The ids of the threads to delete, and notes about others that may be meant.
+    """The ids of the threads to delete, and notes about other threads that the user may have meant.
 
-    Those are threads of which only an older checkpoint fits, and threads whose metadata can't be read.
+    The notes are about threads where only an older checkpoint fits, and about threads whose metadata can't be read.
     """
     if chosen.named is not None and not chosen.filtered:
         return [*chosen.named], []
     older, unread = OlderMatches(reader, chosen.where), UnreadMetadata()
-    thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.passed)]
+    thread_ids = [thread.thread_id for thread in chosen.threads(reader, unread, older.add_misfit)]
     if chosen.where is not None and not unread.problems:
         chosen.where.must_have_worked()
     notes = [note for note in (unread.note, older.note()) if note]
@@ -249,22 +254,22 @@ def _choose(reader: Reader, chosen: ThreadSelection) -> tuple[list[str], list[st
     return thread_ids, notes
 
 
-def _planned(session: Session, chosen: ThreadSelection, part: ThreadPart, ns: str, mend: OrphanAction) -> Plan:
+def _make_plan(session: Session, chosen: ThreadSelection, part: ThreadPart, ns: str, orphans: OrphanAction) -> Plan:
     if part.options:
-        return session.make_plan(lambda reader: _part(reader, (chosen.named or ())[0], part, ns, mend))
+        return session.make_plan(lambda reader: _plan_part(reader, (chosen.named or ())[0], part, ns, orphans))
     return session.make_plan(lambda reader: run(reader, chosen))
 
 
-def _part(reader: Reader, thread: str, part: ThreadPart, ns: str, mend: OrphanAction) -> Plan:
+def _plan_part(reader: Reader, thread: str, part: ThreadPart, ns: str, orphans: OrphanAction) -> Plan:
     if part.branch is not None:
-        return plans.branch(reader, reader.resolve(thread, part.branch, ns), mend)
+        return plans.branch(reader, reader.resolve(thread, part.branch, ns), orphans)
     if part.after is not None:
-        return plans.after(reader, reader.resolve(thread, part.after, ns), mend)
+        return plans.after(reader, reader.resolve(thread, part.after, ns), orphans)
     reader.thread(thread)
-    return plans.run(reader, thread, part.runs, mend)
+    return plans.run(reader, thread, part.runs, orphans)
 
 
-def _named(threads: list[str]) -> Iterator[str]:
+def _thread_ids(threads: list[str]) -> Iterator[str]:
     for name in threads:
         if name == "-":
             yield from (line for line in file_or_stdin("-").splitlines() if line)
@@ -272,21 +277,21 @@ def _named(threads: list[str]) -> Iterator[str]:
             yield name
 
 
-def _mend(with_children: bool, reparent: bool) -> OrphanAction:
+def _orphan_action(with_children: bool, reparent: bool) -> OrphanAction:
     if with_children and reparent:
         raise UsageError("--with-children and --reparent exclude each other")
     return OrphanAction.DELETE if with_children else OrphanAction.REPARENT if reparent else OrphanAction.NOTHING
 
 
-def _must_fit(chosen: ThreadSelection, part: ThreadPart, mend: OrphanAction, ns: str) -> None:
+def _check_options(chosen: ThreadSelection, part: ThreadPart, orphans: OrphanAction, ns: str) -> None:
     options = part.options
-    if chosen.match == "":  # every id contains it: an unset variable in a script must not mean all threads
+    if chosen.match == "":  # every id contains "", and an unset variable in a script must not delete all threads
         raise UsageError("--match is empty", hint="--match '*' means every thread")
     if len(options) > 1:
         raise UsageError(f"{' and '.join(options)} exclude each other")
     if options and (len(chosen.named or ()) != 1 or chosen.filtered):
         raise UsageError(f"{options[0]} needs exactly one THREAD", hint=f"ckpt delete THREAD {options[0]} …")
-    if mend is not OrphanAction.NOTHING and not options:
+    if orphans is not OrphanAction.NOTHING and not options:
         raise UsageError("--with-children and --reparent belong to --branch, --run and --after")
     if ns and options in ([], ["--run"]):
         raise UsageError("--ns belongs to --branch and --after", hint="whole threads and runs include their subgraphs")

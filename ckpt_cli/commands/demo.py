@@ -11,7 +11,7 @@ from ckpt_cli.shell_words import argument
 from ckpt_cli.views.demo import DemoView, Suggestion
 
 _THREAD = "support-42"
-_TRY = (
+_SUGGESTIONS = (
     ("threads --status waiting", "who waits for me, and with which question?"),
     (f"show {_THREAD}", "everything at the newest checkpoint: state, next node, the open question"),
     (f"diff {_THREAD} branch:1 branch:2", "what did correcting the route change?"),
@@ -21,7 +21,7 @@ _TRY = (
 
 
 def run(session: Session, path: Path, plan: Plan) -> DemoView:
-    """Write `plan` to a new database file and read its tree.
+    """Write `plan` to a new database file; the view shows what to try next, and the tree of one thread.
 
     Raises:
         Refused: the file exists already.
@@ -31,7 +31,7 @@ def run(session: Session, path: Path, plan: Plan) -> DemoView:
     _write(path, plan)
     written = Session(str(path), clock=session.clock)
     try:
-        drawn = written.read(lambda reader: tree.run(reader, _THREAD))
+        tree_view = written.read(lambda reader: tree.run(reader, _THREAD))
     finally:
         written.close()
     checkpoints = [record.row for record in plan.add if isinstance(record, Checkpoint)]
@@ -39,8 +39,8 @@ def run(session: Session, path: Path, plan: Plan) -> DemoView:
         path=str(path),
         threads=len({row.thread_id for row in checkpoints}),
         checkpoints=len(checkpoints),
-        tree=drawn,
-        next=[Suggestion(f"ckpt {words} --db {argument(str(path))}", answers) for words, answers in _TRY],
+        tree=tree_view,
+        next=[Suggestion(f"ckpt {words} --db {argument(str(path))}", answers) for words, answers in _SUGGESTIONS],
     )
 
 

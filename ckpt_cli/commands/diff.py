@@ -85,11 +85,11 @@ def run(
     channels: Sequence[str] = (),
     meta: bool = False,
 ) -> DiffView:
-    """The differences of two checkpoints, or of one and its parent."""
+    """The view of the differences between two checkpoints, or between a checkpoint and its parent."""
     ns = reader.namespace(thread, ns)
-    older, newer = _sides(reader, thread, a, b, ns, ns_b and reader.namespace(thread, ns_b))
+    older, newer = _resolve_sides(reader, thread, a, b, ns, ns_b and reader.namespace(thread, ns_b))
     before, after = _state(reader, older, channels), _state(reader, newer, channels)
-    _known(channels, before, after)
+    _check_channels(channels, before, after)
     changes = differences(before, after)
     meta_changes = differences(_meta(reader, older), _meta(reader, newer)) if meta else []
     return DiffView(
@@ -103,9 +103,10 @@ def run(
     )
 
 
-def _sides(
+def _resolve_sides(
     reader: Reader, thread: str, a: str, b: str | None, ns: str, ns_b: str | None
 ) -> tuple[CheckpointRow | None, CheckpointRow]:
+    """The older and the newer checkpoint; the older one is None if the newer one has no parent."""
     other = ns if ns_b is None else ns_b
     if b is not None:
         return reader.resolve_anywhere(thread, a, ns), reader.resolve_anywhere(thread, b, other)
@@ -135,7 +136,8 @@ def _state(reader: Reader, row: CheckpointRow | None, channels: Sequence[str]) -
     return {name: state[name] for name in channels if name in state}
 
 
-def _known(channels: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def _check_channels(channels: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Refuse a channel that exists in neither state."""
     for name in channels:
         if name not in before and name not in after:
             raise ChannelNotFound(f"no channel {name!r} on either side", hint="`ckpt show --full` lists all channels")
@@ -149,8 +151,9 @@ def _meta(reader: Reader, row: CheckpointRow | None) -> dict[str, Any]:
     return {"metadata": dict(state.metadata), "versions": dict(state.versions), "versions_seen": seen}
 
 
-def _end(reader: Reader, row: CheckpointRow | None, near: Ref) -> End:
+def _end(reader: Reader, row: CheckpointRow | None, fallback: Ref) -> End:
+    """The view of one side. If the side has no checkpoint, it shows the thread and namespace of `fallback`."""
     if row is None:
-        return End(near.thread_id, near.ns, None, "nothing", None)
+        return End(fallback.thread_id, fallback.ns, None, "nothing", None)
     short = reader.short(row.thread_id)(row.checkpoint_id)
     return End(row.thread_id, row.ns, row.checkpoint_id, short, reader.state(row.ref).step)

@@ -29,7 +29,7 @@ from ckpt_cli.views.plan import PlanView
 
 _JSON_HINT = "text needs quotes of its own: --set 'name=\"Ada\"'"
 
-_KINDS: dict[type | tuple[type, ...], str] = {
+_TYPES_IN_WORDS: dict[type | tuple[type, ...], str] = {
     bool: "true or false",
     (int, float): "a number",
     str: "text",
@@ -68,12 +68,12 @@ def edit(
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Edit the state of a checkpoint itself, without reducers: the result is a new child with the same next nodes.
+    """Edit the state of a checkpoint directly, without reducers: the result is a new child with the same next nodes.
 
     Unless an option says what to edit, the state opens as JSON in $VISUAL or $EDITOR. Objects keep their class
     ("$type"); secrets are masked and stay as they are. Everything that isn't edited is copied byte for byte.
 
-    A patch is applied first, then --set, --append and --unset in this order. Paths are those of `ckpt get`.
+    A patch is applied first, then --set, --append and --unset in this order. Paths are written as in `ckpt get`.
 
     Examples:
       ckpt edit support-42
@@ -85,8 +85,8 @@ def edit(
       ckpt edit support-41 --patch '[{"op": "remove", "path": "/draft"}]'
     """
     edits = [
-        *(_assigned(Act.SET, text) for text in set_ or ()),
-        *(_assigned(Act.APPEND, text) for text in append or ()),
+        *(_parse_assignment(Act.SET, text) for text in set_ or ()),
+        *(_parse_assignment(Act.APPEND, text) for text in append or ()),
         *(Edit(Act.UNSET, tuple(parse(text))) for text in unset or ()),
     ]
     make = _EditMaker(session, rerun=rerun, create=create, changes=metadata_changes(metadata))
@@ -94,16 +94,16 @@ def edit(
         from ckpt_cli.parameters.draft import edit_in_editor
 
         return edit_in_editor(session, make, thread, rev, ns)
-    operations = None if patch is None else _operations(patch)
+    operations = None if patch is None else _read_patch(patch)
 
-    def changed(state: ChannelValues) -> ChannelValues:
+    def apply_changes(state: ChannelValues) -> ChannelValues:
         return apply_edits(state if operations is None else apply_patch_to_state(state, operations), edits)
 
-    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), changed))()
+    return session.make_plan(lambda reader: make.plan(reader, reader.resolve(thread, rev, ns), apply_changes))()
 
 
 class _EditMaker:
-    """Plans an edit while the database is read, and applies the plan afterwards."""
+    """Plans an edit inside a consistent read, and applies the plan after the read."""
 
     def __init__(self, session: Session, *, rerun: bool, create: bool, changes: MetadataChanges) -> None:
         self._session = session
@@ -112,64 +112,65 @@ class _EditMaker:
         self._changes = changes
 
     def plan(
-        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+        self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
-        """A function that applies the edit, or that says that it changes nothing."""
+        """Plan the edit. The function that is returned applies the plan, or shows that the edit changes nothing."""
         before = Inspection(reader, row.ref).values()
-        after = changed(before)
+        after = apply_changes(before)
         changes = differences(before, after)
         if not changes and not self._changes.has_effect_on(reader.state(row.ref).metadata):
             return lambda: PlanView("edit", "changes nothing")
         mint = Mint(self._session.clock)
         plan = plans.plan(reader, row, after, mint, rerun=self._rerun, create=self._create, changes=self._changes)
-        plan = plan._replace(notes=(*plan.notes, *_of_another_kind(changes)))
+        plan = plan._replace(notes=(*plan.notes, *_type_changes(changes)))
         return lambda: self._session.change(plan, changes)
 
-    def may(self, reader: Reader, row: CheckpointRow) -> None:
-        """Refuse what would be refused later, before the person starts to edit."""
+    def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
+        """Refuse before the user starts to edit, if `plan` would refuse the edit afterwards."""
         must_run_once(reader, Inspection(reader, row.ref).snapshot(), row, rerun=self._rerun)
 
 
-def _of_another_kind(changes: Iterable[Difference]) -> Iterator[str]:
-    """A line about each value that gets another type, which the graph may not expect."""
-    for one in changes:
-        yield from _of_another_kind(one.parts)
-        was, now = _kind(one.before), _kind(one.after)
-        if one.parts or was == now or None in (was, now):
+def _type_changes(changes: Iterable[Difference]) -> Iterator[str]:
+    """A line about each value whose type changes; the graph may not expect the new type."""
+    for difference in changes:
+        yield from _type_changes(difference.parts)
+        old_type, new_type = _type_in_words(difference.before), _type_in_words(difference.after)
+        if difference.parts or old_type == new_type or None in (old_type, new_type):
             continue
-        if isinstance(one.before, Node) and not isinstance(one.after, Node):
-            yield f'{one.path} was a {one.before.type} and is plain JSON now: {{"$type": …}} keeps a class'
+        if isinstance(difference.before, Node) and not isinstance(difference.after, Node):
+            path, name = difference.path, difference.before.type
+            yield f'{path} was a {name} and is plain JSON now: {{"$type": …}} keeps a class'
         else:
-            yield f"{one.path} was {was} and is {now} now"
+            yield f"{difference.path} was {old_type} and is {new_type} now"
 
 
-def _kind(value: Any) -> str | None:
+def _type_in_words(value: Any) -> str | None:
     """The type of a value in words; None for null."""
     if isinstance(value, Node):
         return f"a {value.type}"
-    return next((words for kinds, words in _KINDS.items() if isinstance(value, kinds)), None)
+    return next((words for kinds, words in _TYPES_IN_WORDS.items() if isinstance(value, kinds)), None)
 
 
-def _assigned(act: Act, text: str) -> Edit:
-    """The edit of ``PATH=JSON``; the path ends at the first ``=`` before which it can be parsed."""
+def _parse_assignment(act: Act, text: str) -> Edit:
+    """The edit that ``PATH=JSON`` describes. The path ends at the first ``=`` where the text before it is a path."""
     problem = UsageError(f"{text!r} has no =", hint=f"--{act} PATH=JSON")
-    at = text.find("=")
-    while at >= 0:
+    equals = text.find("=")
+    while equals >= 0:
         try:
-            steps = parse(text[:at])
+            steps = parse(text[:equals])
         except UsageError as error:
-            problem, at = error, text.find("=", at + 1)
+            problem, equals = error, text.find("=", equals + 1)
             continue
-        data = parse_json_input(text[at + 1 :], f"the value of {text[:at]}", hint=_JSON_HINT)
+        data = parse_json_input(text[equals + 1 :], f"the value of {text[:equals]}", hint=_JSON_HINT)
         try:
             return Edit(act, tuple(steps), from_json(data))
         except UsageError as error:
-            raise UsageError(f"the value of {text[:at]}: {error.message}", hint=error.hint) from error
+            raise UsageError(f"the value of {text[:equals]}: {error.message}", hint=error.hint) from error
     raise problem
 
 
-def _operations(name: str) -> Any:
-    """The operations of a patch: from a file, from stdin, or from the word itself if it is JSON and names no file."""
+def _read_patch(name: str) -> Any:
+    """The operations of a patch. `name` is a file, ``-`` for stdin, or the JSON itself if no file has that name."""
     inline = name.lstrip()[:1] in ("[", "{") and not is_file(name)
     data = parse_json(name if inline else file_or_stdin(name), "the patch")
     return data["patch"] if isinstance(data, dict) and isinstance(data.get("patch"), list) else data

@@ -1,4 +1,4 @@
-"""``ckpt fork``: starts a branch at any checkpoint, or makes a thread of its own from it."""
+"""``ckpt fork``: starts a branch at any checkpoint, or copies the checkpoint into a new thread."""
 
 from typing import Annotated
 
@@ -32,15 +32,15 @@ def fork(
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Start a branch at a checkpoint: a copy beside it, from which the application can continue.
+    """Start a branch at a checkpoint: the application can continue from a copy of it.
 
-    The copy is what update_state(config, None, as_node="__copy__") makes: same parent, same state, same next nodes, and
-    no writes of the tasks that ran there. Unlike that call, fork keeps your application's metadata (user_id, …), so
-    that --where still finds the thread. The copy is the newest checkpoint, so the thread continues from it. The last
-    line printed is the config to continue with in code.
+    The copy is the same as update_state(config, None, as_node="__copy__") makes. It has the same parent, state and next
+    nodes, and no writes of the tasks that ran there. Unlike that call, fork keeps your application's metadata (user_id,
+    …), so that --where still finds the thread. The copy is the newest checkpoint, so the thread continues from it. The
+    last line printed is the config to use in code.
 
-    --to makes a new thread: the checkpoint with its ancestors, their subgraphs and writes. --metadata then changes all
-    of them.
+    --to makes a new thread: it contains the checkpoint and its ancestors, with their subgraphs and writes. --metadata
+    then changes all of these checkpoints.
 
     Examples:
       ckpt fork support-42 step:3 --reason "wrong route"

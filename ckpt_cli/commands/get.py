@@ -42,7 +42,7 @@ def get(session: Session, thread: Thread, path: Path, at: At = "@", ns: Ns = "")
 
 
 def run(reader: Reader, thread: str, path: str, at: str = "@", ns: str = "") -> GetView:
-    """The value at a path, at the checkpoint that a revision names."""
+    """The view of the value at a path, in the checkpoint that a revision names."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, at, ns)
     state = channels(reader, row.ref)
@@ -66,12 +66,16 @@ def _channel(state: dict[str, Any], name: Any) -> Any:
         return state[name]
     from difflib import get_close_matches
 
-    dotted = [channel for channel in state if channel.startswith(f"{name}.")]
-    near = dotted[:1] or get_close_matches(str(name), state, n=3, cutoff=0.5)
-    own = [channel for channel in state if not channel.startswith("__") and ":" not in channel]
-    hint = f"did you mean {spell([near[0]])}?" if near else f"there are {', '.join(own or state) or 'none'}"
-    if not near and re.match(r"@|(step|branch|tag):", str(name)):
+    beginning_with_name = [channel for channel in state if channel.startswith(f"{name}.")]
+    similar = beginning_with_name[:1] or get_close_matches(str(name), state, n=3, cutoff=0.5)
+    user_channels = [channel for channel in state if not channel.startswith("__") and ":" not in channel]
+    hint = (
+        f"did you mean {spell([similar[0]])}?"
+        if similar
+        else f"there are {', '.join(user_channels or state) or 'none'}"
+    )
+    if not similar and re.match(r"@|(step|branch|tag):", str(name)):
         hint = f"a revision is named with --at: --at {argument(str(name))}"
     raise ChannelNotFound(
-        f"no channel {name!r} at this checkpoint", hint=hint, candidates=near if len(near) > 1 else ()
+        f"no channel {name!r} at this checkpoint", hint=hint, candidates=similar if len(similar) > 1 else ()
     )

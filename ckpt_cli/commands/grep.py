@@ -18,9 +18,9 @@ from ckpt_cli.savers.paging import pages
 from ckpt_cli.session import Session
 from ckpt_cli.views.grep import GrepView, Hit, ThreadCount
 
-_TOLD = 3  # parts that could not be searched and are named on stderr
-_LISTED = 1000  # such parts in the view; a limit, so that memory doesn't grow with a database without its key
-_JUDGED = 1000  # threads whose channels are read after a search that found nothing
+_TOLD = 3  # stderr names at most so many of the parts that could not be searched
+_LISTED = 1000  # the view lists at most so many of them; without its key, all of a large database is such parts
+_JUDGED = 1000  # after a search without hits, channel names are only checked if there are at most so many threads
 
 
 def grep(
@@ -51,12 +51,12 @@ def grep(
 ) -> GrepView:
     """Search the state, writes and metadata of all checkpoints: what matches, where it appeared, how long it stayed.
 
-    Each text is reported once, however many checkpoints hold it. A write whose value is in the state afterwards is
-    reported as state. `step 6 … @ (11)` means: it appeared at step 6, the head still has it, and 11 checkpoints hold
-    it. A pattern that takes exponential time takes it here, too; with -F none does.
+    Each text is reported once, even if many checkpoints contain it. A write whose value is in the state afterwards is
+    reported as state. `step 6 … @ (11)` means: the text appeared at step 6, the head still has it, and 11 checkpoints
+    contain it. Some regular expressions take exponential time; with -F no pattern does.
 
-    What can't be read is named on stderr. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks
-    that it can be read to its end, but not whether an object inside it is damaged.
+    stderr names what can't be read. A payload whose bytes can't contain the pattern isn't decoded: ckpt checks that it
+    can be read to its end, but not whether an object inside it is damaged.
 
     Examples:
       ckpt grep 1043
@@ -106,7 +106,7 @@ def _hits(
 
 
 def _results(session: Session, searched: list[str], needle: Needle, scope: Scope) -> Iterator[tuple[str, Result]]:
-    """The results thread by thread; a page of threads is read at once where that saves round trips."""
+    """The results, thread by thread. Where it saves round trips, a whole page of threads is read at once."""
     for page in pages(searched, session.reader.saver.page):
         yield from session.read(partial(_searched, page=page, needle=needle, scope=scope))
 

@@ -1,4 +1,4 @@
-"""``ckpt info``: describes a database: what wrote it, how big and how old it is, whether it is encrypted."""
+"""``ckpt info``: describes a database: which program wrote it, how big and how old it is, whether it is encrypted."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 from ckpt_cli.views.info import InfoView
 
-_THREADS = 2000  # threads among which the sample is chosen
-_SAMPLE = 30  # threads whose first and last checkpoint are read
-_BYTES = 32_000_000  # bytes of checkpoints that are read at most
-_WRITE = 4096  # bytes of a write; a longer one isn't read for its tag
+_THREADS = 2000  # the sample is chosen from at most so many threads
+_SAMPLE = 30  # the first and the last checkpoint of so many threads are read
+_MAX_BYTES = 32_000_000  # at most so many bytes of checkpoints are read
+_MAX_WRITE = 4096  # a write with more bytes than this isn't read just for its type tag
 
 
 def run(reader: Reader) -> InfoView:
-    """The view of the database: schema, counts, and what the first and last checkpoints of some threads show."""
+    """The view of the database: its schema, counts, and what a sample of its checkpoints shows."""
     about, totals = reader.saver.about(), reader.saver.totals()
     view = InfoView(
         backend=about.backend,
@@ -38,12 +38,12 @@ def run(reader: Reader) -> InfoView:
         newest=iso(unix_time(totals.newest)) if totals.newest else None,
     )
     view.caveats = [*reader.saver.caveats()]
-    _read_some(reader, view)
+    _read_sample(reader, view)
     return view
 
 
-def _read_some(reader: Reader, view: InfoView) -> None:
-    eras, tags, formats = Counter[str](), Counter[str](), Counter[str]()
+def _read_sample(reader: Reader, view: InfoView) -> None:
+    releases, tags, formats = Counter[str](), Counter[str](), Counter[str]()
     for ref in _sample(reader):
         for checkpoint in reader.saver.checkpoints([ref]):
             view.sampled += 1
@@ -56,32 +56,32 @@ def _read_some(reader: Reader, view: InfoView) -> None:
             except PayloadCorrupt:
                 view.corrupt += 1
             else:
-                eras[era(state, checkpoint.body.tag, view.layout)] += 1
+                releases[era(state, checkpoint.body.tag, view.layout)] += 1
                 formats[str(state.v)] += 1
-        writes = reader.saver.writes(ref.thread_id, ref.ns, [ref.checkpoint_id], values=_WRITE)
+        writes = reader.saver.writes(ref.thread_id, ref.ns, [ref.checkpoint_id], values=_MAX_WRITE)
         tags.update(write.payload.tag for write in writes if write.payload is not None)
     if any("+" in tag for tag in tags):
         view.key = "fits" if not view.locked else "wrong" if reader.codec.has_key else "missing"
     view.eras, view.encodings, view.formats = (
-        dict(eras.most_common()),
+        dict(releases.most_common()),
         dict(tags.most_common()),
         dict(formats.most_common()),
     )
 
 
 def _sample(reader: Reader) -> Iterator[Ref]:
-    """The first and last checkpoints of some threads, up to the limit of bytes."""
+    """The first and last checkpoints of some threads, as far as the limit of bytes allows."""
     threads = list(islice(reader.saver.threads(), _THREADS))
-    chosen = (
+    sampled_threads = (
         [threads[number * len(threads) // _SAMPLE] for number in range(_SAMPLE)] if len(threads) > _SAMPLE else threads
     )
-    left = _BYTES
-    for head in (thread.head for thread in prefetch_threads(reader, chosen)):
+    bytes_left = _MAX_BYTES
+    for head in (thread.head for thread in prefetch_threads(reader, sampled_threads)):
         first = next(reader.saver.rows(head.thread_id, head.ns), None)
         last = reader.saver.row(head)
         for row in dict.fromkeys(row for row in (last, first) if row is not None):
-            if (row.size or 0) <= left:
-                left -= row.size or 0
+            if (row.size or 0) <= bytes_left:
+                bytes_left -= row.size or 0
                 yield row.ref
 
 

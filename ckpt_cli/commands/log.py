@@ -23,15 +23,15 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.log import LogView, RailView
 from ckpt_cli.views.steps import StepView
 
-_MOST = 10_000  # checkpoints, unless more are asked for
-_EDITED = 100  # newest checkpoints, among which unexplained updates are compared with their parents
-_AT_ONCE = 500  # checkpoints whose metadata and writes are read together
+_MOST = 10_000  # without --limit, at most so many checkpoints are listed
+_EDITED = 100  # among so many newest checkpoints, an update that no writes explain is compared with its parent
+_AT_ONCE = 500  # the metadata and writes of so many checkpoints are read together
 _SOURCES = ("input", "loop", "update", "fork")
 
 
 @dataclass(frozen=True, slots=True)
 class LogRequest:
-    """Which checkpoints are asked for.
+    """The checkpoints that the user asked for.
 
     Attributes:
         rev: where to start, or a range ``A..B``.
@@ -49,14 +49,14 @@ class LogRequest:
 
     @property
     def plain(self) -> bool:
-        """Whether ids alone decide which checkpoints are wanted."""
+        """Whether the wanted checkpoints can be chosen by their ids alone."""
         return not self.channels and not self.sources
 
 
 def run(
     reader: Reader, thread_id: str, request: LogRequest, ns: str = "", *, graph: bool = False, oneline: bool = False
 ) -> LogView:
-    """The view of a line of ancestors, or of all checkpoints; metadata and writes are read of those shown.
+    """The view of a line of ancestors, or of all checkpoints; only the shown ones' metadata and writes are read.
 
     Raises:
         ThreadNotFound, CheckpointNotFound, ChannelNotFound, AmbiguousRevision, UsageError.
@@ -84,7 +84,7 @@ def run(
 
 
 def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collection[str]) -> None:
-    """Refuse a channel that changed in none of the steps and isn't one of the namespace's."""
+    """Refuse a channel that changed in none of the steps and that the namespace doesn't have."""
     changed = {change.channel for step in steps for change in step.changes or ()}
     missing = [name for name in names if name not in changed]
     known = read_channels(lines.reader, lines.thread_id, lines.ns) if missing else None
@@ -94,7 +94,7 @@ def _refuse_unknown(lines: StepLines, steps: Sequence[StepView], names: Collecti
 
 
 def _others(lineage: Lineage, start: str) -> int:
-    """How many branches there are beside the one that is followed."""
+    """The number of branches besides the one that the log follows."""
     line = set(lineage.line(start))
     if any(branch.tip in line for branch in lineage.branches):
         return sum(1 for branch in lineage.branches if branch.tip not in line)
@@ -122,7 +122,9 @@ def _matching(lines: StepLines, candidates: list[str], request: LogRequest) -> I
     for start in range(0, len(candidates), size):
         page = candidates[start : start + size]
         edits = page[:_EDITED][::-1] if start == 0 else []
-        yield from (_narrowed(step, request) for step in lines.views(page, edits=edits) if _fits(step, request))
+        yield from (
+            _narrowed(step, request) for step in lines.views(page, compared_updates=edits) if _fits(step, request)
+        )
 
 
 def _fits(step: StepView, request: LogRequest) -> bool:
@@ -174,8 +176,8 @@ def log(
     """List the checkpoints of a thread, newest first: which node made each, and what it changed.
 
     The list follows the ancestors of the head; --all includes the other branches. "as before" means that the write left
-    the value the same; "maybe as before", that the previous value was not read; "wrote", that the channel has a reducer
-    or may have one, which made something of the value.
+    the value the same. "maybe as before" means that the previous value was not read. "wrote" means that the channel has
+    a reducer, or may have one: the line shows the written value, and the reducer made the new one from it.
 
     Examples:
       ckpt log support-42

@@ -46,12 +46,11 @@ def operations(
 ) -> OperationsView | PlanView:
     """List what ckpt did to this database: when, why, how many rows, and whether it is still in effect.
 
-    The log keeps the rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database. --prune
-    shows what it would forget, asks, and leaves no byte of it in the file. With both --keep and --older it forgets only
-    operations that are older and not among the newest. An operation that you name by its number is forgotten together
-    with its undo, or with the operation that it undid, as both hold the same rows. An interrupted operation is settled
-    by --settle, or by the next command that changes something.
-
+    The log keeps the changed rows as they were before. It is stored in $XDG_STATE_HOME/ckpt, never beside the database.
+    --prune shows which operations it would forget, asks, and leaves no byte of them in the log. With both --keep and
+    --older it forgets only operations that are older and not among the newest. An operation that you name by its number
+    is forgotten together with its undo, or with the operation that it undid, because both contain the same rows. If an
+    operation was interrupted, --settle finds out how it ended, and so does the next command that changes something.
 
     Examples:
       ckpt operations
@@ -59,7 +58,9 @@ def operations(
       ckpt operations --prune --older 30 --keep 10 --dry-run
       ckpt operations 7 --prune
     """
-    _must_fit(numbers or (), prune=prune, bounded=keep is not None or older is not None, confirmed=dry_run or yes)
+    _check_options(
+        numbers or (), prune=prune, has_limits=keep is not None or older is not None, confirmed=dry_run or yes
+    )
     session.same_database = same_database
     log = session.log
     if forget_triggers:
@@ -80,11 +81,11 @@ def operations(
 
 
 def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> list[Operation]:
-    """The operations of these numbers, each together with its undo or with the operation that it undid.
+    """The operations with these numbers, each together with its undo or with the operation that it undid.
 
     Raises:
         NotFound: no operation has that number.
-        Refused: one was interrupted, and its rows are needed to find out how it ended.
+        Refused: an operation was interrupted. The log still needs its rows to find out how it ended.
     """
     chosen = set(numbers)
     if missing := sorted(chosen - {one.number for one in known}):
@@ -102,12 +103,12 @@ def operations_by_number(known: Sequence[Operation], numbers: Sequence[int]) -> 
     return chosen_operations
 
 
-def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool, confirmed: bool) -> None:
+def _check_options(numbers: Sequence[int], *, prune: bool, has_limits: bool, confirmed: bool) -> None:
     if confirmed and not prune:
         raise UsageError("--dry-run and --yes belong to --prune")
-    if prune is (bool(numbers) or bounded) and not (numbers and bounded):
+    if prune is (bool(numbers) or has_limits) and not (numbers and has_limits):
         return
-    if numbers and bounded:
+    if numbers and has_limits:
         raise UsageError("--keep and --older choose operations, and so do numbers", hint="use one or the other")
     if prune:
         raise UsageError("--prune needs --keep N, --older DAYS or numbers of operations")
@@ -115,7 +116,7 @@ def _must_fit(numbers: Sequence[int], *, prune: bool, bounded: bool, confirmed: 
 
 
 def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
-    """The plan of a pruning: the operations that it would forget."""
+    """The plan that lists the operations that ``--prune`` would forget."""
     rows = [RowLine("remove", "the operation log", None, None, None, None, None, one.size, 0) for one in pruned]
     numbers = spans(one.number for one in pruned)
     summary = f"--prune forgets operation{'' if len(pruned) == 1 else 's'} {numbers}, for which there is no undo then"
@@ -123,7 +124,7 @@ def plan_pruning(pruned: Sequence[Operation]) -> PlanView:
 
 
 def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
-    """The view of the log, after some operations were forgotten."""
+    """Forget the `pruned` operations; then the view of the log."""
     numbers = [one.number for one in pruned]
     if numbers:
         log.prune(numbers)
@@ -135,13 +136,13 @@ def run(log: OperationLog, pruned: Sequence[Operation] = ()) -> OperationsView:
 
 
 def operations_to_prune(
-    found: Sequence[Operation], now: float, keep: int | None, older: float | None
+    operations: Sequence[Operation], now: float, keep: int | None, older: float | None
 ) -> list[Operation]:
-    """The operations that pruning forgets; never one that was interrupted."""
+    """The operations that ``--prune`` with ``--keep`` or ``--older`` forgets; never an interrupted operation."""
     return [
         operation
-        for place, operation in enumerate(found)
-        if place >= (keep or 0)
+        for index, operation in enumerate(operations)
+        if index >= (keep or 0)
         and (older is None or operation.at < now - older * _DAY)
         and operation.phase is not Phase.PLANNED
     ]

@@ -1,4 +1,4 @@
-"""``ckpt replay``: applies a checkpoint's pending writes, or plays the recorded steps of a line again."""
+"""``ckpt replay``: applies a checkpoint's pending writes, or plays recorded steps again, one by one."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -63,8 +63,8 @@ def replay(
     Nothing is written without --commit, which does what update_state(config, None, as_node=END) does: it keeps what
     finished tasks wrote, and abandons waiting and failed tasks.
 
-    --to plays the recorded steps again, one by one: who wrote what, what the channels' reducers make of it, and whether
-    the recorded state is the same. The reducers are learned from all of these steps.
+    --to plays the recorded steps again, one by one: which task wrote what, which state the channels' reducers make from
+    these writes, and whether the recorded state is the same. The reducers are learned from all of these steps.
 
     Examples:
       ckpt replay support-42
@@ -82,21 +82,21 @@ def replay(
         from ckpt_cli.queries.replayed_steps import play
 
         return play(session, thread, rev, to, ns, reducers)
-    at = "@" if rev is None else rev
+    rev_or_head = "@" if rev is None else rev
     if not commit:
-        return session.read(lambda r: run(r, r.resolve(thread, at, ns), reducers))
-    ends = [[Update(None, END)]]
+        return session.read(lambda r: run(r, r.resolve(thread, rev_or_head, ns), reducers))
+    end_run = [[Update(None, END)]]
 
-    def planned(reader: Reader) -> Plan:
-        row = reader.resolve(thread, at, ns)
+    def make_plan(reader: Reader) -> Plan:
+        row = reader.resolve(thread, rev_or_head, ns)
         mint = Mint(session.clock)
-        return update.plan(reader, row, mint, ends, reducers=reducers, verb="replay", changes=changes)
+        return update.plan(reader, row, mint, end_run, reducers=reducers, verb="replay", changes=changes)
 
-    return session.change(session.make_plan(planned))
+    return session.change(session.make_plan(make_plan))
 
 
 def run(reader: Reader, row: CheckpointRow, reducers: Mapping[str, Reducer]) -> ReplayView:
-    """The view of a checkpoint with its pending writes applied."""
+    """The view of a checkpoint after its pending writes are applied; nothing is stored."""
     outcome, state = plans.compute_outcome(reader, row, reducers), reader.state(row.ref)
     return ReplayView(
         row.thread_id,

@@ -1,4 +1,4 @@
-"""``ckpt resume``: answers waiting questions; the application's next run continues with the answers."""
+"""``ckpt resume``: answers the questions that a thread waits for; the application's next run uses the answers."""
 
 from typing import Annotated, Any
 
@@ -63,8 +63,8 @@ def resume(
 
 def run(reader: Reader, thread: str, ns: str = "") -> QuestionsView:
     """The questions that wait at the head of a thread."""
-    waiting = plans.questions(reader, thread, ns)
-    return QuestionsView(thread, [_line(reader, thread, question) for question in waiting], ns)
+    open_questions = plans.questions(reader, thread, ns)
+    return QuestionsView(thread, [_line(reader, thread, question) for question in open_questions], ns)
 
 
 def _line(reader: Reader, thread: str, question: Question) -> QuestionLine:
@@ -75,21 +75,22 @@ def _line(reader: Reader, thread: str, question: Question) -> QuestionLine:
     return QuestionLine(question.id, question.node, question.ns, question.value, len(source.answers), changed)
 
 
-def _answers(value: str | None, named: list[str]) -> list[Answer]:
-    if not named:
+def _answers(value: str | None, interrupts: list[str]) -> list[Answer]:
+    if not interrupts:
         return [Answer(None, _value(value or "", "--value"))]
-    bare = [one for one in named if "=" not in one]
-    if bare and value is None:
+    without_answer = [one for one in interrupts if "=" not in one]
+    if without_answer and value is None:
         raise UsageError(
-            f"what is the answer to {bare[0]!r}?", hint=f"--interrupt {argument(bare[0] + '=JSON')}, or --value JSON"
+            f"what is the answer to {without_answer[0]!r}?",
+            hint=f"--interrupt {argument(without_answer[0] + '=JSON')}, or --value JSON",
         )
-    if value is not None and not bare:
+    if value is not None and not without_answer:
         raise UsageError("--value isn't used: every --interrupt has an answer of its own")
-    return [_answer(one, value) for one in named]
+    return [_answer(one, value) for one in interrupts]
 
 
-def _answer(named: str, value: str | None) -> Answer:
-    name, sign, text = named.partition("=")
+def _answer(interrupt: str, value: str | None) -> Answer:
+    name, sign, text = interrupt.partition("=")
     return Answer(name, _value(text, f"the answer to {name!r}") if sign else _value(value or "", "--value"))
 
 

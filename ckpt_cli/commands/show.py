@@ -27,7 +27,7 @@ from ckpt_cli.views.show import Channel, ShowView, Stored, TaskLine
 if TYPE_CHECKING:
     from ckpt_cli.history.reducers.delta import Rebuilt
 
-_HEAD = 16
+_FIRST_BYTES = 16
 
 
 def show(
@@ -43,8 +43,8 @@ def show(
 ) -> ShowView:
     """Show one checkpoint: state, next, tasks, interrupts, metadata.
 
-    Messages read as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it is
-    shown before them. The last line is the config to paste into code.
+    Messages are shown as a conversation. `•` marks the channels that changed here. An input is in no channel yet, so it
+    is shown before the channels. The last line is the config to paste into code.
 
     Examples:
       ckpt show support-42
@@ -67,20 +67,27 @@ def run(
     everything: bool = False,
     raw: bool = False,
 ) -> ShowView:
-    """The view of the checkpoint that a revision names: with some channels, the user's, or `everything`."""
+    """The view of the checkpoint that a revision names.
+
+    It shows the `channels` that are named; if none is, the graph's own state, or with `everything` every channel.
+    """
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     lineage, short = reader.lineage(thread, ns), reader.short(thread)
     parent_id = lineage.parent(row.checkpoint_id)
     reader.saver.expect([row.ref, *([Ref(thread, ns, parent_id)] if parent_id else [])])
     state = reader.state(row.ref)
-    snapshot, near = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
-    known = _channels(reader, state, lineage, raw)
-    wanted = _wanted(known, channels, thread) if channels else {}
+    snapshot, neighbours = Inspection(reader, row.ref).snapshot(), Neighbours(reader, row, lineage)
+    all_channels = _channels(reader, state, lineage, raw)
+    wanted = _named_channels(all_channels, channels, thread) if channels else {}
     _refuse_broken(wanted, raw)
-    shown = wanted or {name: one for name, one in known.items() if everything or not one.control}
-    entered = known[START] if START in known and not known[START].empty else None
-    hidden = [] if channels else [name for name in known if name not in shown and (entered is None or name != START)]
+    shown = wanted or {name: channel for name, channel in all_channels.items() if everything or not channel.control}
+    graph_input = all_channels[START] if START in all_channels and not all_channels[START].empty else None
+    hidden = (
+        []
+        if channels
+        else [name for name in all_channels if name not in shown and (graph_input is None or name != START)]
+    )
     return ShowView(
         thread_id=thread,
         ns=ns,
@@ -88,11 +95,11 @@ def run(
         short=short(row.checkpoint_id),
         step=state.step,
         source=state.source,
-        nodes=near.nodes,
+        nodes=neighbours.nodes,
         time=iso(ids.unix_time(row.checkpoint_id) or ids.unix_time(state.ts)),
         format=state.v,
-        parent=near.parent,
-        children=near.children,
+        parent=neighbours.parent,
+        children=neighbours.children,
         marks=[*marks(lineage, row.checkpoint_id), *_tags(reader, row)],
         metadata={key: value for key, value in state.metadata.items() if key not in ("source", "step")},
         channels=shown,
@@ -103,13 +110,13 @@ def run(
         config=_config(row.ref),
         stored=_stored(next(reader.saver.checkpoints([row.ref]))) if raw else [],
         problem=state.damage or None,
-        given=entered,
+        given=graph_input,
         metadata_problem=state.metadata_problem or None,
     )
 
 
 def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict[str, Channel]:
-    before = _parent(reader, state, lineage)
+    before = _parent_state(reader, state, lineage)
     values = state.values if raw else {**state.values, **Inspection(reader, state.ref).values()}
     deltas = Inspection(reader, state.ref).deltas()
     channels = {}
@@ -121,16 +128,16 @@ def _channels(reader: Reader, state: State, lineage: Lineage, raw: bool) -> dict
             value=value,
             empty=name not in values,
             version=version,
-            changed=_changed(name, state, before),
+            changed=_has_changed(name, state, before),
             control=is_control(name, state),
             problem=value.problem if broken and isinstance(value, Node) else None,
-            note=_delta(deltas[name]) if name in deltas else None,
+            note=_delta_note(deltas[name]) if name in deltas else None,
         )
     return channels
 
 
-def _delta(rebuilt: "Rebuilt") -> str:
-    """How the value of a delta channel, which this checkpoint doesn't store, was rebuilt."""
+def _delta_note(rebuilt: "Rebuilt") -> str:
+    """How the value of a delta channel was rebuilt; this checkpoint doesn't store the value itself."""
     from ckpt_cli.history.reducers.reducers import ABSENT
 
     seed = "the beginning" if rebuilt.seed is ABSENT else "a snapshot"
@@ -139,8 +146,8 @@ def _delta(rebuilt: "Rebuilt") -> str:
     return f"delta: {seed} and {count} {'write' if count == 1 else 'writes'}{f' {how}' if count else ''}"
 
 
-def _parent(reader: Reader, state: State, lineage: Lineage) -> State | None:
-    """The parent's state; None if the checkpoint is a first one or the parent can't be read."""
+def _parent_state(reader: Reader, state: State, lineage: Lineage) -> State | None:
+    """The parent's state; None if there is no parent, or if it can't be read."""
     parent = lineage.parent(state.ref.checkpoint_id)
     try:
         return None if parent is None else reader.state(Ref(state.ref.thread_id, state.ref.ns, parent))
@@ -148,7 +155,7 @@ def _parent(reader: Reader, state: State, lineage: Lineage) -> State | None:
         return None
 
 
-def _changed(name: str, state: State, parent: State | None) -> bool:
+def _has_changed(name: str, state: State, parent: State | None) -> bool:
     """Whether a channel's value differs from the parent's; a new version may hold the same value."""
     if parent is None:
         return name in state.updated if state.updated else name in state.versions
@@ -159,21 +166,21 @@ def _changed(name: str, state: State, parent: State | None) -> bool:
     return not same(state.values[name], parent.values[name])
 
 
-def _wanted(known: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
+def _named_channels(all_channels: dict[str, Channel], names: Sequence[str], thread: str) -> dict[str, Channel]:
     for name in names:
-        if name not in known:
-            raise no_channel(name, known, f"this checkpoint of {thread!r}")
-    return {name: known[name] for name in names}
+        if name not in all_channels:
+            raise no_channel(name, all_channels, f"this checkpoint of {thread!r}")
+    return {name: all_channels[name] for name in names}
 
 
 def _refuse_broken(wanted: dict[str, Channel], raw: bool) -> None:
-    """Refuse if none of the channels asked for can be decoded; a bad one among good ones is only marked."""
-    if raw or not wanted or any(one.problem is None for one in wanted.values()):
+    """Refuse if no wanted channel can be decoded. If only some of them can't, they are marked instead."""
+    if raw or not wanted or any(channel.problem is None for channel in wanted.values()):
         return
-    name, one = next(iter(wanted.items()))
-    if isinstance(one.value, Node) and one.value.needs_key:
-        raise KeyMissing(f"channel {name!r}: {one.problem}", hint="--key-env NAME names the key's variable")
-    raise PayloadCorrupt(f"channel {name!r} can't be decoded: {one.problem}", hint="--raw shows its bytes")
+    name, channel = next(iter(wanted.items()))
+    if isinstance(channel.value, Node) and channel.value.needs_key:
+        raise KeyMissing(f"channel {name!r}: {channel.problem}", hint="--key-env NAME names the key's variable")
+    raise PayloadCorrupt(f"channel {name!r} can't be decoded: {channel.problem}", hint="--raw shows its bytes")
 
 
 def _tasks(reader: Reader, ref: Ref, snapshot: Snapshot) -> list[TaskLine]:
@@ -206,7 +213,7 @@ def _stored(checkpoint: Checkpoint) -> list[Stored]:
 
 
 def _payload(what: str, payload: Payload) -> Stored:
-    return Stored(what, payload.tag, len(payload.data), payload.data[:_HEAD].hex())
+    return Stored(what, payload.tag, len(payload.data), payload.data[:_FIRST_BYTES].hex())
 
 
 def _tags(reader: Reader, row: CheckpointRow) -> list[str]:

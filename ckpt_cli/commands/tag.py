@@ -1,4 +1,4 @@
-"""``ckpt tag``: names checkpoints; a name is a revision (``tag:NAME``)."""
+"""``ckpt tag``: gives checkpoints names; ``tag:NAME`` is a revision."""
 
 from typing import Annotated
 
@@ -31,7 +31,7 @@ def tag(
     rev: _Rev = None,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The name.", show_default=False)] = None,
     ns: Ns = "",
-    listed: Annotated[bool, typer.Option("--list", "-l", help="Show the tags of a thread, or all tags.")] = False,
+    list_tags: Annotated[bool, typer.Option("--list", "-l", help="Show the tags of a thread, or all tags.")] = False,
     delete: Annotated[str | None, typer.Option("--delete", metavar="NAME", help="Remove a name.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a name from another checkpoint.")] = False,
     same_database: SameDatabase = False,
@@ -48,11 +48,11 @@ def tag(
     """
     session.same_database = same_database
     if delete is not None:
-        if thread is None or rev is not None or listed:
+        if thread is None or rev is not None or list_tags:
             raise UsageError("to remove a name: ckpt tag THREAD --delete NAME")
         session.reader.thread(thread)
         return _view("deleted", session, [tags.remove(session.logs.for_writing(), thread, ns, delete)])
-    if listed or thread is None:
+    if list_tags or thread is None:
         if rev is not None:
             raise UsageError("--list takes a THREAD or nothing")
         session.reader  # noqa: B018 - a database that can't be opened is an error before anything is listed
@@ -63,26 +63,29 @@ def tag(
     new_tag = tags.Tag(name, row.ref, session.clock())
     log, saver = session.logs.for_writing(), session.reader.saver
     old_refs = [tag.ref for tag in tags.read_tags(log, thread) if (tag.ref.ns, tag.name) == (row.ns, name)]
-    tags.add(log, new_tag, move=force, witness=_witness(session, row.ref), place=saver.place())
+    tags.add(log, new_tag, move=force, witness=_witness_digest(session, row.ref), place=saver.place())
     if old_refs and old_refs != [row.ref]:
         session.say(f"tag:{name} was on {old_refs[0].checkpoint_id}")
     return _view("added", session, [new_tag])
 
 
-def _witness(session: Session, ref: Ref) -> bytes | None:
-    """The digest of a checkpoint; None for a shallow saver, which overwrites its only checkpoint."""
+def _witness_digest(session: Session, ref: Ref) -> bytes | None:
+    """The checkpoint's digest, which proves later that the tag belongs to this database.
+
+    None for a shallow saver, because it overwrites its only checkpoint.
+    """
     if Ability.BRANCHES not in session.reader.saver.abilities:
         return None
     return session.read(lambda reader: read_digests(reader.saver, [ref])).get(ref)
 
 
-def _view(did: str, session: Session, named: list[tags.Tag]) -> TagView:
-    return session.read(lambda reader: run(reader, did, named))
+def _view(action: str, session: Session, tags_to_show: list[tags.Tag]) -> TagView:
+    return session.read(lambda reader: run(reader, action, tags_to_show))
 
 
-def run(reader: Reader, did: str, named: list[tags.Tag]) -> TagView:
-    """The view of some tags, with whether their checkpoints still exist."""
-    return TagView(did, [_line(reader, one) for one in named])
+def run(reader: Reader, action: str, tags_to_show: list[tags.Tag]) -> TagView:
+    """The view of some tags; each line also says whether the tag's checkpoint still exists."""
+    return TagView(action, [_line(reader, one) for one in tags_to_show])
 
 
 def _line(reader: Reader, one: tags.Tag) -> TagLine:

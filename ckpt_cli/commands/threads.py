@@ -55,12 +55,12 @@ class ThreadsRequest:
 
     @property
     def judged(self) -> bool:
-        """Whether heads have to be read to know which threads are wanted."""
+        """Whether the heads must be read to know which threads are wanted."""
         return bool(self.statuses) or (self.where is not None and not self.any_checkpoint)
 
 
 def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> ThreadsView:
-    """The view of the wanted threads, newest first; the rest is read only where it decides or is shown."""
+    """The view of the wanted threads, newest first. Of a thread, only what a filter or the view needs is read."""
     candidates: Iterator[Thread] = _candidates(reader, request)
     unread, unread_metadata = list[str](), UnreadMetadata()
     if request.where is not None and request.any_checkpoint:
@@ -82,7 +82,7 @@ def run(reader: Reader, request: ThreadsRequest, *, wide: bool = False) -> Threa
 
 
 def _marked(problems: list[str]) -> str:
-    """A remark on how many of the threads shown have metadata that can't be read, and why; "" if none."""
+    """A remark: how many of the shown threads have metadata that can't be read, and why; "" if all can be read."""
     if not problems:
         return ""
     counted = f"{len(problems):,} thread{'' if len(problems) == 1 else 's'}"
@@ -90,7 +90,7 @@ def _marked(problems: list[str]) -> str:
 
 
 def _older(reader: Reader, request: ThreadsRequest, shown: set[str]) -> int | None:
-    """How many more threads ``--any`` would list; None if that needs reading them all."""
+    """How many more threads ``--any`` would list; None if all threads had to be read to know it."""
     if request.where is None or request.any_checkpoint or request.statuses or request.since is not None:
         return None
     return count_older_by_server(reader, request.where, shown, matcher(request.match))
@@ -101,7 +101,9 @@ def _candidates(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
     for thread in reader.saver.threads():
         when = ids.unix_time(thread.head.checkpoint_id)
         if request.since is not None and when is not None and when < request.since:
-            if ids.is_uuid6(thread.head.checkpoint_id):  # these ids are in the order of time, others may not be
+            if ids.is_uuid6(
+                thread.head.checkpoint_id
+            ):  # these ids are sorted by time, so all further threads are older
                 return
             continue
         if fits(thread.thread_id):
@@ -109,7 +111,7 @@ def _candidates(reader: Reader, request: ThreadsRequest) -> Iterator[Thread]:
 
 
 def _sorted(reader: Reader, threads: Iterator[Thread], order: Order) -> list[Thread]:
-    """All threads, sorted by something for which each has to be read."""
+    """All threads, sorted by id, or by a number that must be read for each thread."""
     if order is Order.ID:
         return sorted(threads, key=lambda t: t.thread_id)
     if order is Order.STEP:
@@ -135,7 +137,7 @@ def _weight(reader: Reader, thread: Thread) -> int:
 
 
 def _fits(one: ThreadStatus, request: ThreadsRequest, unread: list[str], unread_metadata: UnreadMetadata) -> bool:
-    """Whether a thread is wanted; one whose head can't be read goes to `unread`, as nobody knows whether it fits."""
+    """Whether a thread is wanted. If its head can't be read, that is unknown, and the reason is added to `unread`."""
     fits = not request.statuses or one.status in request.statuses
     if fits and request.where is not None and not request.any_checkpoint:
         fits = one.fits(request.where)
@@ -184,8 +186,8 @@ def threads(
 ) -> ThreadsView:
     """List threads, the most recently active first: what each was about, and its status.
 
-    A thread is done, waiting for an answer, failed, or unfinished: its next nodes have not run yet. It is unknown if
-    the next nodes can't be determined, as in some old or damaged threads.
+    A thread is done, waiting for an answer, failed, or unfinished, which means that its next nodes have not run yet.
+    The status is unknown if the next nodes can't be determined, as in some old or damaged threads.
 
     Examples:
       ckpt threads
@@ -214,7 +216,7 @@ def threads(
 
 
 def _talk(view: ThreadsView, request: ThreadsRequest) -> Iterator[str]:
-    """The remarks on stderr: what the filter tested and missed, and which heads can't be read."""
+    """The remarks for stderr: what the filter tested and what it left out, and which heads can't be read."""
     if view.note:
         yield view.note
     if request.where is not None and not view.unreadable and not view.unread_metadata:
@@ -236,7 +238,7 @@ def _heads_only(view: ThreadsView) -> Iterator[str]:
 
 
 def _unread(view: ThreadsView, request: ThreadsRequest) -> str:
-    """A remark on how many heads can't be read, of those shown or of those that were tested."""
+    """A remark: how many heads can't be read, of the shown threads or of the tested ones."""
     least = "at least " if view.more and request.judged else ""
     counted = f"{least}{view.unreadable:,} thread{'' if view.unreadable == 1 else 's'}"
     shown = " of those shown" if view.more and not request.judged else ""

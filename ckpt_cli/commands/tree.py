@@ -18,8 +18,9 @@ from ckpt_cli.session import Session
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, BranchView, FoldView, SubgraphView, TreeRow, TreeView
 
-_METADATA_BYTES = 2_000_000_000  # SQLite walks a checkpoint's pages to reach its metadata: 0.3 s a gigabyte
-_LISTED = 12
+# Metadata is read until the checkpoints have so many bytes: to reach it, SQLite reads all pages of a checkpoint, and a
+# gigabyte takes 0.3 s.
+_METADATA_BYTES = 2_000_000_000
 
 
 class TreeFormat(StrEnum):
@@ -31,17 +32,17 @@ class TreeFormat(StrEnum):
 
 
 def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = False, form: str = "text") -> TreeView:
-    """The view of a tree; reads ids and metadata of all checkpoints, writes of those drawn, and the tips.
+    """The view of a tree. It reads all ids and metadata, the writes of the drawn checkpoints, and the tips' states.
 
     Raises:
         ThreadNotFound; NotFound: there is no such namespace.
     """
     head = reader.thread(thread_id).head
     ns = head.ns if ns is None else ns
-    members = _members(reader.rows(thread_id))
+    members = _ids_by_namespace(reader.rows(thread_id))
     ns = nesting.named(members, ns)
     drawing = _Drawing(reader, thread_id, ns, members, full)
-    below = nesting.inside(members, ns)
+    inner_namespaces = nesting.inside(members, ns)
     lineage = drawing.lines.lineage
     return TreeView(
         thread_id=thread_id,
@@ -49,8 +50,8 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
         head=lineage.head or "",
         status=drawing.lines.status(lineage.head or ""),
         checkpoints=len(lineage),
-        namespaces=len(below),
-        subgraph_checkpoints=sum(len(members[other]) for other in below),
+        namespaces=len(inner_namespaces),
+        subgraph_checkpoints=sum(len(members[other]) for other in inner_namespaces),
         branches=[BranchView(b.number, b.first, b.tip) for b in lineage.branches],
         rows=drawing.rows,
         problem=drawing.lines.problems.get(lineage.head or ""),
@@ -58,7 +59,7 @@ def run(reader: Reader, thread_id: str, ns: str | None = None, *, full: bool = F
     )
 
 
-def _members(rows: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
+def _ids_by_namespace(rows: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
     by_ns: dict[str, list[str]] = {}
     for row in rows:
         by_ns.setdefault(row.ns, []).append(row.checkpoint_id)
@@ -66,7 +67,7 @@ def _members(rows: Iterable[CheckpointRow]) -> dict[str, tuple[str, ...]]:
 
 
 class _Drawing:
-    """The rows of one namespace, or of the part of it that one call made."""
+    """The tree rows of one namespace, or of those of its checkpoints (`only`) that one call of the subgraph made."""
 
     def __init__(
         self,
@@ -83,29 +84,29 @@ class _Drawing:
         lineage = self.lines.lineage
         drawn = lineage if only is None else Lineage(lineage.rows[i] for i in only)
         self._read_outline(drawn)
-        self._calls = self._called()
-        self.rows = list(self._views(list(rows(drawn, self._marked(drawn), full=full))))
+        self._calls = self._calls_by_caller()
+        self.rows = list(self._views(list(rows(drawn, self._marked_rows(drawn), full=full))))
 
     def _read_outline(self, drawn: Lineage) -> None:
-        """Read what decides which checkpoints get a line: metadata and the names of written channels."""
-        left, some = _METADATA_BYTES, []
+        """Read metadata and the names of written channels; they decide which checkpoints get a line."""
+        bytes_left, to_read = _METADATA_BYTES, []
         for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
-            left -= row.size or 0
-            if left > 0 or checkpoint_id not in drawn.children or checkpoint_id in drawn.roots:
-                some.append(checkpoint_id)
-        self.lines.read_outline(some)
+            bytes_left -= row.size or 0
+            if bytes_left > 0 or checkpoint_id not in drawn.children or checkpoint_id in drawn.roots:
+                to_read.append(checkpoint_id)
+        self.lines.read_outline(to_read)
 
-    def _called(self) -> dict[str | None, list[Call]]:
-        """The subgraphs by the checkpoint that called them."""
+    def _calls_by_caller(self) -> dict[str | None, list[Call]]:
+        """The subgraph calls of each checkpoint; those whose caller isn't known are under None."""
         callers = {w.task_id: i for i, stored in self.lines.attribution.writes.items() for w in stored}
         calls: dict[str | None, list[Call]] = {}
-        for call in nesting.calls(self.lines.ns, self._members, callers, self._parents(callers)):
-            known = call.caller is not None and call.caller in self.lines.lineage
-            calls.setdefault(call.caller if known else None, []).append(call)
+        for call in nesting.calls(self.lines.ns, self._members, callers, self._callers_from_metadata(callers)):
+            is_known = call.caller is not None and call.caller in self.lines.lineage
+            calls.setdefault(call.caller if is_known else None, []).append(call)
         return calls
 
-    def _parents(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
-        """The caller of each subgraph checkpoint from its metadata, where no task id shows the caller."""
+    def _callers_from_metadata(self, callers: dict[str, str]) -> dict[tuple[str, str], str]:
+        """The callers of the subgraph checkpoints whose task id doesn't show the caller, from their metadata."""
         lines, ns = self.lines, self.lines.ns
         unknown = [c for c in nesting.inside(self._members, ns) if nesting.above(c) == ns]
         unknown = [child for child in unknown if nesting.task(child) not in callers]
@@ -117,7 +118,7 @@ class _Drawing:
                     parents[child, checkpoint_id] = note.parents[ns]
         return parents
 
-    def _marked(self, drawn: Lineage) -> Marked:
+    def _marked_rows(self, drawn: Lineage) -> Marked:
         notes = self.lines.attribution.notes
         halted = {i for i in drawn.children if self.lines.halted(i)}
         return Marked(
@@ -129,7 +130,7 @@ class _Drawing:
     def _views(self, drawn_rows: list[Row]) -> Iterator[TreeRow]:
         shown = [row.checkpoint_id for row in drawn_rows if row.checkpoint_id is not None]
         folded = [i for row in drawn_rows for i in row.run]
-        steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded, edits=shown)}
+        steps = {step.checkpoint_id: step for step in self.lines.views(shown, folded=folded, compared_updates=shown)}
         for row in drawn_rows:
             yield self._view(row, steps.get(row.checkpoint_id or ""))
         if None in self._calls:
@@ -146,7 +147,7 @@ class _Drawing:
         for checkpoint_id in row.run:
             for name in self.lines.step_nodes.nodes(checkpoint_id):
                 nodes[name] = nodes.get(name, 0) + 1
-        called = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
+        hidden_calls = [call for i in (*row.run, *row.aside) for call in self._calls.get(i, ())]
         return FoldView(
             checkpoints=len(row.run),
             first=row.run[0],
@@ -154,7 +155,7 @@ class _Drawing:
             nodes=nodes,
             turns=sources.count("input"),
             edits=sources.count("update") + sources.count("fork"),
-            subgraphs=sum(len(call.checkpoint_ids) + call.nested for call in called),
+            subgraphs=sum(len(call.checkpoint_ids) + call.nested for call in hidden_calls),
         )
 
     def _subgraph(self, call: Call) -> SubgraphView:
@@ -177,8 +178,9 @@ def tree(
 ) -> TreeView:
     """Draw a thread: how its checkpoints descend from each other, what each step did, where it waits or failed.
 
-    The head (@) and its ancestors are a straight line down; other branches leave it to the right. Runs of checkpoints
-    without a branch are folded. So are subgraphs, below the checkpoint that called them.
+    The head (@) and its ancestors form one vertical line; other branches leave this line to the right. A run of
+    checkpoints without a branch is folded into one line. Subgraphs are folded too, below the checkpoint that called
+    them.
 
     Examples:
       ckpt tree support-42

@@ -1,4 +1,4 @@
-"""``ckpt undo``: takes back an operation."""
+"""``ckpt undo``: undoes an operation of ckpt."""
 
 from typing import Annotated
 
@@ -23,8 +23,8 @@ def undo(
 ) -> PlanView:
     """Take back what ckpt did: every row becomes what it was before, byte for byte.
 
-    It is refused if a row was changed since, if a checkpoint that would go has been continued, or if no row proves that
-    the log belongs to this database. An undo is an operation too, so it can be undone.
+    ckpt refuses if one of the rows was changed since, if it would delete a checkpoint from which the application has
+    continued, or if no row proves that the log belongs to this database. An undo is an operation too: you can undo it.
 
     Examples:
       ckpt undo

@@ -1,4 +1,4 @@
-"""``ckpt update``: write to the state as a node would, with the meaning of LangGraph's own ``update_state``."""
+"""``ckpt update``: writes to the state as a node would, as LangGraph's ``update_state`` does."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -71,10 +71,10 @@ def update(
     metadata: MetadataOption = None,
     ns: Ns = "",
 ) -> PlanView:
-    """Write values to the state as a node would: through the channels' reducers, and with the node's next nodes.
+    """Write values to the state as a node would: through the channels' reducers, and followed by its next nodes.
 
-    It does what graph.update_state does, without the graph. The channels' reducers and the node's next nodes are
-    learned from what is recorded, and shown with the evidence. Other waiting tasks are cleared; the plan says which.
+    It does what graph.update_state does, without the graph. ckpt learns the channels' reducers and the node's next
+    nodes from the recorded steps, and shows the evidence. Other waiting tasks are cleared; the plan says which.
 
     Examples:
       ckpt update support-42 --values '{"route": "human"}' --as-node classify
@@ -82,14 +82,14 @@ def update(
       ckpt update support-42 --values '{"messages": [{"role": "user", "content": "stop"}]}' --as-input
     """
     steps = _steps(values, as_node, then, as_input=as_input, bulk=bulk)
-    reducers, changes = dict(parse_reducer(one) for one in reducer or ()), metadata_changes(metadata)
+    reducers, changes = dict(parse_reducer(update) for update in reducer or ()), metadata_changes(metadata)
 
-    def planned(reader: Reader) -> Plan:
+    def make_plan(reader: Reader) -> Plan:
         row = reader.resolve(thread, rev, ns)
         mint = Mint(session.clock)
         return plans.plan(reader, row, mint, steps, reducers=reducers, finished=finished, changes=changes)
 
-    return session.change(session.make_plan(planned))
+    return session.change(session.make_plan(make_plan))
 
 
 def _steps(
@@ -111,16 +111,16 @@ def _steps(
 
 
 def _superstep(line: Any) -> list[Update]:
-    return [_update(one) for one in (line if isinstance(line, list) else [line])]
+    return [_update(update) for update in (line if isinstance(line, list) else [line])]
 
 
-def _update(one: Any) -> Update:
-    if not isinstance(one, dict) or not one.keys() <= {"values", "as_node", "next"}:
+def _update(update: Any) -> Update:
+    if not isinstance(update, dict) or not update.keys() <= {"values", "as_node", "next"}:
         raise UsageError("a bulk update is an object with values, as_node and next")
-    hops = one.get("next")
-    named = [hops] if isinstance(hops, str) else hops
-    values = None if one.get("values") is None else _values(one["values"])
-    return Update(values, one.get("as_node"), None if named is None else _hops([str(hop) for hop in named]))
+    hops = update.get("next")
+    hop_texts = [hops] if isinstance(hops, str) else hops
+    values = None if update.get("values") is None else _values(update["values"])
+    return Update(values, update.get("as_node"), None if hop_texts is None else _hops([str(hop) for hop in hop_texts]))
 
 
 def _values(data: Any) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def _values(data: Any) -> dict[str, Any]:
 def _hops(texts: Sequence[str]) -> list[Hop]:
     hops: list[Hop] = []
     for text in texts:
-        node, is_send, arg = text.partition("=")
-        if is_send:
+        node, equals, arg = text.partition("=")
+        if equals:
             hops.append(Send(node, from_json(parse_json_input(arg, f"--next {node}"))))
         else:
             hops += [name for name in map(str.strip, text.split(",")) if name not in ("", "END", "__end__")]

@@ -1,4 +1,4 @@
-"""``ckpt writes``: shows what the tasks of a step wrote, finished or not."""
+"""``ckpt writes``: shows what the tasks of a step wrote, including tasks that didn't finish."""
 
 from typing import Annotated
 
@@ -40,8 +40,8 @@ def writes(
 ) -> WritesView:
     """Show what each task wrote at a checkpoint: results, errors, interrupts, answers, Sends.
 
-    Writes are stored on the checkpoint that their task started from. If a child continues that checkpoint, they are
-    history. If not, they are pending: when the step runs again, finished tasks keep theirs.
+    Writes are stored on the checkpoint from which their task started. If that checkpoint has a child, its writes are
+    history. If it has no child, they are pending: when the step runs again, the finished tasks don't run again.
 
     Examples:
       ckpt writes support-42
@@ -56,11 +56,11 @@ def writes(
 
 
 def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView:
-    """The view of the writes on the checkpoint that a revision names, by task in canonical order."""
+    """The view of the writes on the checkpoint that a revision names, by task, in LangGraph's order of tasks."""
     ns = reader.namespace(thread, ns)
     row = reader.resolve(thread, rev, ns)
     state, names = reader.state(row.ref), Inspection(reader, row.ref).names()
-    due = {task.id: task for task in Inspection(reader, row.ref).snapshot().tasks}
+    due_tasks = {task.id: task for task in Inspection(reader, row.ref).snapshot().tasks}
     by_task: dict[str, list[TaskWrite]] = {}
     for write in reader.writes(row.ref):
         by_task.setdefault(write.task_id, []).append(write)
@@ -71,34 +71,39 @@ def run(reader: Reader, thread: str, rev: str = "@", ns: str = "") -> WritesView
         short=reader.short(thread)(row.checkpoint_id),
         step=state.step,
         consumed=bool(reader.lineage(thread, ns).children.get(row.checkpoint_id)),
-        tasks=[_task(task_id, names.node(task_id), own, state, due.get(task_id)) for task_id, own in by_task.items()],
+        tasks=[
+            _task(task_id, names.node(task_id), task_writes, state, due_tasks.get(task_id))
+            for task_id, task_writes in by_task.items()
+        ],
         problem=state.damage or None,
     )
 
 
-def _task(task_id: str, node: str | None, own: list[TaskWrite], state: State, due: Task | None) -> TaskWrites:
-    node = node or (due.node if due else None)
-    path = next((write.row.task_path for write in own), "")
-    by = _by(task_id, path, state)
-    answered = due is not None and due.status is Status.ANSWERED
-    status = str(Status.ANSWERED if answered else status_of(own)) if by in ("task", "call") else ""
-    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in own])
+def _task(
+    task_id: str, node: str | None, task_writes: list[TaskWrite], state: State, due_task: Task | None
+) -> TaskWrites:
+    node = node or (due_task.node if due_task else None)
+    path = next((write.row.task_path for write in task_writes), "")
+    by = _kind_of_writer(task_id, path, state)
+    answered = due_task is not None and due_task.status is Status.ANSWERED
+    status = str(Status.ANSWERED if answered else status_of(task_writes)) if by in ("task", "call") else ""
+    return TaskWrites(task_id, node, by, status, path, [_written(write, node) for write in task_writes])
 
 
-def _by(task_id: str, path: str, state: State) -> str:
-    where = place(state)
+def _kind_of_writer(task_id: str, path: str, state: State) -> str:
+    task_id_place = place(state)
     if task_id == NULL_TASK:
         return "input"
-    if where is not None and task_id == where.update:
+    if task_id_place is not None and task_id == task_id_place.update:
         return "update"
-    if where is not None and where.synthetic(task_id):
+    if task_id_place is not None and task_id_place.synthetic(task_id):
         return "run"
     return "task" if caller(path) is None else "call"
 
 
 def _written(write: TaskWrite, node: str | None) -> Written:
-    edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after its start node
-    kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not edge else "trigger")
+    is_edge = write.channel == node  # up to langgraph 0.3.18 a plain edge is a channel named after its start node
+    kind = _KINDS.get(write.channel) or ("value" if is_output(write) and not is_edge else "trigger")
     sent = known.js_send(write.value) if kind == "send" else None
     interrupts = [with_id(one) for one in known.interrupts(write.value)] if kind == "interrupt" else []
     payload = write.row.payload

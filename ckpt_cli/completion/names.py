@@ -1,4 +1,4 @@
-"""The names in the database that complete an argument. Errors are silent; it takes a second at most."""
+"""Completes arguments with the names in the database. Errors stay silent, and it takes at most a second."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ Offer = tuple[str, str]
 
 
 def complete_database(incomplete: str) -> list[str]:
-    """The databases of the config file; if none fits, the shell offers files."""
+    """The names of the databases in the config file; if none fits, the shell offers files instead."""
     from ckpt_cli.savers.url import names
 
     try:
@@ -63,7 +63,7 @@ def complete_revision(ctx: typer.Context, incomplete: str) -> list[Offer]:  # no
 
 
 def complete_channel(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """Channels of the thread on the command line, else of the latest thread; the user's own first."""
+    """The channels of the thread on the command line, the user's own first; without a thread, of the latest one."""
 
     def channels(session: Session) -> Iterator[Offer]:
         thread_id, ns = _thread(ctx), ctx.params.get("ns") or ""
@@ -110,25 +110,28 @@ def complete_source(incomplete: str) -> list[Offer]:
 
 
 def complete_namespace(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
-    """Namespaces of the thread on the command line."""
+    """The namespaces of the thread on the command line."""
     return _offers(ctx, lambda session: ((ns, "") for ns in session.reader.saver.namespaces(_thread(ctx)) if ns))
 
 
 def complete_interrupt(ctx: typer.Context, incomplete: str) -> list[Offer]:  # noqa: ARG001 - the shell filters
     """The ids of the questions that wait at the head of the thread on the command line."""
 
-    def waiting(session: Session) -> Iterator[Offer]:
+    def interrupts(session: Session) -> Iterator[Offer]:
         reader = session.reader
         for task in Inspection(reader, reader.head(_thread(ctx)).ref).snapshot().tasks:
             yield from ((one.id, task.node or "") for one in task.open if one.id)
 
-    return _offers(ctx, waiting)
+    return _offers(ctx, interrupts)
 
 
 def _thread(ctx: typer.Context) -> str:
-    """The first thread on the line; while an option lacks its value, the arguments before it are in `args`."""
-    named = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]
-    return next((str(name) for name in named if name), "")
+    """The first thread on the command line; "" if there is none.
+
+    While the value of an option is still being typed, click leaves the earlier arguments in ``ctx.args``.
+    """
+    candidates = [ctx.params.get("thread"), *(ctx.params.get("threads") or []), *ctx.args]
+    return next((str(name) for name in candidates if name), "")
 
 
 def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> list[Offer]:
@@ -137,7 +140,7 @@ def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> 
     with _budget():
         try:
             return session.read(lambda _: list(islice(names(session), _OFFERED)))
-        except Exception:  # at a prompt half typed, nothing is better than an error
+        except Exception:  # while the user types, no completion is better than an error
             return []
         finally:
             session.close()
@@ -145,7 +148,10 @@ def _offers(ctx: typer.Context, names: Callable[[Session], Iterable[Offer]]) -> 
 
 @contextmanager
 def _budget() -> Iterator[None]:
-    """End the process when time is up, as a query inside an engine can't be interrupted; it does nothing else."""
+    """End the whole process when the time is up, because a query inside an engine can't be interrupted.
+
+    This is safe: a process that completes a word does nothing else.
+    """
     from threading import Timer
 
     timer = Timer(_BUDGET, os._exit, [0])

@@ -1,7 +1,7 @@
-"""The completion scripts for bash, zsh and fish; none of them evaluates a word that it gets.
+"""The completion scripts for bash, zsh and fish; no script evaluates the words that ckpt gives it.
 
-Each passes the typed line to ckpt in ``_CKPT_LINE`` and reads one word per line; for zsh and fish a description follows
-after a tab. `ckpt_cli.completion.words` writes these lines.
+Each script passes the typed line to ckpt in ``_CKPT_LINE`` and reads one word per line. For zsh and fish, a tab and a
+description follow the word. `ckpt_cli.completion.words` writes these lines.
 """
 
 BASH = """
@@ -16,7 +16,7 @@ BASH = """
 
 complete -o default -F %(complete_func)s %(prog_name)s
 """
-"""bash inserts a word into the line as it is, so ckpt quotes it; ``$2`` is the piece that bash will replace with it."""
+"""bash inserts a word into the line as it is, so ckpt quotes the word. bash replaces the piece ``$2`` with it."""
 
 ZSH = """
 #compdef %(prog_name)s
@@ -63,16 +63,16 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def script(shell: str) -> str:
-    """The script of a shell, filled in as Typer does; empty if there is none."""
+    """The complete script of a shell, with the same names that Typer would use; empty if there is no such script."""
     names = {"complete_func": "_ckpt_completion", "prog_name": "ckpt", "autocomplete_var": "_CKPT_COMPLETE"}
     return (SCRIPTS[shell] % names).strip() if shell in SCRIPTS else ""
 
 
 def teach() -> None:
-    """Make Typer (0.29 ``_completion_shared.py``) give out our scripts in place of its own.
+    """Make Typer (0.29 ``_completion_shared.py``) install and print our scripts instead of its own.
 
-    If Typer's internals are not as expected, it gives out its own. They are safe too, because ckpt answers them with
-    plain words only (`ckpt_cli.completion.words`).
+    If Typer's internals are not as expected, Typer uses its own scripts. They are safe too, because ckpt answers them
+    with plain words only (`ckpt_cli.completion.words`).
     """
     from typer import _completion_shared
 

@@ -1,4 +1,4 @@
-"""Parses a command line that is typed so far: its words, and the quote that is open at the cursor."""
+"""Parses a command line up to the cursor: its words, and the quote that is open at the cursor."""
 
 from dataclasses import dataclass, field
 
@@ -11,11 +11,11 @@ class TypedLine:
 
     Attributes:
         words: the finished words, without their quotes.
-        word: the meaning of the unfinished word so far; empty if the cursor is after a blank.
-        begin: where the unfinished word begins in the line.
-        quote: the quote that is open at the cursor, or "".
-        plain: whether the unfinished word has no closed quote, and no quote that begins with a ``$``.
-        opened: where the text within the open quote begins.
+        word: the unfinished word so far, without its quotes; empty if the cursor is after a blank.
+        begin: the index in the line where the unfinished word begins.
+        quote: the quote that is open at the cursor; "" if there is none.
+        plain: whether the unfinished word has neither a closed quote nor a quote after a ``$``.
+        opened: the index in the line where the text inside the open quote begins.
     """
 
     text: str
@@ -31,24 +31,24 @@ class TypedLine:
         self._read()
 
     def meaning(self, end: int) -> str:
-        """The meaning of the unfinished word up to a place in the line."""
+        """The unfinished word up to an index in the line, without its quotes."""
         return TypedLine(self.text[self.begin : end], self.fish).word
 
     def _read(self) -> None:
-        at, started = 0, False
+        at, in_word = 0, False
         while at < len(self.text):
             char = self.text[at]
             if not self.quote and char.isspace():
-                if started:
+                if in_word:
                     self.words.append(self.word)
-                started, self.word, self.begin, self.plain = False, "", at + 1, True
+                in_word, self.word, self.begin, self.plain = False, "", at + 1, True
             else:
-                started = True
+                in_word = True
                 at += self._take(char, at)
             at += 1
 
     def _take(self, char: str, at: int) -> int:
-        """Read one character of a word; gives how many further characters it has used."""
+        """Read one character of a word; returns how many characters after it were used too."""
         if char == self.quote:
             self.quote, self.plain = "", False
         elif not self.quote and char in "'\"":

@@ -1,9 +1,9 @@
-"""Answers a shell at TAB with words that the shell takes as plain text, whatever a database holds.
+"""Answers a shell at TAB with words that the shell takes as plain text, whatever a database contains.
 
-A word from a database is text that somebody else chose. It is offered only in a form in which the shell, after TAB and
-Enter, passes exactly this word to ckpt. The scripts of `ckpt_cli.completion.scripts` ask with ``offer_SHELL``. Typer's
-own scripts, and those that ckpt gave out before, ask with ``complete_SHELL``. They evaluate what they get or insert it
-as it is, so they get only words without special characters, and no descriptions.
+A word from a database is text that somebody else chose. ckpt offers it only in a form that is safe: after TAB and
+Enter, the shell passes exactly this word to ckpt. The scripts in `ckpt_cli.completion.scripts` ask with
+``offer_SHELL``. Typer's own scripts, and those of older ckpt releases, ask with ``complete_SHELL``. These scripts
+evaluate the answer or insert it as it is, so they get only words without special characters, and no descriptions.
 """
 
 import os
@@ -28,11 +28,11 @@ class Offer(NamedTuple):
 
 
 def answer(command: Any, environ: Mapping[str, str] = os.environ) -> str:
-    """The lines for the shell that asks; empty if nothing fits or anything fails.
+    """The lines for the shell that asks; empty if no word fits or an error occurs.
 
     Args:
-        command: Typer's command of the whole program.
-        environ: the environment, in which the shell's script passes what is typed.
+        command: Typer's command for the whole program.
+        environ: the environment variables; in them the shell's script passes the typed line.
     """
     from ckpt_cli.completion.scripts import script
 
@@ -43,29 +43,29 @@ def answer(command: Any, environ: Mapping[str, str] = os.environ) -> str:
         if instruction == "offer":
             return _ANSWERS[shell](command, environ)
         return _old_answer(command, shell)
-    except Exception:  # at a prompt half typed, nothing is better than an error
+    except Exception:  # while the user types, no completion is better than an error
         return ""
 
 
 def _for_bash(command: Any, environ: Mapping[str, str]) -> str:
-    """The words that replace `_CKPT_PIECE`, which is the end of the line after bash's last word break or quote."""
+    """The words for bash, which replaces `_CKPT_PIECE` with one: the end of the line after its last break or quote."""
     typed, piece = TypedLine(environ["_CKPT_LINE"]), environ["_CKPT_PIECE"]
     start = len(typed.text) - len(piece)
-    within = start == typed.opened if typed.quote else start >= typed.begin
-    if not (typed.plain and within and typed.text.endswith(piece)):
+    fits_word = start == typed.opened if typed.quote else start >= typed.begin
+    if not (typed.plain and fits_word and typed.text.endswith(piece)):
         return ""
-    before = typed.meaning(start)
-    words = [offer.word for offer in _offers(command, typed, environ, never="`\\")]
-    quoted = [_quoted(word.removeprefix(before), typed.quote) for word in words if word.startswith(before)]
+    prefix = typed.meaning(start)
+    words = [offer.word for offer in _offers(command, typed, environ, excluded="`\\")]
+    quoted = [_quote_for_bash(word.removeprefix(prefix), typed.quote) for word in words if word.startswith(prefix)]
     return "\n".join(word for word in quoted if word)
 
 
-def _quoted(word: str, quote: str) -> str:
-    """A word quoted for bash, inside the quote that is open; "" if it can't be inserted there.
+def _quote_for_bash(word: str, quote: str) -> str:
+    """A word quoted for bash, to be inserted inside the open quote `quote`; "" if it can't be inserted there.
 
-    Without an open quote each special character gets a backslash of its own. So nothing is run even if the line
-    continues a quote of the line before, which a completion can't see. Words with backslashes and backquotes are not
-    offered for the same reason: between backquotes, bash first removes the backslash before one of them.
+    Without an open quote, each special character gets its own backslash. So bash runs nothing, even if the line
+    continues a quote of the previous line, which a completion can't see. For the same reason, words with backslashes
+    or backquotes are never offered: between backquotes, bash first removes a backslash before one of these.
     """
     if quote == "'":
         return "" if "'" in word else word
@@ -75,41 +75,41 @@ def _quoted(word: str, quote: str) -> str:
 
 
 def _for_zsh(command: Any, environ: Mapping[str, str]) -> str:
-    return _described(_offers(command, TypedLine(environ["_CKPT_LINE"]), environ, never="`\\"))
+    return _with_descriptions(_offers(command, TypedLine(environ["_CKPT_LINE"]), environ, excluded="`\\"))
 
 
 def _for_fish(command: Any, environ: Mapping[str, str]) -> str:
-    """The words for fish, which quotes everything that it inserts except a ``~`` at the beginning (fish 3.6)."""
+    """The words for fish. fish (3.6) quotes everything that it inserts except a ``~`` at the beginning."""
     offers = _offers(command, TypedLine(environ["_CKPT_LINE"], fish=True), environ)
-    return _described([offer for offer in offers if not offer.word.startswith("~")])
+    return _with_descriptions([offer for offer in offers if not offer.word.startswith("~")])
 
 
-def _described(offers: list[Offer]) -> str:
+def _with_descriptions(offers: list[Offer]) -> str:
     return "\n".join(f"{offer.word}\t{offer.description}" if offer.description else offer.word for offer in offers)
 
 
 _ANSWERS = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
 
 
-def _offers(command: Any, typed: TypedLine, environ: Mapping[str, str], *, never: str = "") -> list[Offer]:
-    """The whole words that fit a line; words with a character of `never` are left out."""
+def _offers(command: Any, typed: TypedLine, environ: Mapping[str, str], *, excluded: str = "") -> list[Offer]:
+    """The words that fit a line, each complete; words that contain a character of `excluded` are left out."""
     from typer._completion_classes import FishComplete
 
     _, *args = typed.words
     name, equals, _ = typed.word.partition("=")
-    option = typed.word.startswith("-") and "--" not in args
-    before = name + equals if option and equals else ""
+    is_option = typed.word.startswith("-") and "--" not in args
+    prefix = name + equals if is_option and equals else ""
     items = FishComplete(command, {}, "ckpt", ASKED).get_completions(list(args), typed.word)
-    words = [(before + item.value, item.help or "") for item in items if _is_text(item.value, environ)]
+    words = [(prefix + item.value, item.help or "") for item in items if _is_text(item.value, environ)]
     return [
         Offer(word, description if description.isprintable() else "")
         for word, description in words
-        if not set(never) & set(word) and (option or "--" in args or not word.startswith("-"))
+        if not set(excluded) & set(word) and (is_option or "--" in args or not word.startswith("-"))
     ]
 
 
 def _is_text(word: object, environ: Mapping[str, str]) -> bool:
-    """Whether a word can be seen and typed; in another encoding a shell may take a part of a character for a quote."""
+    """Whether a word is printable, and safe in the shell's encoding: in some, a part of a character may be a quote."""
     if not isinstance(word, str) or not word or not word.isprintable():
         return False
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or "C"
@@ -124,13 +124,13 @@ def _old_answer(command: Any, shell: str) -> str:
     if class_ is None:
         return ""
     completing: Any = class_(command, {}, "ckpt", ASKED)
-    whole = completing.get_completions
+    get_all = completing.get_completions
 
-    def plain(args: list[str], incomplete: str) -> list[Any]:
-        items = [item for item in whole(args, incomplete) if _PLAIN_EVERYWHERE.fullmatch(str(item.value))]
+    def get_plain(args: list[str], incomplete: str) -> list[Any]:
+        items = [item for item in get_all(args, incomplete) if _PLAIN_EVERYWHERE.fullmatch(str(item.value))]
         for item in items:
             item.help = None
         return [item for item in items if incomplete.startswith("-") or not item.value.startswith("-")]
 
-    completing.get_completions = plain
+    completing.get_completions = get_plain
     return str(completing.complete())

@@ -1,4 +1,4 @@
-"""Edits a state in the person's own editor: opens it again after an error, and merges if the thread moved on."""
+"""Edits a state in the user's editor: opens it again after an error, and merges the edits if the thread has changed."""
 
 import json
 import re
@@ -30,17 +30,17 @@ class EditMaker(Protocol):
     """Makes the plan for a new state; see `commands.edit`."""
 
     def plan(
-        self, reader: Reader, row: CheckpointRow, changed: Callable[[ChannelValues], ChannelValues]
+        self, reader: Reader, row: CheckpointRow, apply_changes: Callable[[ChannelValues], ChannelValues]
     ) -> Callable[[], PlanView]:
-        """A function that applies the edit."""
+        """Plan the edit, and return a function that applies the plan."""
 
-    def may(self, reader: Reader, row: CheckpointRow) -> None:
+    def check_allowed(self, reader: Reader, row: CheckpointRow) -> None:
         """Refuse a checkpoint that can't be edited."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Base:
-    """What is edited: a checkpoint, and its state as JSON, with secrets (`whole`) and masked (`shown`)."""
+class _EditBase:
+    """The checkpoint that is edited, and its state as JSON: complete (`whole`), and with secrets masked (`shown`)."""
 
     row: CheckpointRow
     seen: Seen
@@ -50,19 +50,20 @@ class _Base:
 
 
 def edit_in_editor(session: Session, make: EditMaker, thread: str, rev: str, ns: str) -> PlanView:
-    """Edit a checkpoint's state; no transaction is open while the editor is.
+    """Edit a checkpoint's state in an editor. No transaction is open while the editor is open.
 
     Raises:
-        Refused: not confirmed, given up, or the thread moved on and the edits no longer fit; the text is kept.
+        Refused: the user didn't confirm or gave up, or the thread has changed and the edits no longer fit. The file
+            with the user's text is kept.
     """
 
-    def read(reader: Reader) -> _Base:
+    def read(reader: Reader) -> _EditBase:
         row = reader.resolve(thread, rev, ns)
-        make.may(reader, row)
-        return _base(reader, row)
+        make.check_allowed(reader, row)
+        return _read_base(reader, row)
 
     base = session.make_plan(read)
-    draft = Draft(_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
+    draft = Draft(_as_text(base.shown), re.sub(r"[^\w-]+", "-", thread)[:40])
     session.say(f"the state of {base.row.checkpoint_id}; an empty file, or one left as it is, changes nothing")
     try:
         view = _Editing(session, make, read, draft, base).until_done()
@@ -80,7 +81,7 @@ class _Editing:
     """The edits of one draft, until they are applied."""
 
     def __init__(
-        self, session: Session, make: EditMaker, read: Callable[[Reader], _Base], draft: Draft, base: _Base
+        self, session: Session, make: EditMaker, read: Callable[[Reader], _EditBase], draft: Draft, base: _EditBase
     ) -> None:
         self._session = session
         self._make = make
@@ -91,76 +92,78 @@ class _Editing:
 
     def until_done(self) -> PlanView:
         """Open the editor until its text can be applied."""
-        problem, last = "", _text(self._base.shown)
+        problem, last = "", _as_text(self._base.shown)
         while True:
             text = self._draft.edit(problem)
             if text == last and problem and not self._rebased:
                 raise Refused("given up: the text is as it was; nothing was written")
             last, self._rebased = text, False
             try:
-                document = _document(text)
+                document = _parse_document(text)
             except UsageError as error:
-                problem = _said(error)
+                problem = _in_words(error)
                 continue
             if document is None or same(document, self._base.shown):
                 return PlanView("edit", "changes nothing")
             try:
                 return self._apply(document)
             except (UsageError, NotFound) as error:
-                problem = _said(error)
+                problem = _in_words(error)
             except Refused as error:
-                problem = self._moved(document, error)
+                problem = self._rebase(document, error)
 
     def _apply(self, document: dict[str, Any]) -> PlanView:
         base = self._base
         after = masks.fill(document, base.hidden)
 
         def plan(reader: Reader) -> Callable[[], PlanView]:
-            now = self._read(reader)
-            if now.row.ref != base.row.ref or now.seen != base.seen:
+            current = self._read(reader)
+            if current.row.ref != base.row.ref or current.seen != base.seen:
                 raise Refused("the thread moved on while you edited")
             return self._make.plan(reader, base.row, lambda state: merge_document(state, base.whole, after))
 
         return self._session.read(plan)()
 
-    def _moved(self, document: dict[str, Any], error: Refused) -> str:
-        """Merge the edits into the thread's new state, to be checked in the editor; gives the problem in words.
+    def _rebase(self, document: dict[str, Any], error: Refused) -> str:
+        """Merge the edits into the thread's new state, so that the user can check the result in the editor.
+
+        Returns the text that tells the user what happened.
 
         Raises:
-            Refused: the thread didn't move on, or the edits don't fit its new state.
+            Refused: the thread hasn't changed, or the edits don't fit its new state.
         """
-        base, now = self._base, self._session.read(self._read)
-        if now.row.ref == base.row.ref and now.seen == base.seen:
+        base, current = self._base, self._session.read(self._read)
+        if current.row.ref == base.row.ref and current.seen == base.seen:
             raise error
         try:
-            both = apply_patch(now.shown, list(patch(base.shown, document)))
+            merged = apply_patch(current.shown, list(patch(base.shown, document)))
         except CkptError as clash:
             what = f"the thread moved on while you edited, and your edits don't fit: {clash.message}"
             raise Refused(f"{what}; nothing was written") from clash
-        self._base, self._rebased = now, True
-        self._draft.write(_text(both))
-        return f"the thread moved on while you edited: your edits are now in the state of {now.row.checkpoint_id}"
+        self._base, self._rebased = current, True
+        self._draft.write(_as_text(merged))
+        return f"the thread moved on while you edited: your edits are now in the state of {current.row.checkpoint_id}"
 
 
-def _base(reader: Reader, row: CheckpointRow) -> _Base:
+def _read_base(reader: Reader, row: CheckpointRow) -> _EditBase:
     values = Inspection(reader, row.ref).values()
     whole, shown = to_json(values, reveal=True), to_json(values)
-    return _Base(row, basis_of(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
+    return _EditBase(row, basis_of(reader.saver, row.ref), whole, shown, masks.number(shown, whole))
 
 
-def _document(text: str) -> dict[str, Any] | None:
+def _parse_document(text: str) -> dict[str, Any] | None:
     if not text.strip():
         return None
     data = parse(text, "the text")
     if not isinstance(data, dict):
-        raise UsageError("the text is no JSON object of channels")
+        raise UsageError("the text must be a JSON object that contains channels")
     return data
 
 
-def _text(document: Any) -> str:
+def _as_text(document: Any) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
-def _said(error: CkptError) -> str:
+def _in_words(error: CkptError) -> str:
     return "\n".join(part for part in (error.message, *error.candidates, error.hint) if part)

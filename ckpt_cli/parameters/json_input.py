@@ -10,10 +10,10 @@ from ckpt_cli.values.jsontext import parse
 
 
 def parse_json_input(text: str, what: str, *, hint: str = "") -> Any:
-    """The data of a JSON text, a file (``@FILE``) or stdin (``@-``); `what` names it in errors.
+    """The data of a JSON text, a file (``@FILE``) or stdin (``@-``); errors call it `what`.
 
     Raises:
-        UsageError: the file can't be read, or the text is no JSON.
+        UsageError: the file can't be read, or the text isn't JSON.
     """
     if text.startswith("@"):
         return parse(file_or_stdin(text[1:]), f"{what} ({text})")

@@ -25,52 +25,54 @@ _HINT = "--metadata KEY=TEXT, KEY:=JSON for a number, true or false, KEY= to dro
 
 
 def metadata_changes(texts: Sequence[str] | None) -> MetadataChanges:
-    """The changes of all ``--metadata`` options; the last one for a key counts.
+    """The changes that all ``--metadata`` options ask for; of several for the same key, the last one counts.
 
     Raises:
-        UsageError: a key is LangGraph's own, or LangGraph doesn't keep values of a given type.
+        UsageError: a key is LangGraph's own, or LangGraph doesn't keep values of that type.
     """
-    changes: dict[str, Scalar | _Dropped] = {}
+    changes: dict[str, Scalar | _Removed] = {}
     for text in texts or ():
-        key, value = _parsed(text)
+        key, value = _parse_option(text)
         changes.pop(key, None)
         changes[key] = value
-    values = {key: value for key, value in changes.items() if not isinstance(value, _Dropped)}
+    values = {key: value for key, value in changes.items() if not isinstance(value, _Removed)}
     return MetadataChanges(values, frozenset(changes.keys() - values.keys()))
 
 
-class _Dropped:
-    """In place of a value: the key is removed."""
+class _Removed:
+    """Marks, in place of a value, that the key is removed."""
 
 
-def _parsed(text: str) -> "tuple[str, Scalar | _Dropped]":
+def _parse_option(text: str) -> "tuple[str, Scalar | _Removed]":
     key, equals, value = text.partition("=")
     is_json = key.endswith(":")
     key = key.removesuffix(":")
     if not equals or not key:
         raise UsageError(f"--metadata {text!r} names no key and value", hint=_HINT)
-    _must_be_utf8(text)
+    _check_utf8(text)
     if not is_application_key(key):
         raise UsageError(
             f"--metadata can't change {key}: LangGraph writes it itself",
-            hint="it changes what your application stores beside LangGraph's own keys, such as user_id",
+            hint="--metadata changes only the keys that your application adds, such as user_id",
         )
     if is_json:
-        return key, _scalar(key, parse_json_input(value, f"the value of {key}", hint=f"{key}=TEXT takes text as it is"))
-    return key, value or _Dropped()
+        return key, _to_scalar(
+            key, parse_json_input(value, f"the value of {key}", hint=f"{key}=TEXT takes text as it is")
+        )
+    return key, value or _Removed()
 
 
-def _must_be_utf8(text: str) -> None:
+def _check_utf8(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UsageError("--metadata holds bytes that are not UTF-8") from error
+        raise UsageError("--metadata contains bytes that are not UTF-8") from error
 
 
-def _scalar(key: str, value: Any) -> Scalar:
-    """A value that LangGraph keeps from a config; U+0000 is removed, as LangGraph does.
+def _to_scalar(key: str, value: Any) -> Scalar:
+    """The value as LangGraph would store it from a config: without U+0000; other types are refused.
 
-    langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``.
+    See langgraph-checkpoint 4.3, ``base/__init__.py: get_checkpoint_metadata``.
     """
     if isinstance(value, str):
         return value.replace("\x00", "")

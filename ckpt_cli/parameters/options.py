@@ -115,9 +115,10 @@ MATCH = "Only ids that contain TEXT or match a glob: 'user-*'."
 
 
 def matcher(pattern: str | None) -> Callable[[str], bool]:
-    """A test for thread ids: a pattern with ``*`` or ``?`` is a glob of the whole id, any other is a part of it.
+    """A function that tests whether a thread id fits a pattern; None fits every id.
 
-    A glob is case-sensitive, a part is not. None fits every id.
+    A pattern with ``*`` or ``?`` is a glob, which must fit the whole id, and case matters. Any other pattern fits if
+    the id contains it, and case doesn't matter.
     """
     if pattern is None:
         return lambda _: True

@@ -1,4 +1,4 @@
-"""Reads the neighbours of one checkpoint: parent, children, the nodes that made it, its place among the branches."""
+"""Reads the neighbours of one checkpoint: its parent and children, the nodes that made it, and its branches."""
 
 from ckpt_cli.history.lineage import ids
 from ckpt_cli.history.lineage.lineage import Lineage
@@ -8,12 +8,12 @@ from ckpt_cli.model import CheckpointRow, Ref
 from ckpt_cli.reading import Reader
 from ckpt_cli.views.show import Link
 
-_BRANCHES = 3  # branches that are named; more are counted
-_WRITE = 4096  # bytes of a Send that is read for the node that it calls
+_BRANCHES = 3  # at most so many branches are named; if there are more, only their number is shown
+_MAX_SEND = 4096  # a Send with at most so many bytes is read to find the node that it calls
 
 
 class Neighbours:
-    """The checkpoints around one checkpoint, with their steps from metadata."""
+    """The parent and children of one checkpoint, each with its step, and the nodes that made the checkpoint."""
 
     def __init__(self, reader: Reader, row: CheckpointRow, lineage: Lineage) -> None:
         self._row = row
@@ -23,17 +23,17 @@ class Neighbours:
         parent = lineage.parent(row.checkpoint_id)
         self._attribution = WriteAttribution(lineage)
         self._step_nodes = StepNodes(self._attribution, row.ns)
-        near = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
-        refs = [Ref(row.thread_id, row.ns, one) for one in self._attribution.relatives(near)]
+        nearby_ids = [row.checkpoint_id, *self._children, *([parent] if parent is not None else [])]
+        refs = [Ref(row.thread_id, row.ns, one) for one in self._attribution.relatives(nearby_ids)]
         notes = {r.checkpoint_id: note(reader.value(p), r.checkpoint_id) for r, p in reader.saver.metadata(refs)}
         writes = reader.writes_by_checkpoint(
-            row.thread_id, row.ns, self._attribution.sources([row.checkpoint_id]), values=_WRITE
+            row.thread_id, row.ns, self._attribution.sources([row.checkpoint_id]), values=_MAX_SEND
         )
         self._attribution.fill(notes, writes)
 
     @property
     def nodes(self) -> dict[str, int]:
-        """The nodes that made it, to their number of tasks."""
+        """The nodes that made the checkpoint, each with its number of tasks."""
         return self._step_nodes.nodes(self._row.checkpoint_id)
 
     @property
@@ -43,7 +43,7 @@ class Neighbours:
 
     @property
     def parent(self) -> Link | None:
-        """The parent, also one that was never stored; None for a first checkpoint."""
+        """The parent, even if it was never stored; None for a first checkpoint."""
         parent = self._lineage.parent(self._row.checkpoint_id)
         if parent is not None:
             return self._link(parent)
@@ -55,7 +55,7 @@ class Neighbours:
 
 
 def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
-    """The marks of a checkpoint: head, tip, fork point, and the branches that it is on if there are several."""
+    """The marks of a checkpoint: head, tip, fork point, and its branches if the namespace has several."""
     labels = ["head"] if checkpoint_id == lineage.head else []
     children = lineage.children.get(checkpoint_id, [])
     if not children and checkpoint_id != lineage.head:
@@ -71,11 +71,11 @@ def marks(lineage: Lineage, checkpoint_id: str) -> list[str]:
 
 def _tips(lineage: Lineage, checkpoint_id: str) -> set[str]:
     """The descendants of a checkpoint that have no children; the checkpoint itself if it has none."""
-    tips, left = set[str](), [checkpoint_id]
-    while left:
-        at = left.pop()
-        kids = lineage.children.get(at, [])
-        left += kids
-        if not kids:
-            tips.add(at)
+    tips, unvisited = set[str](), [checkpoint_id]
+    while unvisited:
+        current = unvisited.pop()
+        children = lineage.children.get(current, [])
+        unvisited += children
+        if not children:
+            tips.add(current)
     return tips

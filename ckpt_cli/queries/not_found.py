@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from ckpt_cli.errors import ChannelNotFound, NotFound, PayloadCorrupt
 from ckpt_cli.reading import Reader
 
-_LISTED = 12
+_MAX_LISTED = 12
 
 
 def read_channels(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
-    """The channels of a namespace that its head has or a task wrote to; None if the head can't be read."""
+    """The channels in the head of a namespace, and those that a task wrote to; None if the head can't be read."""
     try:
         state = reader.state(reader.head(thread_id, ns).ref)
     except PayloadCorrupt:
@@ -18,21 +18,21 @@ def read_channels(reader: Reader, thread_id: str, ns: str) -> set[str] | None:
     return {*state.versions, *state.values, *written}
 
 
-def no_channel(name: str, known: Iterable[str], where: str) -> ChannelNotFound:
-    """The error that there is no such channel, with the nearest names, the user's own first."""
-    near = _near(name, known := sorted(known, key=lambda n: (n.startswith("__") or ":" in n, n)))
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:_LISTED]) or 'none'}"
-    return ChannelNotFound(f"no channel {name!r} in {where}", hint=hint, candidates=near if len(near) > 1 else ())
+def no_channel(name: str, existing: Iterable[str], where: str) -> ChannelNotFound:
+    """The error for a channel that doesn't exist; it shows the nearest names, or the first existing ones."""
+    similar = _similar(name, existing := sorted(existing, key=lambda n: (n.startswith("__") or ":" in n, n)))
+    hint = f"did you mean {similar[0]}?" if similar else f"there are {', '.join(existing[:_MAX_LISTED]) or 'none'}"
+    return ChannelNotFound(f"no channel {name!r} in {where}", hint=hint, candidates=similar if len(similar) > 1 else ())
 
 
-def no_namespace(name: str, known: Collection[str], where: str) -> NotFound:
-    """The error that there is no such namespace, with the nearest ones or all."""
-    near = _near(name, known) or sorted(known)
-    hint = "" if near else "there are no subgraphs: leave --ns out"
-    return NotFound(f"no namespace {name!r} in {where}", hint=hint, candidates=near[:_LISTED])
+def no_namespace(name: str, existing: Collection[str], where: str) -> NotFound:
+    """The error for a namespace that doesn't exist; it shows the nearest names, or all if none is near."""
+    similar = _similar(name, existing) or sorted(existing)
+    hint = "" if similar else "there are no subgraphs: leave --ns out"
+    return NotFound(f"no namespace {name!r} in {where}", hint=hint, candidates=similar[:_MAX_LISTED])
 
 
-def _near(name: str, known: Iterable[str]) -> Sequence[str]:
+def _similar(name: str, existing: Iterable[str]) -> Sequence[str]:
     from difflib import get_close_matches
 
-    return get_close_matches(name, list(known), n=3, cutoff=0.5)
+    return get_close_matches(name, list(existing), n=3, cutoff=0.5)

@@ -7,7 +7,7 @@ from ckpt_cli.views.overview import Known, OverviewView
 
 
 def run(session: Session, verbs: list[Known]) -> OverviewView:
-    """The view of the verbs, and of the database that is used if none is named."""
+    """The view of the verbs, and of the database that they use if the user names none."""
     view = OverviewView(__version__, verbs, None, "")
     try:
         view.database = session.read(lambda reader: reader.saver.about().location)

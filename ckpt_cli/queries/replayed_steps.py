@@ -23,18 +23,18 @@ from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrit
 def play(
     session: Session, thread: str, rev: str | None, to: str, ns: str, reducers: Mapping[str, Reducer]
 ) -> PlayedView:
-    """The steps from one checkpoint, or from the first, to a later one; each is read when it is taken.
+    """The view of the steps from `rev`, or from the first checkpoint, up to `to`; a step is read when it is shown.
 
     Raises:
-        UsageError: the first checkpoint is no ancestor of the second.
-        PayloadCorrupt: the first checkpoint can't be read.
+        UsageError: `rev` is no ancestor of `to`.
+        PayloadCorrupt: the checkpoint of `rev` can't be read.
     """
-    player, view = session.read(lambda reader: _begun(reader, thread, rev, to, ns, reducers))
+    player, view = session.read(lambda reader: _prepare(reader, thread, rev, to, ns, reducers))
     view.steps = _steps(session, player, view)
     return view
 
 
-def _begun(
+def _prepare(
     reader: Reader, thread: str, rev: str | None, to: str, ns: str, reducers: Mapping[str, Reducer]
 ) -> tuple["Player", PlayedView]:
     ns = reader.namespace(thread, ns)
@@ -48,7 +48,7 @@ def _begun(
 
 
 def between(reader: Reader, start: CheckpointRow | None, end: CheckpointRow) -> list[str]:
-    """The checkpoints after `start` up to `end`, oldest first; without a start, from the first one on.
+    """The checkpoints after `start` up to `end`, oldest first; without `start`, all from the first one.
 
     Raises:
         UsageError: `start` is no ancestor of `end`.
@@ -77,13 +77,13 @@ def _end(reader: Reader, row: CheckpointRow) -> End:
 
 
 def _steps(session: Session, player: "Player", view: PlayedView) -> Iterator[PlayedStep]:
-    """The steps, read page by page; no transaction is open while the person reads."""
-    counted: Counter[str] = Counter()
+    """The steps, read page by page; no transaction is open while the user reads them."""
+    verdict_counts: Counter[str] = Counter()
     pages = player.pages()
     while page := session.read(lambda _: next(pages, None)):
         for step in page:
-            counted[step.verdict] += 1
-            view.verdicts = {str(verdict): counted[verdict] for verdict in Verdict if counted[verdict]}
+            verdict_counts[step.verdict] += 1
+            view.verdicts = {str(verdict): verdict_counts[verdict] for verdict in Verdict if verdict_counts[verdict]}
             yield step
 
 
@@ -92,12 +92,12 @@ class Player:
 
     def __init__(self, reader: Reader, line: Sequence[Ref], start: Ref | None, reducers: Mapping[str, Reducer]) -> None:
         self._reader = reader
-        self._pages = [line[at : at + AT_ONCE] for at in range(0, len(line), AT_ONCE)]
+        self._pages = [line[start_index : start_index + AT_ONCE] for start_index in range(0, len(line), AT_ONCE)]
         self._start = start
         self.reducers = Reducers(reducers)
 
     def learn(self) -> None:
-        """Learn from all steps how the channels combine writes."""
+        """Learn from all steps how each channel combines its writes."""
         walk = StepWalk(self._reader, self._start)
         for page in self._pages:
             for step in walk.steps(page):
@@ -113,21 +113,21 @@ class Player:
             yield [self._step(step) for step in walk.steps(page)]
 
     def _step(self, step: WalkedStep) -> PlayedStep:
-        judgement, state = self._judged(step), step.state
-        known = step.before is not None and step.after is not None
+        judgement, state = self._judge(step), step.state
+        is_readable = step.before is not None and step.after is not None
         return PlayedStep(
             step.ref.checkpoint_id,
             self._reader.short(step.ref.thread_id)(step.ref.checkpoint_id),
             state.step if state else ids.step(step.ref.checkpoint_id),
             state.source if state else "",
             self._tasks(step),
-            differences(step.before or {}, step.after or {}) if known else [],
+            differences(step.before or {}, step.after or {}) if is_readable else [],
             str(judgement.verdict),
             judgement.why,
             list(judgement.channels),
         )
 
-    def _judged(self, step: WalkedStep) -> Judgement:
+    def _judge(self, step: WalkedStep) -> Judgement:
         if step.before is None or step.after is None:
             return Judgement(Verdict.UNKNOWN, step.doubt)
         is_input = step.state is not None and step.state.source == "input"
@@ -138,11 +138,13 @@ class Player:
         return judgement._replace(verdict=Verdict.UNKNOWN, why=doubt) if doubt else judgement
 
     def _late_doubt(self, step: WalkedStep) -> str:
-        """A reason why the writes may not explain the state, which is looked for only if they don't."""
+        """A reason why the writes may not explain the state, or ""; only searched for if they don't explain it."""
         tasks, parent_id = step.by_task, step.state.parent_id if step.state else None
-        sent = count_sends(self._reader.state(step.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
-        if len(tasks) < sent:
-            return f"of {sent} tasks that were sent, {sent - len(tasks)} left no writes"
+        sends = (
+            count_sends(self._reader.state(step.ref._replace(checkpoint_id=parent_id))) if parent_id and tasks else 0
+        )
+        if len(tasks) < sends:
+            return f"of {sends} tasks that were sent, {sends - len(tasks)} left no writes"
         if step.ordered or len(tasks) < 2 or step.before is None or step.after is None:
             return ""
         if in_another_order(step.before, step.after, tasks, self.reducers):
@@ -151,18 +153,18 @@ class Player:
 
     def _tasks(self, step: WalkedStep) -> list[PlayedTask]:
         source = step.state.source if step.state else ""
-        by = source if source in ("input", "update") else "task"
+        made_by = source if source in ("input", "update") else "task"
         tasks: dict[str, PlayedTask] = {}
         for write in step.writes:
-            task = tasks.setdefault(write.task, PlayedTask(None if by == "input" else write.node, by, [], []))
+            task = tasks.setdefault(write.task, PlayedTask(None if made_by == "input" else write.node, made_by, [], []))
             if write.channel == TASKS:
-                task.sends.extend(_called(write))
+                task.sends.extend(_called_nodes(write))
             elif step.is_user_write(write):
-                reducer = None if by == "input" else next(iter(self.reducers.of(write.channel)), None)
+                reducer = None if made_by == "input" else next(iter(self.reducers.of(write.channel)), None)
                 task.writes.append(PlayedWrite(write.channel, write.value, reducer.name if reducer else None))
-        return [task for task in tasks.values() if by == "task" or task.writes or task.sends]
+        return [task for task in tasks.values() if made_by == "task" or task.writes or task.sends]
 
 
-def _called(write: RecordedWrite) -> list[str]:
+def _called_nodes(write: RecordedWrite) -> list[str]:
     packets = write.value if isinstance(write.value, list) else [write.value]
     return [packet.node for packet in map(js_send, packets) if packet is not None]

@@ -10,7 +10,8 @@ from ckpt_cli.history.tasks.step_changes import Change
 from ckpt_cli.history.tasks.write_attribution import Note
 from ckpt_cli.output.line import plain
 from ckpt_cli.output.quantities import iso
-from ckpt_cli.output.text.changes import UNCUT, one
+from ckpt_cli.output.text.changes import UNCUT
+from ckpt_cli.output.text.changes import one as change_line
 from ckpt_cli.queries.step_reads import StepReads
 from ckpt_cli.reading import Reader
 from ckpt_cli.values.known import interrupts
@@ -20,7 +21,7 @@ from ckpt_cli.views.steps import ChangeView, HaltView, StepView, TaskView
 
 
 class StepLines:
-    """The lines about one namespace of one thread; each call reads what it needs.
+    """The lines about one namespace of one thread; each method reads what it needs.
 
     Attributes:
         attribution: the metadata and writes read so far, and which writes made which checkpoint.
@@ -39,10 +40,10 @@ class StepLines:
         self.problems = self._reads.problems
 
     def views(
-        self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), edits: Sequence[str]
+        self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), compared_updates: Sequence[str]
     ) -> Iterator[StepView]:
-        """A line about each checkpoint, in the order given; see `StepReads.read_lines` for the arguments."""
-        self._reads.read_lines(checkpoint_ids, folded=folded, edits=edits)
+        """A line about each checkpoint, in the order of `checkpoint_ids`. `StepReads.read_lines` has the arguments."""
+        self._reads.read_lines(checkpoint_ids, folded=folded, compared_updates=compared_updates)
         yield from map(self._view, checkpoint_ids)
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
@@ -55,18 +56,18 @@ class StepLines:
         return self.attribution.notes
 
     def changes(self, checkpoint_id: str) -> Sequence[Change]:
-        """What one step changed, from metadata and writes alone; nothing where they don't show it."""
+        """The changes of one step, from metadata and writes alone; empty if these don't show the changes."""
         self._reads.read_notes([checkpoint_id])
         self._reads.read_writes([checkpoint_id])
         return self.steps.changes(checkpoint_id) or []
 
     def status(self, checkpoint_id: str) -> str | None:
-        """The status of a tip; None where it wasn't decoded."""
+        """The status of a tip; None if the tip wasn't decoded."""
         snapshot = self._reads.snapshots.get(checkpoint_id)
         return None if snapshot is None else str(snapshot.status)
 
     def halted(self, checkpoint_id: str) -> bool:
-        """Whether a task that started at this checkpoint asked something or failed."""
+        """Whether a task that started at this checkpoint asked a question or failed."""
         return any(write.channel in (INTERRUPT, ERROR) for write in self.attribution.writes.get(checkpoint_id, ()))
 
     @cached_property
@@ -108,7 +109,10 @@ class StepLines:
         )
 
     def _tasks(self, checkpoint_id: str) -> list[TaskView]:
-        """The tasks that start at a tip: questions, errors, and what their siblings have finished."""
+        """The tasks due at a tip: those that wait, those that failed, and those that finished, with their writes.
+
+        Empty if the checkpoint isn't a tip, or if it is done.
+        """
         if checkpoint_id in self.lineage.children:
             return []
         snapshot = self._reads.snapshots.get(checkpoint_id)
@@ -123,7 +127,7 @@ class StepLines:
         return TaskView(task.id, task.node, str(task.status), error, questions, written, task.answers)
 
     def _task_of_writes(self, writes: list[TaskWrite]) -> TaskView:
-        """A task by its writes alone, where the checkpoint wasn't decoded."""
+        """A task as its writes alone show it; used if the checkpoint wasn't decoded."""
         questions = [i for w in writes if w.channel == INTERRUPT and w.read for i in interrupts(w.value)]
         error = next((w.value for w in writes if w.channel == ERROR and w.read), None)
         channels = {write.channel for write in writes}
@@ -148,7 +152,7 @@ class StepLines:
 
 
 def change_view(change: Change) -> ChangeView:
-    """A change with its words."""
+    """The view of a change, with its text in one line."""
     view = ChangeView(
         change.channel,
         str(change.kind),
@@ -161,5 +165,5 @@ def change_view(change: Change) -> ChangeView:
         edited=change.edited,
         unsure=change.unsure,
     )
-    view.text = plain(one(view, UNCUT)).strip()
+    view.text = plain(change_line(view, UNCUT)).strip()
     return view

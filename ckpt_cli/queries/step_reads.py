@@ -1,4 +1,4 @@
-"""Reads what the lines of `log` and `tree` need of one namespace, and no more."""
+"""Reads the parts of one namespace that the lines of `log` and `tree` need, and no more."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -18,25 +18,25 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 
 VALUE = 4096
-"""Bytes of a write's value; a longer one isn't read to find what it changed: its size is shown."""
-_TIPS = 12  # tips beside the head that are decoded for their status and next nodes
-_CHUNK = 8  # checkpoints up a line that are read first, in search of the previous value of a channel
-_SENDS = 200  # steps made by Sends whose values are read together, for the names of their nodes
-_LONG_SENDS = 8  # steps whose Sends are longer than VALUE and are read all the same
-_EDITS = 12  # updates that are compared with their parents
-_LEARNED = 3  # states on a tip's line that habits are learned from: the tip, and those below the newest edits
-_EDIT_BYTES = 2_000_000
+"""The value of a write with more bytes isn't read; its line shows the size, not the change."""
+_TIPS = 12  # besides the head, so many tips are decoded for their status and next nodes
+_CHUNK = 8  # so many ancestors are read first to find the previous value of a channel
+_SENDS = 200  # the Sends of so many steps are read together, for the names of the called nodes
+_LONG_SENDS = 8  # of so many steps, Sends longer than VALUE are read nevertheless
+_EDITS = 12  # so many updates are compared with their parents
+_LEARNED = 3  # habits are learned from so many states of a tip's line: the tip, and those older than its newest edits
+_EDIT_BYTES = 2_000_000  # a larger update isn't compared with its parent
 _TIP_BYTES = 16_000_000  # a larger tip is only read if it is the head
 
 
 class StepReads:
-    """What was read of one namespace of one thread.
+    """Reads one namespace of one thread, and holds the result. A habit is what a channel does with writes.
 
     Attributes:
         attribution: the metadata and writes that were read, and which writes made which checkpoint.
         step_nodes: the nodes that made each checkpoint.
         steps: what the step that made each checkpoint changed.
-        snapshots: of the tips that were decoded, by checkpoint id.
+        snapshots: the tasks and next nodes of the decoded tips, by checkpoint id.
         problems: why a checkpoint, or a part of it, can't be read, by checkpoint id.
     """
 
@@ -52,18 +52,20 @@ class StepReads:
         self.problems: dict[str, str] = {}
 
     def ref(self, checkpoint_id: str) -> Ref:
-        """The full name of one of its checkpoints."""
+        """The full reference of a checkpoint of this namespace."""
         return Ref(self.thread_id, self.ns, checkpoint_id)
 
-    def read_lines(self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), edits: Sequence[str]) -> None:
-        """Read what a line about each of these checkpoints shows.
+    def read_lines(
+        self, checkpoint_ids: Sequence[str], *, folded: Sequence[str] = (), compared_updates: Sequence[str]
+    ) -> None:
+        """Read everything that the lines about these checkpoints show.
 
-        After `read_outline` the metadata that was left out stays unread.
+        After `read_outline` no more metadata is read.
 
         Args:
             checkpoint_ids: the checkpoints that get a line.
-            folded: more checkpoints of which only the nodes are named.
-            edits: the checkpoints among which updates are compared with their parents, oldest first.
+            folded: other checkpoints, whose nodes are named in a line about a folded run.
+            compared_updates: checkpoints, oldest first; the updates among them are compared with their parents.
         """
         if not self.steps.outlined:
             self.read_notes(checkpoint_ids)
@@ -71,48 +73,49 @@ class StepReads:
         self._read_evidence(checkpoint_ids)
         self._read_sends([*checkpoint_ids, *folded])
         self._read_tips(checkpoint_ids)
-        self._read_edits(edits)
+        self._read_unexplained(compared_updates)
 
     def read_outline(self, checkpoint_ids: Iterable[str]) -> None:
-        """Read the metadata of these, and which tasks wrote to which channels everywhere, without values."""
+        """Read the metadata of these checkpoints, and all writes of the namespace without their values."""
         self.read_notes(checkpoint_ids)
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, values=0))
         self.steps.outlined = True
 
     def read_notes(self, checkpoint_ids: Iterable[str]) -> None:
-        """Read the metadata of these, and of the relatives that decide which writes made them."""
+        """Read the metadata of these checkpoints, and of the relatives that decide which writes made them."""
         refs = [self.ref(i) for i in self.attribution.relatives(checkpoint_ids) if i not in self.attribution.notes]
         metadata = self.reader.saver.metadata(refs)
         self.attribution.fill({r.checkpoint_id: note(self.reader.value(p), r.checkpoint_id) for r, p in metadata}, {})
 
     def read_writes(self, checkpoint_ids: Collection[str]) -> None:
-        """Read what made these: the writes of them and of their parents, without long values."""
+        """Read the writes that made these checkpoints: their own and their parents' writes, without long values."""
         sources = self.attribution.sources(checkpoint_ids)
         self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, sources, values=VALUE))
         self.steps.known.update(checkpoint_ids)
 
-    def _read_making(self, checkpoint_ids: Iterable[str]) -> None:
+    def _read_origins(self, checkpoint_ids: Iterable[str]) -> None:
         unknown = [i for i in checkpoint_ids if i not in self.steps.known]
         if unknown:
             self.read_notes(unknown)
             self.read_writes(unknown)
 
     def _read_evidence(self, checkpoint_ids: Sequence[str]) -> None:
-        """Read enough that each line reads the same however the list is cut.
+        """Read enough that a line has the same text whichever part of the list is shown.
 
-        That is how channels treat writes, as the head, the lines' own tips and the states below their edits prove it,
-        and as much of the history above each line as shows which values its step replaced.
+        This is, first, the states that prove the channels' habits: the head, the tips of the checkpoints' own branches,
+        and the states older than the edits of these branches. Second, it is enough ancestors of each checkpoint to know
+        which values its step replaced.
         """
-        carriers = {self.lineage.carrier(i) for i in checkpoint_ids} & self._worth_reading | {self.lineage.head or ""}
+        carriers = {self.lineage.carrier(i) for i in checkpoint_ids} & self._tips_to_read | {self.lineage.head or ""}
         tips = [i for i in carriers if i in self.lineage and not self.steps.has_learned(i)]
-        self._read_making({i for tip in tips for i in islice(self.lineage.line(tip), PROVEN)})
+        self._read_origins({i for tip in tips for i in islice(self.lineage.line(tip), PROVEN)})
         self.reader.saver.expect([self.ref(tip) for tip in tips])
         for tip in tips:
-            self._learn(tip)
-        self._read_above(checkpoint_ids)
+            self._learn_habits(tip)
+        self._read_replaced_values(checkpoint_ids)
 
-    def _learn(self, tip: str) -> None:
-        """Learn from a tip and from the states below edits on its line: an unexplained edit hides what was above it."""
+    def _learn_habits(self, tip: str) -> None:
+        """Learn habits from a tip, and from states of its line older than edits: habits can't be seen past an edit."""
         at: str | None = tip
         for _ in range(_LEARNED):
             if at is None or (at != tip and (self.lineage.rows[at].size or 0) > _EDIT_BYTES):
@@ -121,82 +124,82 @@ class StepReads:
                 self.steps.learn(self._state(at), tip)
             at = self.steps.below_edits(at)
             if at is not None:
-                self._read_making(islice(self.lineage.line(at), PROVEN))
+                self._read_origins(islice(self.lineage.line(at), PROVEN))
 
-    def _read_above(self, checkpoint_ids: Sequence[str]) -> None:
-        """Read up each line until the replaced values are found; an unexplained update on the way is compared."""
-        size, met = _CHUNK, set[str]()
-        while above := {at for i in checkpoint_ids if (at := self.steps.stop_above(i)) is not None} - met:
-            read = above & self.steps.known
-            self._compare_all(at for at in sorted(read) if self._is_update(at) and len(met) < _EDITS)
-            met |= read
-            self._read_making({i for at in above - read for i in islice(self.lineage.line(at), size)})
+    def _read_replaced_values(self, checkpoint_ids: Sequence[str]) -> None:
+        """Read ancestors until the replaced values are known. An update without writes is compared with its parent."""
+        size, visited = _CHUNK, set[str]()
+        while ancestors := {at for i in checkpoint_ids if (at := self.steps.stop_above(i)) is not None} - visited:
+            already_read = ancestors & self.steps.known
+            self._compare_updates(at for at in sorted(already_read) if self._is_update(at) and len(visited) < _EDITS)
+            visited |= already_read
+            self._read_origins({i for at in ancestors - already_read for i in islice(self.lineage.line(at), size)})
             size = min(2 * size, BACK)
 
     def _read_sends(self, checkpoint_ids: Iterable[str]) -> None:
-        """Read Sends until the nodes that they called are known: usually a few, whose task ids identify the rest."""
+        """Read Sends until all called nodes are known. Usually a few are enough: their task ids identify the others."""
         unknown = [i for i in checkpoint_ids if self.step_nodes.has_unnamed_sends(i)]
-        left = unknown
-        while left:
-            self.read_writes(left[:_SENDS])
-            left = [i for i in left[_SENDS:] if self.step_nodes.has_unnamed_sends(i)]
-        left = [i for i in unknown if self.step_nodes.has_unnamed_sends(i)]
+        unread = unknown
+        while unread:
+            self.read_writes(unread[:_SENDS])
+            unread = [i for i in unread[_SENDS:] if self.step_nodes.has_unnamed_sends(i)]
+        unread = [i for i in unknown if self.step_nodes.has_unnamed_sends(i)]
         for _ in range(_LONG_SENDS):
-            if left:
-                above = self.attribution.sources(left[:1])
-                self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, above))
-                left = [i for i in left[1:] if self.step_nodes.has_unnamed_sends(i)]
+            if unread:
+                ancestors = self.attribution.sources(unread[:1])
+                self.attribution.fill({}, self.reader.writes_by_checkpoint(self.thread_id, self.ns, ancestors))
+                unread = [i for i in unread[1:] if self.step_nodes.has_unnamed_sends(i)]
 
     @cached_property
-    def _worth_reading(self) -> set[str]:
+    def _tips_to_read(self) -> set[str]:
         """The head, and the newest other tips that are not very large."""
         head = self.lineage.head
         small = (i for i in reversed(self.lineage.tips) if (self.lineage.rows[i].size or 0) <= _TIP_BYTES and i != head)
         return {*islice(small, _TIPS), *([head] if head is not None else [])}
 
     def _read_tips(self, checkpoint_ids: Sequence[str]) -> None:
-        """Decode the tips among these for their status and next nodes; of many branches only the newest."""
-        tips = [self.ref(i) for i in checkpoint_ids if i in self._worth_reading]
+        """Decode the tips among these checkpoints for status and next nodes; if there are many, only the newest."""
+        tips = [self.ref(i) for i in checkpoint_ids if i in self._tips_to_read]
         self.reader.saver.expect(tips)
         for ref in tips:
             with suppress(PayloadCorrupt):
                 self._state(ref.checkpoint_id)
                 self.snapshots[ref.checkpoint_id] = Inspection(self.reader, ref).snapshot()
-                self._look_into(ref)
+                self._find_changes(ref)
 
-    def _read_edits(self, checkpoint_ids: Sequence[str]) -> None:
+    def _read_unexplained(self, checkpoint_ids: Sequence[str]) -> None:
         """Compare the newest updates that no writes explain with their parents, and read an entrypoint's inputs."""
-        # langgraph keeps an update's writes only where the thread had not continued from there, and none of an input
+        # LangGraph stores an update's writes only if the thread had not continued from there, and never an input's
         unknown = [i for i in checkpoint_ids if self.steps.changes(i) is None]
-        self._compare_all([i for i in unknown if self._is_update(i)][-_EDITS:])
+        self._compare_updates([i for i in unknown if self._is_update(i)][-_EDITS:])
         inputs = [self.ref(i) for i in unknown if self.attribution.note(i).source == "input"][-_EDITS:]
         self.reader.saver.expect(inputs)
         for ref in inputs:
             if (self.lineage.rows[ref.checkpoint_id].size or 0) <= _EDIT_BYTES:
                 with suppress(PayloadCorrupt):
-                    self._look_into(ref)
+                    self._find_changes(ref)
 
-    def _compare_all(self, edits: Iterable[str]) -> None:
-        small = [i for i in edits if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
-        pairs = [i for edit in small for i in (edit, self.lineage.parent(edit)) if i is not None]
+    def _compare_updates(self, compared_updates: Iterable[str]) -> None:
+        small = [i for i in compared_updates if (self.lineage.rows[i].size or 0) <= _EDIT_BYTES]
+        pairs = [i for update in small for i in (update, self.lineage.parent(update)) if i is not None]
         self.reader.saver.expect([self.ref(i) for i in dict.fromkeys(pairs)])
         for checkpoint_id in small:
             with suppress(PayloadCorrupt):
-                self._compare(checkpoint_id)
+                self._compare_with_parent(checkpoint_id)
 
     def _is_update(self, checkpoint_id: str) -> bool:
         return self.attribution.note(checkpoint_id).source == "update"
 
-    def _compare(self, checkpoint_id: str) -> None:
+    def _compare_with_parent(self, checkpoint_id: str) -> None:
         parent = self.lineage.parent(checkpoint_id)
         if parent is not None and (self.lineage.rows[parent].size or 0) <= _TIP_BYTES:
             self.steps.compare(self._state(checkpoint_id), self._state(parent))
 
     def _state(self, checkpoint_id: str) -> State:
-        """One checkpoint, decoded; what is wrong with it goes to `problems`.
+        """Decode one checkpoint; if a part of it can't be read, the reason is added to `problems`.
 
         Raises:
-            PayloadCorrupt: nothing of it can be read.
+            PayloadCorrupt: no part of it can be read.
         """
         try:
             state = self.reader.state(self.ref(checkpoint_id))
@@ -207,8 +210,8 @@ class StepReads:
             self.problems[checkpoint_id] = problem
         return state
 
-    def _look_into(self, ref: Ref) -> None:
-        """Find from a decoded checkpoint what its step changed, where writes didn't show it."""
+    def _find_changes(self, ref: Ref) -> None:
+        """Find the changes of a decoded checkpoint's step, if its writes don't show them."""
         state = self.reader.state(ref)
         source = self.attribution.note(ref.checkpoint_id).source
         if source == "fork" or self.steps.changes(ref.checkpoint_id) is not None:
@@ -216,4 +219,4 @@ class StepReads:
         if source == "input" and START in state.values:
             self.steps.add_input(state)
         else:
-            self._compare(ref.checkpoint_id)
+            self._compare_with_parent(ref.checkpoint_id)

@@ -1,4 +1,4 @@
-"""Walks a line of checkpoints step by step: the state before, the writes, the state after."""
+"""Walks a line of checkpoints step by step: gives the state before, the writes, and the state after each step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ _NO_VALUES = CONTROL_WRITES | {NO_WRITES, RETURN, TASKS}
 
 
 class RecordedWrite(NamedTuple):
-    """One write that made a checkpoint; `node` is None if it can't be known."""
+    """One of the writes that made a checkpoint; `node` is None if the node that wrote it is unknown."""
 
     task: str
     node: str | None
@@ -41,16 +41,16 @@ class RecordedWrite(NamedTuple):
 
 
 class WalkedStep(NamedTuple):
-    """One checkpoint of a line, and how it came to be.
+    """One checkpoint of a line, and the step that made it.
 
     Attributes:
-        state: the checkpoint; None if it can't be read.
-        before: the user's channels of its parent; None if they can't be read.
-        after: its own user's channels; None if they can't be read.
-        writes: the writes that made it, in the library's order.
-        by_run: whether a run made it from its parent by these writes, which makes them evidence for reducers.
-        doubt: why its state may be something else than the writes make; "" if there is no reason.
-        ordered: whether the order in which several tasks' writes are applied is recorded.
+        state: the checkpoint's state; None if it can't be read.
+        before: the user's channels in the parent; None if they can't be read.
+        after: the user's channels in this checkpoint; None if they can't be read.
+        writes: the writes that made the checkpoint, in the library's order.
+        by_run: whether a run made the checkpoint from its parent by these writes. Only then do they prove reducers.
+        doubt: a reason why the state may differ from the result of the writes; "" if there is none.
+        ordered: whether the order in which the writes of several tasks are applied is recorded.
     """
 
     ref: Ref
@@ -67,9 +67,9 @@ class WalkedStep(NamedTuple):
         """For each task, the values that it wrote to each of the user's channels."""
         tasks: dict[str, dict[str, list[Any]]] = {}
         for write in self.writes:
-            own = tasks.setdefault(write.task, {})
+            task_writes = tasks.setdefault(write.task, {})
             if self.is_user_write(write):
-                own.setdefault(write.channel, []).append(write.value)
+                task_writes.setdefault(write.channel, []).append(write.value)
         return list(tasks.values())
 
     @property
@@ -82,14 +82,14 @@ class WalkedStep(NamedTuple):
         return values
 
     def is_user_write(self, write: RecordedWrite) -> bool:
-        """Whether a write goes to a channel of the user's."""
+        """Whether the write goes to one of the user's channels."""
         if write.channel in _NO_VALUES or (write.channel == START and self.state is None):
             return False
         return self.state is None or not is_control(write.channel, self.state)
 
 
 class StepWalk:
-    """Reads each checkpoint of a line once; before its start only what delta channels need is read."""
+    """Reads each checkpoint of a line once; of older checkpoints, only what the delta channels need."""
 
     def __init__(self, reader: Reader, start: Ref | None) -> None:
         self._reader = reader
@@ -102,11 +102,11 @@ class StepWalk:
             self._before = self.line.at(self._parent)
 
     def steps(self, refs: Sequence[Ref]) -> Iterator[WalkedStep]:
-        """The steps that made the next checkpoints of the line."""
+        """The steps that made these checkpoints, which come next on the line."""
         step_nodes, size = self._step_nodes(refs), self._reader.saver.page
-        for at, ref in enumerate(refs):
-            if at % size == 0:
-                self._reader.saver.expect(refs[at : at + size])
+        for index, ref in enumerate(refs):
+            if index % size == 0:
+                self._reader.saver.expect(refs[index : index + size])
             yield self._walk(step_nodes, ref)
 
     def _walk(self, step_nodes: StepNodes, ref: Ref) -> WalkedStep:
@@ -121,37 +121,38 @@ class StepWalk:
         except PayloadCorrupt as error:
             self._parent, self._before, self._problem = None, None, f"its parent can't be read: {error.message}"
             return WalkedStep(ref, None, before, None, doubt=error.message)
-        credited = attribution.credited(ref.checkpoint_id)
-        grown = credited is not None and state.source == "loop" and self._is_next(state, credited)
-        after = self.line.at(state, stored, grown=grown)
-        writes = self._writes(step_nodes, ref, credited)
-        doubt = doubt or _doubt(attribution, ref, credited)
+        step_writes = attribution.credited(ref.checkpoint_id)
+        made_by_run = step_writes is not None and state.source == "loop" and self._is_next(state, step_writes)
+        after = self.line.at(state, stored, grown=made_by_run)
+        writes = self._writes(step_nodes, ref, step_writes)
+        doubt = doubt or _doubt(attribution, ref, step_writes)
         self._parent, self._before = state, after
-        ordered = all(write.row.task_path for write in credited or ())
-        return WalkedStep(ref, state, before, after, writes, grown and before is not None, doubt, ordered)
+        ordered = all(write.row.task_path for write in step_writes or ())
+        return WalkedStep(ref, state, before, after, writes, made_by_run and before is not None, doubt, ordered)
 
-    def _is_next(self, state: State, credited: Sequence[TaskWrite]) -> bool:
-        if any(write.channel == ERROR_SOURCE for write in credited):  # an error handler decides which writes count
+    def _is_next(self, state: State, step_writes: Sequence[TaskWrite]) -> bool:
+        if any(write.channel == ERROR_SOURCE for write in step_writes):  # an error handler decides which writes count
             return False
         return self._parent is not None and state.step is not None and self._parent.step == state.step - 1
 
-    def _writes(self, step_nodes: StepNodes, ref: Ref, credited: Sequence[TaskWrite] | None) -> list[RecordedWrite]:
+    def _writes(self, step_nodes: StepNodes, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> list[RecordedWrite]:
         attribution = step_nodes.attribution
-        if credited is None:
+        if step_writes is None:
             own_note = attribution.note(ref.checkpoint_id)
             nodes = list(outputs_by_node(own_note.outputs, own_note.source))
-            by = nodes[0] if len(nodes) == 1 else None
+            only_node = nodes[0] if len(nodes) == 1 else None
             by_channel = values_by_channel(own_note.outputs, own_note.source)
             return [
-                RecordedWrite(by or "", by, channel, value)
+                RecordedWrite(only_node or "", only_node, channel, value)
                 for channel, values in by_channel.items()
                 for value in values
             ]
-        own = [write for write in credited if caller(path(write)) is None]
-        tasks = {write.task_id for write in own}
-        if len(tasks) == 1 or all(write.row.task_path for write in own):
+        task_writes = [write for write in step_writes if caller(path(write)) is None]
+        tasks = {write.task_id for write in task_writes}
+        if len(tasks) == 1 or all(write.row.task_path for write in task_writes):
             return [
-                RecordedWrite(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value) for w in own
+                RecordedWrite(w.task_id, None if is_update(w) else step_nodes.node(w), w.channel, w.value)
+                for w in task_writes
             ]
         parent_id = attribution.lineage.parent(ref.checkpoint_id) or ""
         ordered = node_writes(self._reader, ref._replace(checkpoint_id=parent_id))
@@ -167,20 +168,20 @@ class StepWalk:
         return StepNodes(attribution, ns)
 
 
-def _doubt(attribution: WriteAttribution, ref: Ref, credited: Sequence[TaskWrite] | None) -> str:
-    """Why a checkpoint may hold something else than its writes make."""
+def _doubt(attribution: WriteAttribution, ref: Ref, step_writes: Sequence[TaskWrite] | None) -> str:
+    """A reason why a checkpoint's state may differ from the result of its writes; "" if there is none."""
     own_note, parent = attribution.note(ref.checkpoint_id), attribution.lineage.parent(ref.checkpoint_id)
     runs = [i for i in attribution.lineage.children.get(parent or "", ()) if attribution.note(i).source in ("loop", "")]
-    if credited is not None:
-        if any(write.channel == ERROR_SOURCE for write in credited):
-            return "which writes count was for error handlers to say"
-        if any(write.channel == ERROR for write in credited):
-            return "a task failed there before, and not all writes may be of the run that went on"
-        return "its parent has run several times, and may hold another run's writes" if len(runs) > 1 else ""
+    if step_writes is not None:
+        if any(write.channel == ERROR_SOURCE for write in step_writes):
+            return "error handlers decided which writes count"
+        if any(write.channel == ERROR for write in step_writes):
+            return "a task failed there before, so some writes may come from the run that failed"
+        return "its parent has run several times, so some writes may come from another run" if len(runs) > 1 else ""
     if own_note.outputs is not None:
-        return "only its metadata tells what was written"
+        return "only its metadata shows what was written"
     if own_note.source == "fork":
-        return "a copy, which no writes make"
+        return "a copy, made without writes"
     if own_note.source == "update":
         return "an update whose writes are not stored"
     if own_note.source in ("loop", "") and ref.checkpoint_id not in runs[:1]:

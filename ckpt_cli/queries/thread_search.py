@@ -15,7 +15,7 @@ from ckpt_cli.views.grep import Hit, Sighted, Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is searched.
+    """The places, namespaces, channels and checkpoints that are searched.
 
     Attributes:
         ns: only namespaces that begin with it, "" for the root graph; None for all namespaces.
@@ -35,7 +35,7 @@ class Result:
 
     Attributes:
         hits: sorted by namespace and first appearance.
-        undecoded: how many payloads were not decoded because they can't hold the pattern.
+        undecoded: the number of payloads that were not decoded because they can't contain the pattern.
         damaged: whether a part of the database itself couldn't be read.
     """
 
@@ -95,7 +95,7 @@ class _Namespace:
         self._result.hits += [self._hit(one, rows[-1].checkpoint_id) for one in sightings]
 
     def _checkpoints(self, rows: Sequence[CheckpointRow]) -> Iterator[Checkpoint]:
-        """The checkpoints that can be read, in order."""
+        """The checkpoints that can be read, in order; the others are noted as damaged."""
         at = 0
         while at < len(rows):
             try:
@@ -147,7 +147,7 @@ class _Namespace:
                 self._values(write.checkpoint_id, Place.WRITES, {write.channel: value})
 
     def _passed(self, first: Payload, *more: Payload, mapping: bool = False) -> bool:
-        """Whether payloads need no decoding: they can't hold the pattern, and can be read to their end."""
+        """Whether payloads needn't be decoded: they can't contain the pattern, and can be read to their end."""
         whole = self._reader.codec.is_whole
         passed = not any(map(self._needle.may_hold, (first, *more))) and whole(first, mapping=mapping)
         if not passed or not all(map(whole, more)):

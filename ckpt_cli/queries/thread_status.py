@@ -20,13 +20,13 @@ from ckpt_cli.reading import Reader
 from ckpt_cli.values.state import State
 from ckpt_cli.views.threads import FailedView, ThreadView, WaitingView
 
-_INPUT_BYTES = 65536  # a longer first checkpoint isn't read for a title
-_TITLE = 120  # cells of an input that has no text
+_INPUT_BYTES = 65536  # a first checkpoint with more bytes isn't read for a title
+_TITLE = 120  # a title that is made of an input without text has at most so many terminal cells
 _PLAIN = frozenset({"source", "step", "parents", "writes", "thread_id", "counters_since_delta_snapshot"})
 
 
 def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thread]:
-    """The same threads; what a look at each reads is fetched a page at a time, where that saves round trips."""
+    """The same threads. Where that saves round trips, the rows for their status are fetched for a page at once."""
     rest = iter(threads)
     while page := list(islice(rest, reader.saver.page)):
         reader.saver.expect_threads(page)
@@ -34,7 +34,7 @@ def prefetch_threads(reader: Reader, threads: Iterable[Thread]) -> Iterator[Thre
 
 
 class ThreadStatus:
-    """What is known of one thread's head; each part is read when it is first asked for."""
+    """The status of one thread and of its head; each part is read when it is first used."""
 
     def __init__(self, reader: Reader, thread: Thread) -> None:
         self._reader = reader
@@ -74,11 +74,11 @@ class ThreadStatus:
 
     @property
     def metadata_problem(self) -> str:
-        """Which part of the head's metadata can't be read; "" if all can, or if the head can't be read at all."""
+        """Which part of the head's metadata can't be read; "" if all of it can, or if the whole head can't be read."""
         return self.state.metadata_problem if self.state is not None else ""
 
     def name(self, name: str) -> Any:
-        """The value of a name in a filter: from the thread, its head's metadata, or its state, in this order.
+        """The value of a name in a filter: from the thread, the head's metadata, or the head's state, in this order.
 
         Raises:
             LookupError: there is no such name.
@@ -151,7 +151,7 @@ class ThreadStatus:
         return title or (brief({change.channel: change.after for change in changes}, _TITLE) if changes else "")
 
     def _from_input(self, ref: Ref) -> str:
-        """A title from the raw input, which only the first checkpoint holds."""
+        """A title from the raw input, which is only stored in the first checkpoint."""
         row = self._reader.saver.row(ref)
         if row is None or (row.size or 0) > _INPUT_BYTES:
             return ""

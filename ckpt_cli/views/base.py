@@ -1,16 +1,18 @@
-"""`View`: what every command returns. Its fields, by name, are the ``--json`` contract: they are only ever added."""
+"""`View`: every command returns one. The names of its fields are the ``--json`` contract: new ones come, none goes."""
 
 from typing import Any, ClassVar, NamedTuple
 
 
 class View:
-    """The base of every view, which is a dataclass of plain fields, named tuples or dataclasses, and decoded values.
+    """The base of every view. A view is a dataclass; its fields are plain data, parts of the view, or decoded values.
+
+    A part is a named tuple or a dataclass.
 
     Attributes:
-        verb: names the text renderer, ``output/text/VERB.py``.
-        rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view is no list.
+        verb: the name of the text renderer, ``output/text/VERB.py``.
+        rows_field: the field that ``--jsonl`` streams, one JSON object per line; "" if the view isn't a list.
         query_field: the field that ``--query`` applies to; "" for the whole view.
-        changes_database: whether a command that returns it may change a database, and so has the options for that.
+        changes_database: whether a command with this view may change a database; then it has the options for changes.
     """
 
     verb: ClassVar[str]
@@ -20,21 +22,21 @@ class View:
 
     @property
     def exit_code(self) -> int:
-        """0, unless the answer itself is worth another code (``diff --exit-code``)."""
+        """0, unless the answer itself sets another code (as with ``diff --exit-code``)."""
         return 0
 
     @property
     def cut(self) -> str:
-        """A remark that the answer is only a part; on a terminal the text itself says so, elsewhere stderr."""
+        """A remark for stderr if the answer is incomplete, else "". On a terminal, the text itself shows it."""
         return ""
 
 
 class Json(NamedTuple):
-    """Data that is JSON already and is printed as it is, such as a patch with encoded values.
+    """Data that is already JSON and is printed as it is, such as a patch with encoded values.
 
     Attributes:
-        data: the data, or a function that makes it; its argument is whether secrets are shown. A function is called
-            only if the data is printed.
+        data: the data, or a function that makes it, which is only called if the data is printed. The argument of the
+            function says whether secrets are shown.
     """
 
     data: Any

@@ -1,4 +1,4 @@
-"""The view of ``ckpt demo``: what it wrote and what to try on it."""
+"""The view of ``ckpt demo``: the new database, and commands to try on it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,9 +20,9 @@ class DemoView(View):
     """A new database and its most interesting thread.
 
     Attributes:
-        path: where it was written.
-        threads: how many threads it holds.
-        checkpoints: how many checkpoints, all threads and namespaces.
+        path: the path of the database.
+        threads: the number of its threads.
+        checkpoints: the number of its checkpoints, in all threads and namespaces.
     """
 
     verb: ClassVar[str] = "demo"

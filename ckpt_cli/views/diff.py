@@ -1,4 +1,4 @@
-"""The view of ``ckpt diff``: the differences of two checkpoints."""
+"""The view of ``ckpt diff``: the differences between two checkpoints."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -22,12 +22,12 @@ class DiffView(View):
     """Two checkpoints side by side.
 
     Attributes:
-        equal: whether nothing that was compared differs.
-        channels: one difference, by structure, for each channel that isn't equal.
-        same: how many channels are equal.
+        equal: whether everything that was compared is equal.
+        channels: a structured difference for each channel that isn't equal.
+        same: the number of equal channels.
         meta: with ``--meta``, the differences of metadata, versions and versions_seen.
-        patch: RFC 6902, from the older to the newer state: an object of channels in the typed JSON form that ``show
-            --json`` gives them. Secrets are masked unless ``--reveal``.
+        patch: an RFC 6902 patch that turns the older state into the newer one. A state is an object of channels, with
+            values in the typed JSON form of ``show --json``. Secrets are masked unless ``--reveal`` is given.
     """
 
     verb: ClassVar[str] = "diff"

@@ -9,7 +9,7 @@ from ckpt_cli.views.base import View
 
 @dataclass(frozen=True, slots=True)
 class Sighted:
-    """A checkpoint that holds the text."""
+    """A checkpoint that contains the text."""
 
     checkpoint_id: str
     short: str
@@ -18,19 +18,19 @@ class Sighted:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A text that matches, reported once however many checkpoints hold it.
+    """A text that matches; it is reported once, even if many checkpoints contain it.
 
     Attributes:
         place: ``state``, ``writes`` or ``metadata``.
-        channel: the channel, or the key of metadata.
-        path: its path in the checkpoint `first`, as `ckpt get` takes it.
-        first: the first checkpoint that holds it.
-        last: the last checkpoint that holds it.
-        present: whether the head of its namespace holds it.
-        checkpoints: how many checkpoints hold it.
-        before: the text before the first match in its line.
+        channel: the channel, or the key of the metadata.
+        path: the path of the text in the checkpoint `first`, as `ckpt get` takes it.
+        first: the first checkpoint that contains the text.
+        last: the last checkpoint that contains the text.
+        present: whether the head of the namespace contains the text.
+        checkpoints: the number of checkpoints that contain the text.
+        before: the part before the first match, in the same line.
         match: the first match.
-        after: the text after it.
+        after: the part after the first match, in the same line.
         more: the number of further matches in the same text.
     """
 
@@ -51,7 +51,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ThreadCount:
-    """With ``--count``, the number of matching texts of one thread."""
+    """With ``--count``, the number of matching texts in one thread."""
 
     thread_id: str
     hits: int
@@ -59,7 +59,7 @@ class ThreadCount:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A checkpoint, or a channel or write of it, that could not be searched; `locked` if a key would help."""
+    """A checkpoint that could not be searched, or a channel or write of it; `locked` says that a key would help."""
 
     thread_id: str
     ns: str
@@ -73,11 +73,11 @@ class GrepView(View):
     """All matching texts, as they are found.
 
     Attributes:
-        hits: thread by thread; with ``--count``, a `ThreadCount` for each thread that has any.
-        unreadable: the first 1,000 parts that could not be searched; complete once all hits were taken.
-        unsearched: how many parts could not be searched, in all.
-        undecoded: how many payloads were not decoded because their bytes can't hold the pattern. They were read to
-            their end, but damage inside one of their objects is not in `unreadable`.
+        hits: the hits, thread by thread; with ``--count``, a `ThreadCount` for each thread that has hits.
+        unreadable: the first 1,000 parts that could not be searched. The list is complete after the last hit was read.
+        unsearched: the number of all parts that could not be searched.
+        undecoded: the number of payloads that were not decoded because their bytes can't contain the pattern. They were
+            read to their end, but damage inside one of their objects is not in `unreadable`.
     """
 
     verb: ClassVar[str] = "grep"

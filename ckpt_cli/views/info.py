@@ -12,26 +12,26 @@ class InfoView(View):
     """A database as a whole.
 
     Attributes:
-        backend: the engine, ``sqlite``.
+        backend: the engine, such as ``sqlite``.
         location: path or URL without credentials.
-        generation: the schema generation in words.
-        layout: its short name.
-        size: bytes on disk, null if unknown.
-        facts: what else the engine reports, label to text.
-        unwritable: why this user can't change anything there; null if no reason was seen by reading.
-        abilities: what ckpt can do with it: ``write``, ``atomic``, ``branches``, ``task_paths``.
-        oldest: when the first checkpoint was made (ISO 8601, UTC), null if its id holds no time.
-        newest: when the last one was made.
-        sampled: how many checkpoints were read for the following fields: the first and the last of some threads, spread
-            evenly over the most recently active ones.
-        eras: the LangGraph releases that write such checkpoints, to the number of sampled checkpoints.
-        encodings: type tags, to the number of sampled payloads (checkpoints and small writes).
-        formats: checkpoint formats (`v`), to the number of sampled checkpoints.
+        generation: the generation of the schema, in words.
+        layout: the short name of that generation.
+        size: bytes on disk; null if unknown.
+        facts: other facts that the engine reports, from label to text.
+        unwritable: why this user can't change the database; null if reading showed no reason.
+        abilities: what ckpt can do with the database: ``write``, ``atomic``, ``branches``, ``task_paths``.
+        oldest: the time of the first checkpoint (ISO 8601, UTC); null if its id contains no time.
+        newest: the time of the last checkpoint; null if its id contains no time.
+        sampled: the number of checkpoints that were read for the following fields: the first and the last of some
+            threads, spread evenly over the most recently active ones.
+        eras: the LangGraph releases that write such checkpoints, each with its number of sampled checkpoints.
+        encodings: the type tags, each with its number of sampled payloads (checkpoints and small writes).
+        formats: the checkpoint formats (`v`), each with its number of sampled checkpoints.
         locked: sampled checkpoints that can't be read without the key.
         corrupt: sampled checkpoints that can't be read for another reason.
         side_effects: triggers, rules and foreign keys that act when ckpt changes rows.
-        caveats: what this user can't see or the database can't do, one sentence each.
-        key: if something is encrypted, whether the key ``fits``, is ``wrong`` or ``missing``; else null.
+        caveats: sentences; each says what this user can't see or what the database can't do.
+        key: ``fits``, ``wrong`` or ``missing`` if something is encrypted; else null.
     """
 
     verb: ClassVar[str] = "info"

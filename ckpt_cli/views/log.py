@@ -9,7 +9,12 @@ from ckpt_cli.views.steps import StepView
 
 @dataclass(frozen=True, slots=True)
 class RailView:
-    """What ``--graph`` draws beside a checkpoint: its own lanes, and the line above it in which lanes join."""
+    """The drawing of ``--graph`` at the left of a checkpoint.
+
+    Attributes:
+        joins: the line above the checkpoint, in which lanes join; "" if none join there.
+        lanes: the lanes in the checkpoint's own line.
+    """
 
     joins: str
     lanes: str
@@ -20,12 +25,12 @@ class LogView(View):
     """A log.
 
     Attributes:
-        checkpoints: how many the namespace has.
-        steps: those that were asked for, newest first.
-        omitted: how many more there are beyond the limit; null if they weren't counted.
-        other_branches: how many branches are not on the line that was followed.
-        rails: the drawing beside each step, with ``--graph``.
-        oneline: whether only id, nodes and changes are to be shown.
+        checkpoints: the number of checkpoints in the namespace.
+        steps: the checkpoints that the user asked for, newest first.
+        omitted: the number of further checkpoints beyond the limit; null if they weren't counted.
+        other_branches: the number of branches besides the one that the log follows.
+        rails: with ``--graph``, the drawing beside each step.
+        oneline: whether to show only id, nodes and changes.
     """
 
     verb: ClassVar[str] = "log"

@@ -15,10 +15,10 @@ class OperationLine:
         at: when it was done, ISO 8601 in UTC.
         state: ``done``, ``undone``, ``abandoned`` (interrupted before anything was written), ``planned`` (interrupted;
             the next change finds out how it ended).
-        undoes: the number of the operation that it takes back.
-        rows: how many physical rows it changed.
-        bytes: the size of its row images on disk.
-        forgotten: how many of its rows were wiped from the log and can't be restored.
+        undoes: the number of the operation that this one undoes; null if it isn't an undo.
+        rows: the number of physical rows that the operation changed.
+        bytes: the size of the row images that the log keeps of it.
+        forgotten: the number of its rows that were wiped from the log and can't be restored.
     """
 
     number: int
@@ -38,10 +38,10 @@ class OperationsView(View):
     """The operation log of one database, newest first.
 
     Attributes:
-        log: the path of the log file, which exists once there was an operation or a tag.
-        accepted: triggers, rules and foreign keys that the person has accepted for this database.
-        pruned: how many operations this very command has forgotten.
-        to_wipe: whether a crash left something in the file that was to be wiped.
+        log: the path of the log file; the first operation or tag creates it.
+        accepted: triggers, rules and foreign keys that the user has accepted for this database.
+        pruned: the number of operations that this command has just forgotten.
+        to_wipe: whether the log still contains forgotten data, because a crash interrupted the wiping.
     """
 
     verb: ClassVar[str] = "operations"

@@ -8,7 +8,7 @@ from ckpt_cli.views.base import View
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A verb with its help in one line and its heading."""
+    """A verb, with its heading and its help in one line."""
 
     name: str
     heading: str
@@ -20,8 +20,8 @@ class OverviewView(View):
     """The verbs, in their order.
 
     Attributes:
-        database: the database that ``$CKPT_DB`` names or the current folder holds; null if none can be opened.
-        problem: why none can be opened, in words.
+        database: the database that ``$CKPT_DB`` names, or the one in the current folder; null if none can be opened.
+        problem: why no database can be opened, in words; "" if one can.
     """
 
     verb: ClassVar[str] = "overview"

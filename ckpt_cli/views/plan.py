@@ -15,11 +15,11 @@ class RowLine:
     Attributes:
         change: ``add``, ``change`` or ``remove``.
         table: the table or collection.
-        thread_id: null, like the other names, if the row by itself is no checkpoint and no write.
+        thread_id: null if the row alone is neither a checkpoint nor a write; then the other names are null too.
         task_id: null for a checkpoint.
-        idx: the write's place among those of its task; text if no integer is stored there.
-        before: its size in bytes before.
-        after: its size in bytes afterwards.
+        idx: the index of the write among the writes of its task; text if the database doesn't store an integer there.
+        before: the size of the row in bytes before the change.
+        after: the size of the row in bytes after the change.
     """
 
     change: str
@@ -38,25 +38,25 @@ class PlanView(View):
     """A plan, shown or applied.
 
     Attributes:
-        command: the verb that made it.
-        summary: what it does, in one line.
-        reason: why, in the user's words.
-        notes: what else to know before confirming it.
-        changes: its changes of the state, as in `diff`; empty if the state stays the same.
+        command: the verb that made the plan.
+        summary: what the plan does, in one line.
+        reason: the reason, in the user's words.
+        notes: other facts that the user should know before confirming the plan.
+        changes: how the plan changes the state, as in `diff`; empty if the state stays the same.
         rows: every row that is added, changed or removed.
         side_effects: triggers, rules and foreign keys that will fire; what they do is not shown, logged or undone.
-        applied: whether it was applied; never with ``--dry-run``.
-        operation: its number in the operation log; null if it was not applied.
-        undo: the command that takes it back; null if it was not applied or can't be undone.
-        log: the file that keeps the rows of a deletion for undo; null if none are kept.
-        forgets: whether the operation log is wiped of what is deleted.
+        applied: whether the plan was applied; never with ``--dry-run``.
+        operation: the number of the operation in the operation log; null if the plan was not applied.
+        undo: the command that undoes the operation; null if the plan was not applied or can't be undone.
+        log: the file that keeps the deleted rows for undo; null if no rows are kept.
+        forgets: whether the deleted data is wiped from the operation log too.
         config: the config with which the graph continues from the result; null if there is nothing to continue from.
     """
 
     verb: ClassVar[str] = "plan"
     changes_database: ClassVar[bool] = True
     confirmed = False
-    """Whether the person has seen the plan and confirmed it."""
+    """Whether the user has seen the plan and confirmed it."""
 
     command: str
     summary: str

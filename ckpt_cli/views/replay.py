@@ -11,7 +11,7 @@ from ckpt_cli.views.diff import End
 
 @dataclass(frozen=True, slots=True)
 class WriteLine:
-    """One write of a task to a channel of the user's."""
+    """One write of a task to one of the user's channels."""
 
     channel: str
     value: Any
@@ -22,11 +22,11 @@ class ReplayedTask:
     """One task of the step.
 
     Attributes:
-        again: whether it would run again if the thread were resumed now.
-        error: as stored.
-        asks: the questions that it waits with.
-        writes: what it wrote.
-        answers: the recorded answers that it has not taken yet.
+        again: whether the task would run again if the thread were resumed now.
+        error: the error as it is stored.
+        asks: the questions for which the task waits.
+        writes: the writes of the task.
+        answers: the recorded answers that the task has not taken yet.
     """
 
     node: str | None
@@ -40,14 +40,14 @@ class ReplayedTask:
 
 @dataclass
 class ReplayView(View):
-    """A checkpoint with its pending writes applied; nothing is written.
+    """A checkpoint after its pending writes are applied; nothing is stored.
 
     Attributes:
-        consumed: whether a child has applied them already, so that none is pending.
+        consumed: whether a child has already applied the writes, so that none is pending.
         changes: how the writes change the state.
-        reducers: channel and reducer, with the evidence for it.
-        unknown: the written channels whose value afterwards can't be known, each with the reason. `changes` has none of
-            them, and ``--commit`` needs their reducers.
+        reducers: texts; each names a channel and its reducer, with the evidence.
+        unknown: the written channels whose new value can't be known, each with the reason. They are not in `changes`,
+            and ``--commit`` needs their reducers.
         next: the nodes that would run after ``--commit``; null if that can't be known.
     """
 
@@ -68,7 +68,7 @@ class ReplayView(View):
 
 @dataclass(frozen=True, slots=True)
 class PlayedWrite:
-    """One write of a recorded step to a channel of the user's; `reducer` is null if none is known."""
+    """One write of a recorded step to one of the user's channels; `reducer` is null if it isn't known."""
 
     channel: str
     value: Any
@@ -82,7 +82,7 @@ class PlayedTask:
     Attributes:
         node: null if it can't be known, and for writes that no task made.
         by: ``task``, ``input`` or ``update``.
-        sends: the nodes that it called, one for each Send.
+        sends: the nodes that the task called, one for each Send.
     """
 
     node: str | None
@@ -98,11 +98,11 @@ class PlayedStep:
     Attributes:
         step: null if it is not recorded.
         source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
-        tasks: the tasks whose writes made it, as far as they are stored.
-        changes: from its parent's state to its own.
-        verdict: ``agrees`` (the state is what the writes make), ``differs``, ``unknown``.
-        why: the reason in words, unless it agrees.
-        otherwise: the channels that hold something else than the writes make.
+        tasks: the tasks whose writes made the checkpoint, as far as these are stored.
+        changes: the changes from the parent's state to this one.
+        verdict: ``agrees`` (the recorded state is the result of the writes), ``differs``, ``unknown``.
+        why: the reason for the verdict in words; "" for ``agrees``.
+        otherwise: the channels whose recorded value differs from the result of the writes.
     """
 
     checkpoint_id: str
@@ -121,11 +121,11 @@ class PlayedView(View):
     """The steps from one checkpoint to a later one, as they are played.
 
     Attributes:
-        before: where it starts; its `checkpoint_id` is null for the empty state before a first checkpoint.
-        count: how many steps there are.
-        reducers: channel and reducer, with the evidence for it on the whole line.
-        steps: oldest first.
-        verdicts: how many steps have which verdict; complete once all steps were taken.
+        before: the start; its `checkpoint_id` is null for the empty state before a first checkpoint.
+        count: the number of steps.
+        reducers: texts; each names a channel and its reducer, with the evidence from all of these steps.
+        steps: the steps, oldest first.
+        verdicts: the number of steps for each verdict; complete after the last step was read.
     """
 
     verb: ClassVar[str] = "replay"

@@ -1,4 +1,4 @@
-"""The view of ``ckpt resume`` without an answer: the waiting questions."""
+"""The view of ``ckpt resume`` without an answer: the open questions."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,13 +11,13 @@ class QuestionLine:
     """One question.
 
     Attributes:
-        id: the id to answer it by; null before langgraph 0.2.60.
+        id: the id of the question, to which an answer refers; null before langgraph 0.2.60.
         node: the node that asks.
-        ns: the namespace of the graph that asks, "" for the root.
+        ns: the namespace of the graph that asks; "" for the root graph.
         value: the value of the interrupt.
-        answers: how many answers its task has had before.
-        changed: the namespace of a subgraph that was changed after it asked: the next run asks again, perhaps something
-            else; null if there is none.
+        answers: the number of answers that the task has had before.
+        changed: the namespace of a subgraph that was changed after it asked, so that the next run asks again, and
+            perhaps asks something else; null if there is none.
     """
 
     id: str | None

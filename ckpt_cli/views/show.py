@@ -12,7 +12,7 @@ class Link(NamedTuple):
     """Another checkpoint of the same namespace.
 
     Attributes:
-        stored: false for a parent that is named but not in the database.
+        stored: false for a parent whose id is known, but which isn't in the database.
     """
 
     checkpoint_id: str
@@ -26,12 +26,12 @@ class Channel(NamedTuple):
 
     Attributes:
         value: null if the channel is empty.
-        empty: whether it has a version and holds nothing.
-        version: as stored, null if there is none.
-        changed: whether its value differs from the parent's.
-        control: whether it is one of the graph's own channels, no part of the user's state.
-        problem: why it can't be decoded; null if it can.
-        note: how the value of a delta channel, which is not stored here, was computed; null for other channels.
+        empty: whether the channel has a version but no value.
+        version: the version as it is stored; null if there is none.
+        changed: whether the value differs from the parent's.
+        control: whether it is one of the graph's own channels, and not a part of the user's state.
+        problem: why the value can't be decoded; null if it can.
+        note: how the value of a delta channel was computed, because it isn't stored here; null for other channels.
     """
 
     value: Any
@@ -49,8 +49,8 @@ class TaskLine(NamedTuple):
     Attributes:
         node: null if it can't be known.
         status: ``finished``, ``waiting``, ``answered``, ``failed`` or ``due``.
-        namespaces: the subgraphs that it called.
-        answers: the recorded answers that it has not taken yet.
+        namespaces: the namespaces of the subgraphs that the task called.
+        answers: the recorded answers that the task has not taken yet.
     """
 
     id: str | None
@@ -85,24 +85,24 @@ class ShowView(View):
     Attributes:
         step: null if it isn't recorded.
         source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
-        nodes: the nodes that made it, as far as known, to their number of tasks.
-        time: when it was made (ISO 8601, UTC).
+        nodes: the nodes that made the checkpoint, as far as known, each with its number of tasks.
+        time: when the checkpoint was made (ISO 8601, UTC).
         format: the checkpoint format (`v`).
         parent: null for a first checkpoint.
-        marks: ``head``, ``tip``, ``fork point``; if there are several branches, ``branch:N`` for each that it is on, or
-            ``on N branches`` if these are more than three.
+        marks: ``head``, ``tip``, ``fork point``; if there are several branches, ``branch:N`` for each branch of this
+            checkpoint, or ``on N branches`` if it is on more than three.
         metadata: the metadata without source and step.
-        metadata_problem: which part of it can't be read; null if all can.
+        metadata_problem: which part of the metadata can't be read; null if all of it can.
         given: an input that the step beginning here will take in; null if there is none.
-        channels: by name; control channels only if asked for.
-        hidden: how many control channels are left out.
-        next: the nodes still to run, or all that ran if a child continues it; null if that can't be known.
+        channels: the channels by name; control channels only if the user asked for them.
+        hidden: the number of control channels that are left out.
+        next: the nodes that are still to run; if the checkpoint has a child, those that ran; null if they are unknown.
         tasks: the tasks of the step that begins here.
-        consumed: whether a child continues it.
+        consumed: whether the checkpoint has a child.
         config: the config that names this checkpoint in code.
         stored: with ``--raw``, the payloads.
-        problem: which part beside the channels can't be read, so that channels, versions and next may be incomplete;
-            null if all can.
+        problem: which part besides the channels can't be read; then channels, versions and next may be incomplete. Null
+            if everything can be read.
     """
 
     verb: ClassVar[str] = "show"

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SideEffectLine:
-    """What the database does by itself when rows change.
+    """A trigger, rule or foreign key, which acts by itself when rows change.
 
     Attributes:
         kind: ``trigger``, ``rule`` or ``foreign key``.
-        table: the table it is defined on.
-        relation: the checkpoint table on whose rows it fires.
-        on: the changes of a row on which it fires: ``add``, ``change``, ``remove``.
-        accepted: whether the person has accepted it, now or for this database.
-        altered: whether the person accepted it earlier and it was changed since.
+        table: the table on which it is defined.
+        relation: the checkpoint table; a change of its rows fires it.
+        on: the changes of a row that fire it: ``add``, ``change``, ``remove``.
+        accepted: whether the user has accepted it, for this command or for this database.
+        altered: whether the user accepted it earlier, but it was changed since then.
     """
 
     kind: str

@@ -9,7 +9,7 @@ from ckpt_cli.views.interrupts import InterruptView
 
 @dataclass(slots=True)
 class ChangeView:
-    """What one step did to one channel.
+    """How one step changed one channel.
 
     Attributes:
         kind: ``added`` (items of a list, messages), ``edited`` (items changed in place), ``set`` (the value is now
@@ -17,15 +17,15 @@ class ChangeView:
             may have one; the value of the channel was not read), ``same`` (the write left the value the same),
             ``changed`` (from `before`), ``replaced`` (an overwrite), ``several`` (several tasks wrote), ``sent`` (nodes
             were called), ``unread`` (too long to be read for this), ``unreadable`` (can't be decoded).
-        added: how many items or messages were added, tasks wrote, or Sends there were.
-        removed: how many messages were removed.
-        after: what was written; for ``summed`` the sum of it, for ``added`` the new items, for ``edited`` the new and
-            the edited items.
-        to: the nodes that were called, to their number of Sends.
-        size: how many bytes were written.
+        added: the number of added items or messages; for ``several``, of tasks that wrote; for ``sent``, of Sends.
+        removed: the number of removed messages.
+        after: the written value; for ``summed`` the sum of the written numbers, for ``added`` the new items, for
+            ``edited`` the new and the edited items.
+        to: the nodes that were called, each with its number of Sends.
+        size: the number of bytes that were written.
         text: the change in words.
-        edited: how many items were changed in place.
-        unsure: for ``set``, that the previous value was not read, so that it may be the same.
+        edited: the number of items that were changed in place.
+        unsure: for ``set``, true if the previous value was not read; then it may have been the same.
     """
 
     channel: str
@@ -43,14 +43,14 @@ class ChangeView:
 
 @dataclass(slots=True)
 class TaskView:
-    """A task of the step that has not been finished.
+    """A task of a step that hasn't finished as a whole.
 
     Attributes:
         node: null if it can't be known.
         status: ``finished``, ``waiting``, ``answered``, ``failed``, ``due``.
-        error: as stored.
-        changes: what a finished task has written, which is kept until its siblings have finished.
-        answers: the recorded answers that it has not taken yet.
+        error: the error as it is stored.
+        changes: the changes by a finished task; its writes are kept until its siblings have finished.
+        answers: the recorded answers that the task has not taken yet.
     """
 
     id: str | None
@@ -64,7 +64,7 @@ class TaskView:
 
 @dataclass(slots=True)
 class HaltView:
-    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over` if it finished after all."""
+    """A task that asked (``interrupt``) or failed (``error``) at this checkpoint; `over` says if it finished later."""
 
     kind: str
     node: str | None
@@ -76,22 +76,24 @@ class StepView:
     """A checkpoint.
 
     Attributes:
-        short: its short form, unique in the thread.
-        parent_id: as stored; `missing` if that checkpoint is not in the database.
-        step: null if neither metadata nor the id holds it.
+        short: the short form of the id, unique in the thread.
+        parent_id: the parent's id as it is stored.
+        missing: whether that parent isn't in the database.
+        step: null if neither the metadata nor the id contains it.
         source: ``input``, ``loop``, ``update``, ``fork``; "" if not recorded.
-        nodes: the nodes that made it, to their number of tasks; for an update, the node it was made as, if recorded.
-        changes: null if nothing that was read shows them.
-        time: ISO 8601, UTC; null if the id holds none.
-        head: whether it is the latest one for the saver.
-        branch: the number of the branch whose tip it is.
-        children: how many children it has.
-        status: of a tip that was decoded: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``.
-        next: of such a tip, the nodes to run next; null if unknown.
-        tasks: of such a tip that isn't done, the tasks.
-        halts: questions and errors of tasks that started here.
-        tags: the names that ``ckpt tag`` gave it.
-        problem: which part of it can't be read; null if everything that was read could be. Most checkpoints are never
+        nodes: the nodes that made the checkpoint, each with its number of tasks; for an update, its ``as_node``, if
+            that is recorded.
+        changes: null if nothing that was read shows the changes.
+        time: ISO 8601, UTC; null if the id contains no time.
+        head: whether this is the checkpoint that the saver returns as the latest.
+        branch: if the checkpoint is a tip, the number of its branch; else null.
+        children: the number of children.
+        status: for a decoded tip, ``done``, ``waiting``, ``failed``, ``unfinished`` or ``unknown``; else null.
+        next: for a decoded tip, the nodes to run next; null if they are unknown.
+        tasks: for a decoded tip that isn't done, its tasks.
+        halts: the questions and errors of tasks that started here.
+        tags: the names that ``ckpt tag`` gave to the checkpoint.
+        problem: which part of the checkpoint can't be read; null if no problem was found. Most checkpoints are never
             decoded.
     """
 

@@ -11,7 +11,7 @@ class TagLine:
     """One tag.
 
     Attributes:
-        id: the checkpoint that it names.
+        id: the id of the checkpoint that has the tag.
         gone: whether that checkpoint is no longer in the database.
         at: when the tag was made, ISO 8601 in UTC.
     """
@@ -29,7 +29,7 @@ class TagView(View):
     """Tags by thread, namespace and name.
 
     Attributes:
-        did: ``listed``, ``added`` or ``deleted``: what was done with these tags.
+        did: what the command did with these tags: ``listed``, ``added`` or ``deleted``.
     """
 
     verb: ClassVar[str] = "tag"

@@ -8,7 +8,7 @@ from ckpt_cli.views.base import View
 
 @dataclass(frozen=True, slots=True)
 class WaitingView:
-    """A waiting question: the node that asks, and the id for ``Command(resume={id: …})`` (null if it has none)."""
+    """An open question: the node that asks, and the id for ``Command(resume={id: …})`` (null if it has none)."""
 
     node: str | None
     id: str | None
@@ -17,7 +17,7 @@ class WaitingView:
 
 @dataclass(frozen=True, slots=True)
 class FailedView:
-    """A task that failed, with the error as stored."""
+    """A task that failed, with its error as it is stored."""
 
     node: str | None
     error: Any
@@ -30,20 +30,20 @@ class ThreadView:
     Attributes:
         ns: the namespace of its head; "" unless the thread has no root graph.
         head: the id of its latest checkpoint.
-        short: the head's short form.
-        checkpoints: how many there are in all namespaces.
-        namespaces: how many subgraph namespaces it has.
-        branches: how many tips the head's namespace has.
-        step, source: those of the head.
+        short: the short form of that id.
+        checkpoints: the number of checkpoints in all namespaces.
+        namespaces: the number of subgraph namespaces.
+        branches: the number of tips in the head's namespace.
+        step, source: the step and source of the head.
         status: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown`` (the next node of an old thread can't be
             determined), or null if the head can't be read; then `problem` says why.
         next: the nodes to run next; null if unknown.
-        updated: when the head was made (ISO 8601, UTC); null if neither its id nor its `ts` says so.
+        updated: when the head was made (ISO 8601, UTC); null if neither its id nor its `ts` contains a time.
         created: when the first checkpoint was made.
         title: what the thread was about: its first human message, else its input.
-        size: the bytes of all checkpoints, if the engine knows them.
+        size: the number of bytes of all checkpoints, if the engine knows it.
         metadata: the head's metadata, without the keys that every checkpoint has.
-        metadata_problem: which part of it can't be read; null if all can.
+        metadata_problem: which part of the head's metadata can't be read; null if all of it can.
     """
 
     thread_id: str
@@ -70,19 +70,19 @@ class ThreadView:
 
 @dataclass(slots=True)
 class ThreadsView(View):
-    """Threads, in the order asked for.
+    """Threads, in the order that the user asked for.
 
     Attributes:
         more: whether there are more threads than the limit.
-        asked: the statuses that were asked for.
-        wide: whether every column is to be shown.
-        unreadable: how many of the threads shown have a head that can't be decoded; with a filter on status or state,
-            how many of all threads that were read, as nobody knows whether they fit.
-        problem: why the first of these can't be decoded.
-        older: with a filter on metadata, how many more threads fit it in older checkpoints; null if they weren't
-            counted.
-        unread_metadata: with a filter on metadata, how many threads don't fit it and have metadata that can't be read,
-            so that nobody knows whether they would.
+        asked: the statuses that the user asked for.
+        wide: whether to show every column.
+        unreadable: the number of shown threads whose head can't be decoded. With a filter on status or state, all
+            threads that were read count, because it is unknown whether they fit.
+        problem: why the first of these heads can't be decoded.
+        older: with a filter on metadata, the number of further threads that only match in older checkpoints; null if
+            they weren't counted.
+        unread_metadata: with a filter on metadata, the number of threads that don't match but have metadata that can't
+            be read, so that they might match.
     """
 
     verb: ClassVar[str] = "threads"

@@ -9,7 +9,7 @@ from ckpt_cli.views.steps import StepView
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """A branch: its first own checkpoint and its tip."""
+    """A branch: the first checkpoint that belongs to it alone, and its tip."""
 
     number: int
     first: str
@@ -18,16 +18,16 @@ class BranchView:
 
 @dataclass(frozen=True, slots=True)
 class FoldView:
-    """A run of checkpoints without branches that is not drawn one by one.
+    """A run of checkpoints without branches; it is drawn as one line.
 
     Attributes:
-        checkpoints: how many there are.
-        first: the id of the oldest.
-        last: the id of the newest.
-        nodes: the nodes that made them, to their number of steps, in the order of their first step.
-        turns: how many of the checkpoints are inputs.
-        edits: how many are updates or forks.
-        subgraphs: how many checkpoints their subgraphs have.
+        checkpoints: the number of checkpoints.
+        first: the id of the oldest checkpoint.
+        last: the id of the newest checkpoint.
+        nodes: the nodes that made them, each with its number of steps, in the order of their first steps.
+        turns: the number of checkpoints that are inputs.
+        edits: the number of checkpoints that are updates or forks.
+        subgraphs: the number of checkpoints in the subgraphs that were called here.
     """
 
     checkpoints: int
@@ -41,7 +41,7 @@ class FoldView:
 
 @dataclass(frozen=True, slots=True)
 class AsideView:
-    """The number of branches that begin here and are not drawn, and of the checkpoints in them."""
+    """Branches that begin here and are not drawn: how many they are, and how many checkpoints they have."""
 
     branches: int
     checkpoints: int
@@ -54,9 +54,9 @@ class SubgraphView:
     Attributes:
         ns: its namespace.
         node: the node that runs this graph.
-        checkpoints: how many checkpoints this call made.
-        nested: how many checkpoints the subgraphs inside it have.
-        rows: its own tree, with ``--full``.
+        checkpoints: the number of checkpoints that this call made.
+        nested: the number of checkpoints in the subgraphs that it called itself.
+        rows: with ``--full``, the subgraph's own tree.
     """
 
     ns: str
@@ -68,12 +68,12 @@ class SubgraphView:
 
 @dataclass(slots=True)
 class TreeRow:
-    """One line of the drawing: a checkpoint, a fold, or only branches aside.
+    """One line of the drawing: a checkpoint, a folded run, or only a remark about branches that are not drawn.
 
     Attributes:
-        depth: how many rails are at its left; all of them continue below.
-        joint: whether it leaves the last of those rails here.
-        ends: whether nothing follows on its own line.
+        depth: the number of rails at the left; all of them continue below.
+        joint: whether the row branches off from the last of these rails.
+        ends: whether no further row continues this one.
     """
 
     depth: int
@@ -90,13 +90,14 @@ class TreeView(View):
     """A tree, its rows from the oldest to the head.
 
     Attributes:
-        ns: the namespace drawn, "" for the root graph.
+        ns: the namespace that is drawn; "" for the root graph.
         head: the id of the head.
-        status: of the head: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``; null if it can't be read.
-        checkpoints: how many there are in this namespace.
-        namespaces: how many subgraph namespaces there are below this one.
-        subgraph_checkpoints: how many checkpoints they have.
-        problem: which part of the head can't be read; null if all can.
+        status: the head's status: ``done``, ``waiting``, ``failed``, ``unfinished``, ``unknown``; null if it is
+            unreadable.
+        checkpoints: the number of checkpoints in this namespace.
+        namespaces: the number of subgraph namespaces below this one.
+        subgraph_checkpoints: the number of checkpoints in these.
+        problem: which part of the head can't be read; null if all of it can.
         form: ``text``, ``mermaid`` or ``dot``: the format in which it is printed.
     """
 

@@ -11,9 +11,9 @@ class Written(NamedTuple):
     """One write.
 
     Attributes:
-        idx: its place among its task's writes; text if no integer is stored there.
-        kind: ``value`` (to a channel of the user's), ``send``, ``trigger`` (to one of the graph's own), ``interrupt``,
-            ``resume``, ``error``, ``nothing`` (the task ran and wrote to no channel).
+        idx: the index of the write among the writes of its task; text if the database doesn't store an integer there.
+        kind: ``value`` (to one of the user's channels), ``send``, ``trigger`` (to one of the graph's own channels),
+            ``interrupt``, ``resume``, ``error``, ``nothing`` (the task ran and wrote to no channel).
         to: the node that a Send calls.
         interrupts: the questions, with their ids.
         tag: the payload's type tag.
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 
 
 class TaskWrites(NamedTuple):
-    """What one task wrote.
+    """The writes of one task.
 
     Attributes:
         node: null if it can't be known, and for writes that no task made.
@@ -54,10 +54,9 @@ class WritesView(View):
     """The writes stored on one checkpoint.
 
     Attributes:
-        consumed: whether a child continues the checkpoint: then they are history, else they are pending.
-        problem: which part of the checkpoint beside its channels can't be read, so that nodes may be missing; null if
-            all can.
-
+        consumed: whether the checkpoint has a child; then the writes are history, else they are pending.
+        problem: which part of the checkpoint besides its channels can't be read, so that nodes may be missing; null if
+            everything can be read.
     """
 
     verb: ClassVar[str] = "writes"

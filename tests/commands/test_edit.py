@@ -376,7 +376,7 @@ def test_left_as_it_was(ckpt: Ckpt, path: Path, editor: Callable[..., Any], tmp_
         ("text = text.replace('\"old\"', '\"new\",,')", "is no JSON"),
         ('text = text.replace(\'"old"\', \'{"$bytes": "?"}\')', "text:"),
         ("text = text.replace('\"text\"', '\"txet\"')", "no channel 'txet'"),
-        ("text = '[]'", "no JSON object"),
+        ("text = '[]'", "must be a JSON object"),
     ],
 )
 def test_a_mistake_opens_the_editor_again(

@@ -270,10 +270,10 @@ class Travel:
             assert whose(backend, capsys) == []
             assert whose(backend, capsys, "--any") == sorted(["copy", MINE])
             assert run(["delete", "--where", PERSON, "-d", backend.url, "--dry-run"]) == 4
-            assert "2 more threads have it in older checkpoints: --any takes them too" in capsys.readouterr().err
+            assert "2 more threads match in older checkpoints: --any takes them too" in capsys.readouterr().err
             ckpt(backend, ["edit", "--metadata", "user_id=u-1"], capsys)
             plan = ckpt(backend, ["delete", "--where", PERSON, "--dry-run"], capsys, thread=False)
-            assert plan["notes"][-1] == "1 more thread has it in older checkpoints: --any takes it too"
+            assert plan["notes"][-1] == "1 more thread matches in older checkpoints: --any takes it too"
             ckpt(backend, ["delete", "--where", PERSON, "--any"], capsys, thread=False)
             assert "u-1" not in repr(contents(backend))
             assert contents_of(backend, THEIRS) == others

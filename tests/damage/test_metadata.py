@@ -82,7 +82,7 @@ def test_a_filter_says_what_it_could_not_read(place: Place) -> None:
             f"the metadata of {left} thread{'s' if left > 1 else ''} can't be read, so --where may have" in answer.err
         )
         plan = ask(place.url, "delete", "--where", *words, "--dry-run")
-        assert plan.code == 0 and "can't be read, so --where may have passed over some" in plan.out
+        assert plan.code == 0 and "can't be read, so --where may have missed some" in plan.out
     nobody = ask(place.url, "delete", "--where", "step == 99", "--yes")
     assert nobody.code == 4 and "the metadata of 2 threads can't be read" in nobody.err
     listed = json.loads(ask(place.url, "threads", "--json").out)["threads"]
