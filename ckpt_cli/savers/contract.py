@@ -163,10 +163,9 @@ class Saver(ABC):
         return Place(self.identity)
 
     def original(self, seen: Place, is_it: Callable[["Saver"], bool]) -> bool | None:  # noqa: ARG002 - for files
-        """Whether the database that was at the place `seen` still exists there, so that this one is its copy.
+        """Whether the database that was at `seen` still exists there, so that this one is its copy; None if unknown.
 
-        False: this one is that database itself, or nothing is there any more. None: unknown. `is_it` checks whether the
-        database that is there now is the one that was seen.
+        False: this one is that database, or it is gone. `is_it` checks whether the one that is there now was seen.
         """
         here = self.place()
         same = here.instance and (here.engine, here.instance) == (seen.engine, seen.instance)
