@@ -41,7 +41,7 @@ def open_url(url: str) -> "MongoSaver":
 
 
 class MongoSaver(OwnFields):
-    """A database of LangGraph's own saver, of its former async twin, or of LangGraph.js."""
+    """A database of LangGraph's own saver, of its former async variant, or of LangGraph.js."""
 
     name: ClassVar[str] = "mongodb"
     out_of_reach: ClassVar[str] = "free space of the collections (until `compact`), the oplog, replicas and backups"
@@ -273,16 +273,15 @@ class MongoSaver(OwnFields):
 
     def _whole(self, refs: Sequence[Ref]) -> dict[Ref, Checkpoint]:
         columns = ("thread_id", *reading.SKELETON, "type", "checkpoint", "metadata")
-        documents = self._connection.find(
-            self._checkpoints, reading.filter_for(refs, self._stored_ids(refs)), columns, {}
-        )
+        where = reading.filter_for(refs, self._stored_ids(refs))
+        documents = self._connection.find(self._checkpoints, where, columns, {})
         checkpoints = (records.checkpoint(records.thread_of(one), one) for one in documents)
         return {checkpoint.row.ref: checkpoint for checkpoint in checkpoints}
 
     def _with_heads(self, where: dict[str, Any]) -> Iterator[Thread]:
         """Threads with heads: the root graph's head or, without a root, the highest checkpoint of any namespace."""
-        pipeline = reading.namespaces_with_heads(where)
-        yield from reading.threads_with_heads(self._connection.aggregate(self._checkpoints, pipeline))
+        spaces = self._connection.aggregate(self._checkpoints, reading.namespaces_with_heads(where))
+        yield from reading.threads_with_heads(spaces)
 
     def _rootless(self, thread_ids: list[Any]) -> Iterator[Thread]:
         for page in pages(thread_ids, _NAMES):
