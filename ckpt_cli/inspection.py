@@ -1,6 +1,6 @@
 """What one checkpoint means: its next tasks, its nodes, its values, computed with the checkpoints around it.
 
-The reader below gives rows, decoded states and writes; it knows nothing of this.
+`reading.Reader` gives rows, decoded states and writes; it doesn't depend on this module.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ class Inspection:
         )
 
     def names(self, written: list[TaskWrite] | None = None) -> Names:
-        """The node of each task that left writes here; other checkpoints are read only if this one can't say.
+        """The node of each task that left writes here; other checkpoints are read only if this one isn't enough.
 
         `written` are the writes stored on the checkpoint, if they were read before.
         """
@@ -56,7 +56,7 @@ class Inspection:
         tasks = {write.task_id for write in writes if write.task_id != NULL_TASK}
         if all(names.node(task_id) for task_id in tasks if names.of_this_step(task_id)):
             return names
-        wiring.learn_until(lambda: False)
+        wiring.learn_until(lambda: False)  # learn from all other checkpoints
         return Names(state, writes, wiring, self.namespaces)
 
     def values(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Inspection:
         return {channel: values[channel] for channel in user_channels(state) if channel in values}
 
     def deltas(self) -> "dict[str, Rebuilt]":
-        """The delta channels that the checkpoint holds no value of, each with the seed and the writes that make it."""
+        """The delta channels whose value the checkpoint doesn't store, each rebuilt from an older value and writes."""
         state = self._reader.state(self._ref)
         unstored = missing(state)
         if not unstored:
@@ -91,7 +91,10 @@ class Inspection:
         return bool(self._lineage.children.get(self._ref.checkpoint_id))
 
     def others(self) -> Iterator[State]:
-        """The other readable checkpoints of the same graph: of this namespace nearest first, then of its other runs."""
+        """The other readable checkpoints of the same graph.
+
+        First come those of this namespace, the nearest first, then those of other runs of the same subgraph.
+        """
         thread_id, ns, lineage = self._ref.thread_id, self._ref.ns, self._lineage
         children = lineage.children.get(self._ref.checkpoint_id, ())
         nearest = dict.fromkeys([*children, *lineage.line(self._ref.checkpoint_id), *lineage.rows])
@@ -99,7 +102,7 @@ class Inspection:
         for other in self.namespaces() if ns else ():
             if other != ns and graph_of(other) == graph_of(ns):
                 refs += [Ref(thread_id, other, i) for i in self._reader.lineage(thread_id, other).rows]
-        for ref in self._expected(refs):
+        for ref in self._prefetched(refs):
             with suppress(PayloadCorrupt):
                 yield from self._reader.states([ref])
 
@@ -115,7 +118,7 @@ class Inspection:
         return status_of([write for write in written if write.task_id == task_id]) is Status.FINISHED
 
     def _ancestors(self) -> "Iterator[Station]":
-        """Its line from the parent back."""
+        """Its ancestors, from the parent back."""
         return self._stations(list(self._lineage.line(self._ref.checkpoint_id))[1:])
 
     def _descendants(self) -> "Iterator[Station]":
@@ -131,12 +134,12 @@ class Inspection:
     def _stations(self, checkpoint_ids: Iterable[str]) -> "Iterator[Station]":
         from ckpt_cli.history.reducers.delta import Station
 
-        for ref in self._expected(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
+        for ref in self._prefetched(Ref(self._ref.thread_id, self._ref.ns, i) for i in checkpoint_ids):
             state = self._reader.state(ref)
             yield Station(state, self._reader.writes(ref), self.grown(state))
 
-    def _expected(self, refs: Iterable[Ref]) -> Iterator[Ref]:
-        """The same refs; the saver prefetches few at first, because most walks end after a step or two."""
+    def _prefetched(self, refs: Iterable[Ref]) -> Iterator[Ref]:
+        """The same refs, which the saver prefetches in growing pages, because most walks end after a step or two."""
         left, size = iter(refs), 1
         while page := list(islice(left, size)):
             self._reader.saver.expect(page)
@@ -144,7 +147,10 @@ class Inspection:
             size = min(size * 4, self._reader.saver.page)
 
     def grown(self, state: State) -> bool:
-        """Whether its parent's writes made a checkpoint: the first child, one step on, by a run."""
+        """Whether its parent's writes made a checkpoint.
+
+        They did if it is the parent's first child, its step is the next one, and its source is a run.
+        """
         own_id, lineage = state.ref.checkpoint_id, self._lineage
         parent_id = lineage.parent(own_id)
         if parent_id is None or state.source not in ("loop", "input") or state.step is None:

@@ -1,7 +1,7 @@
-"""Both layouts of a stored checkpoint, one whole body or a header with a payload per channel, become one `State`.
+"""Makes one `State` of either layout of a stored checkpoint: one body, or a header and a payload for each channel.
 
-In the other direction, `whole` gives the checkpoint object with every value in it, and `placed` lays an edited one
-out as the database keeps it.
+For changes, `whole` gives the checkpoint object with every value in it, and `placed` gives an edited object in the
+layout of the database.
 """
 
 from binascii import a2b_base64
@@ -40,8 +40,8 @@ def state_of(checkpoint: Checkpoint, decode: Decode, sends_written_on: Callable[
     Args:
         checkpoint: as stored.
         decode: gives the value of a payload.
-        sends_written_on: gives the Sends among the writes stored on a checkpoint; for one with an empty id, those of a
-            parent whose id was not kept.
+        sends_written_on: gives the Sends among the writes stored on a checkpoint. An empty id means the parent's
+            writes, for savers that don't keep the parent's id.
 
     Raises:
         PayloadCorrupt: the body is no checkpoint object; KeyMissing if an encryption key would help.
@@ -83,7 +83,7 @@ def _is_sound(
 
 
 def _damage(body: Mapping[str, Any]) -> str:
-    """The first problem outside the channels; it looks three dicts deep, where a node's versions are."""
+    """The first problem outside the channels; three levels of dicts are searched, down to a node's versions."""
     layer = [value for key, value in body.items() if key != "channel_values"]
     for _ in range(3):
         if Node in map(type, layer):
@@ -102,14 +102,16 @@ def _versions(value: Any) -> dict[str, Version]:
 
 
 def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, decode: Decode) -> dict[str, Any]:
-    """The inline values and the channels kept apart: a blob wins, and ``empty`` is a version without a value.
+    """Channel to value, from the header or body and from the payloads of single channels.
 
-    checkpoint-postgres 3.2, ``base.py: _load_blobs``; a delta snapshot leaves ``true`` inline beside its blob.
+    If both have a channel, its payload counts; so it is for a delta snapshot, for which the header holds ``true``. The
+    tag ``empty`` means that a channel has a version and no value (checkpoint-postgres 3.2, ``base.py: _load_blobs``).
     """
     inline = body.get("channel_values")
-    lost = next((v for k, v in body.items() if k not in _KEYS and isinstance(v, Node) and v.form is Form.BROKEN), None)
-    if lost is not None and "channel_values" not in body and channels is None:
-        raise PayloadCorrupt(f"no channel of the checkpoint can be read: {lost.problem}")
+    broken = (v for k, v in body.items() if k not in _KEYS and isinstance(v, Node) and v.form is Form.BROKEN)
+    first_broken = next(broken, None)
+    if first_broken is not None and "channel_values" not in body and channels is None:
+        raise PayloadCorrupt(f"no channel of the checkpoint can be read: {first_broken.problem}")
     values = must_be_mapping(inline, "channel_values") if isinstance(inline, Node) else named(inline)
     return {**values, **{c: decode(p) for c, p in (channels or {}).items() if p.tag != "empty"}}
 
@@ -117,10 +119,11 @@ def _values(body: Mapping[str, Any], channels: Mapping[str, Payload] | None, dec
 def _sends(
     body: Mapping[str, Any], checkpoint: Checkpoint, decode: Decode, written_on: Callable[[Ref], list[Any]]
 ) -> list[Any]:
-    """The Sends that a checkpoint of v < 4 starts with: from its own key, else what its parent's tasks wrote.
+    """The Sends that a checkpoint of format `v` < 4 starts with.
 
-    If channels are kept apart, and in JavaScript's SQLite, the key is always empty or absent (checkpoint-postgres 2.0,
-    ``base.py: SELECT_PENDING_SENDS_SQL``); checkpoint-postgres 1.0 stored a pair of type tag and base64 there.
+    They are in its key ``pending_sends``, else they are the Sends that its parent's tasks wrote. If channels have their
+    own payloads, and in JavaScript's SQLite, the key is always empty or absent (checkpoint-postgres 2.0, ``base.py:
+    SELECT_PENDING_SENDS_SQL``). checkpoint-postgres 1.0 stored a pair of type tag and base64 there.
     """
     v, own = body.get("v"), body.get("pending_sends")
     if isinstance(own, list) and len(own) == 2 and all(isinstance(part, str) for part in own):
@@ -156,10 +159,10 @@ def placed(
     *,
     marked: bool = False,
 ) -> Checkpoint:
-    """A checkpoint object laid out like `like`; what is the same as there keeps its very bytes.
+    """A checkpoint object in the layout of `like`; a part that is the same as in `like` keeps its bytes.
 
-    If channels are kept apart, simple values go into the header, if it has a place for them. `marked` is whether a
-    delta snapshot leaves ``true`` there (checkpoint-postgres 3.2, ``__init__.py: put``).
+    If channels have their own payloads, simple values still go into the header, if it has a place for them. `marked`
+    is whether the header gets ``true`` for a delta snapshot (checkpoint-postgres 3.2, ``__init__.py: put``).
     """
     stored_metadata = encode(metadata, like=like.metadata)
     if like.channels is None:
@@ -185,26 +188,26 @@ def _payload(value: Any, old: Payload | None, like: Checkpoint, decode: Decode, 
     if old is not None and old.tag != "empty":
         return old if same(decode(old), value) else encode(value, like=old)
     tags = {payload.tag: payload for payload in (like.channels or {}).values()}
-    locked = next((payload for tag, payload in tags.items() if "+" in tag), None)
+    encrypted = next((payload for tag, payload in tags.items() if "+" in tag), None)
     plain = Payload("json", b"null") if "json" in tags and "msgpack" not in tags else Payload("msgpack", b"\xc0")
-    if value is None and locked is None:
+    if value is None and encrypted is None:
         return NULL if plain.tag == "msgpack" else plain
-    return encode(value, like=locked or plain)
+    return encode(value, like=encrypted or plain)
 
 
 def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
     """A decoded body or header as a dict.
 
     Raises:
-        PayloadCorrupt: it is something else. The message has a BROKEN node's own problem, and quotes text: JavaScript
-            stores the words "[unable to serialize, …]" for a state that holds a BigInt.
+        PayloadCorrupt: it is something else. The message contains a BROKEN node's own problem, and quotes a text:
+            JavaScript stores "[unable to serialize, …]" for a state that holds a BigInt.
         KeyMissing: it is encrypted and the key is missing or wrong.
     """
     if isinstance(value, dict) or named(value):
         return named(value)
     if not isinstance(value, Node) or value.form is not Form.BROKEN:
-        named_kind = value.type if isinstance(value, Node) else type(value).__name__
-        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a value of type {named_kind}"
+        type_name = value.type if isinstance(value, Node) else type(value).__name__
+        kind = f"the text {value[:100]!r}" if isinstance(value, str) else f"a value of type {type_name}"
         raise PayloadCorrupt(f"{what} can't be decoded: {kind} where an object should be")
     if value.needs_key:
         raise KeyMissing(f"{what} can't be decoded: {value.problem}", hint="--key-env NAME names the key's variable")
@@ -212,9 +215,9 @@ def must_be_mapping(value: Any, what: str) -> dict[str, Any]:
 
 
 def named(value: Any) -> dict[str, Any]:
-    """The mapping with text keys in a dict, or in a dict subclass that a pickle recorded; {} for anything else.
+    """A dict, or a dict subclass that a pickle recorded, as a dict with text keys; {} for anything else.
 
-    langgraph 0.0 pickled ``defaultdict`` for versions and members of the enum ReservedChannels as channel names.
+    langgraph 0.0 pickled ``defaultdict`` for versions, and members of the enum ReservedChannels as channel names.
     """
     if type(value) is dict and _TEXT.issuperset(map(type, value)):
         return value  # not a copy: decoded values are shared, and never changed in place
@@ -226,7 +229,10 @@ def named(value: Any) -> dict[str, Any]:
 
 
 def read_metadata(value: Any) -> tuple[dict[str, Any], str]:
-    """Decoded metadata as a dict, and which part can't be read; "" if all can. None is metadata that was never kept."""
+    """Decoded metadata as a dict, and the problem of a part that can't be read, "" if all parts can.
+
+    `value` is None if no metadata was ever stored.
+    """
     metadata = named(value)
     if metadata or value is None or type(value) is dict:
         parts = ((key, part) for key, part in metadata.items() if type(part) is Node and part.form is Form.BROKEN)
@@ -256,6 +262,6 @@ def must_have_metadata(value: Any, ref: Ref) -> dict[str, Any]:
 
 
 def parents_of(metadata: Any) -> dict[str, str]:
-    """The checkpoints that called a subgraph's checkpoint, by namespace; entries that name none are left out."""
+    """Outer namespace to the checkpoint there that called a subgraph's checkpoint; other entries are left out."""
     recorded = named(named(metadata).get("parents"))
     return {ns: checkpoint_id for ns, checkpoint_id in recorded.items() if isinstance(checkpoint_id, str)}

@@ -38,18 +38,18 @@ class Ref(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread and its head: the highest id of the root namespace, or of any namespace where root has none."""
+    """A thread and its head: the highest id of the root namespace or, if that is empty, of all namespaces."""
 
     thread_id: str
     head: Ref
 
 
 class CheckpointRow(NamedTuple):
-    """A checkpoint without its values: identity and parent. It is cheap to read.
+    """A checkpoint's ids and its parent's, without values. It is cheap to read.
 
     Attributes:
         parent_id: None for a root; may name a row that was never stored (langgraph 0.3, ``checkpoint_during=False``).
-        size: bytes of the stored checkpoint column, where the engine knows it without reading it.
+        size: bytes of the stored checkpoint column, if the engine knows the size without reading the column.
     """
 
     thread_id: str
@@ -68,9 +68,9 @@ class Checkpoint(NamedTuple):
     """A checkpoint with its payloads, not decoded.
 
     Attributes:
-        body: the whole checkpoint object; where `channels` is set, the header without those channels' values.
+        body: the whole checkpoint object or, if `channels` is set, the header: the object without those values.
         metadata: a payload too (JSON text in SQLite, JSONB in Postgres, msgpack in ``langgraph dev``).
-        channels: one payload per channel where the engine keeps them apart (Postgres, MySQL), else None.
+        channels: one payload for each channel if the engine stores them so (Postgres, MySQL), else None.
     """
 
     row: CheckpointRow
@@ -84,10 +84,10 @@ class Write(NamedTuple):
 
     Attributes:
         idx: position in the task's list of writes; ``__error__`` -1, ``__scheduled__`` -2, ``__interrupt__`` -3,
-            ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``); text where the database
-            holds something else than an integer there, which no library writes.
-        task_path: ``~__pregel_pull, NODE`` and so on; "" where the schema or the row has none.
-        payload: None if a listing did not read it; `size` is its number of bytes then.
+            ``__resume__`` -4 (langgraph-checkpoint 4.3, ``base/__init__.py: WRITES_IDX_MAP``). It is text if the
+            database holds something that is no integer; no library writes that.
+        task_path: ``~__pregel_pull, NODE`` and so on; "" if the schema or the row has none.
+        payload: None if a listing did not read it; then `size` is its number of bytes.
     """
 
     thread_id: str
@@ -142,8 +142,8 @@ class Seen(NamedTuple):
     Attributes:
         ref: one checkpoint with its payloads. With an empty `checkpoint_id`: all ids of the namespace, or of the
             thread if `ns` is ``*``, and the keys of all their writes.
-        writes: whether the hash covers the writes; without them an application may continue the thread meanwhile.
-        head: the hash covers only which checkpoint is the head of the namespace, and the keys of the head's writes.
+        writes: whether the hash covers the writes too; if not, an application may continue the thread meanwhile.
+        head: whether the hash covers only the id of the namespace's head and the keys of the head's writes.
     """
 
     ref: Ref
@@ -190,8 +190,8 @@ class RowChange(NamedTuple):
     Attributes:
         relation: table or collection.
         key: the columns that name the row.
-        before: all its columns; None where the row doesn't exist.
-        after: the same; None where the row is deleted.
+        before: all its columns before the change; None if the row didn't exist.
+        after: all its columns after the change; None if the row is deleted.
     """
 
     relation: str

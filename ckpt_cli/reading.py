@@ -27,11 +27,11 @@ Tags = Callable[[str, str], Mapping[str, str]]
 _STATES_KEPT = 8
 _LINEAGES_KEPT = 64
 _LISTED = 8
-_NEAR = 2000  # threads compared for "did you mean"
+_COMPARED = 2000  # threads compared for "did you mean"
 
 
 class Reader:
-    """Reads one database. What it gives is decoded lazily; its caches are bounded."""
+    """Reads one database. Values are decoded when they are used; the caches are bounded."""
 
     def __init__(
         self, saver: Saver, codec: Codec, clock: Callable[[], float] = time, tags: Tags = lambda _thread, _ns: {}
@@ -67,7 +67,7 @@ class Reader:
         if thread is None:
             from difflib import get_close_matches
 
-            known = [t.thread_id for t in islice(self.saver.threads(), _NEAR)]
+            known = [t.thread_id for t in islice(self.saver.threads(), _COMPARED)]
             near = get_close_matches(thread_id, known, n=3, cutoff=0.6)
             hint = f"did you mean {_visible(near[0])}?" if near else "`ckpt threads` lists what there is"
             raise ThreadNotFound(f"no thread {thread_id!r}", hint=hint, candidates=near)
@@ -88,10 +88,10 @@ class Reader:
         return self._rows[1]
 
     def head(self, thread_id: str, ns: str = "") -> CheckpointRow:
-        """The row that the saver itself returns when no id is given.
+        """The newest row; LangGraph's saver returns it for a config without a checkpoint id.
 
         Raises:
-            CheckpointNotFound: the namespace has none; others of the thread are candidates.
+            CheckpointNotFound: the namespace has no checkpoint; other namespaces of the thread are candidates.
         """
         rows = self.saver.newest(thread_id, ns, 1)
         if not rows:
@@ -104,17 +104,17 @@ class Reader:
         return rows[0]
 
     def namespace(self, thread_id: str, text: str) -> str:
-        """The namespace of this name, else the only one that begins with it, else the text as it is.
+        """The namespace with this name, else the only one that begins with it, else the text unchanged.
 
         Raises:
             UsageError: several begin with it.
         """
         if not text or self.saver.newest(thread_id, text, 1):
             return text
-        from ckpt_cli.history.tasks.nesting import named
+        from ckpt_cli.history.tasks import nesting
 
         known = self.saver.namespaces(thread_id)
-        return named(known, text) if any(ns.startswith(text.rstrip("…")) for ns in known) else text
+        return nesting.named(known, text) if any(ns.startswith(text.rstrip("…")) for ns in known) else text
 
     def resolve(self, thread_id: str, text: str = "@", ns: str = "") -> CheckpointRow:
         """The checkpoint that a revision names in a namespace of a thread; see `history.lineage.revisions`."""
@@ -162,7 +162,7 @@ class Reader:
 
         Raises:
             CheckpointNotFound: no such row.
-            PayloadCorrupt: nothing of it can be decoded; KeyMissing if an encryption key would help.
+            PayloadCorrupt: no part of it can be decoded; KeyMissing if an encryption key would help.
         """
         if ref not in self._states:
             state = next(self.states([ref]), None)
@@ -206,7 +206,7 @@ class Reader:
     def writes_by_checkpoint(
         self, thread_id: str, ns: str, checkpoint_ids: Collection[str] | None = None, *, values: int | None = None
     ) -> dict[str, list[TaskWrite]]:
-        """The writes of a namespace by the checkpoint they are stored on; `values` as in `Saver.writes`."""
+        """Checkpoint id to the writes stored on that checkpoint, in one namespace; `values` as in `Saver.writes`."""
         by_checkpoint: dict[str, list[TaskWrite]] = {}
         for row in self.saver.writes(thread_id, ns, checkpoint_ids, values=values):
             by_checkpoint.setdefault(row.checkpoint_id, []).append(TaskWrite(row, self.codec.decode))

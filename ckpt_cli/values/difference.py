@@ -30,9 +30,9 @@ class Difference:
     """A part that differs.
 
     Attributes:
-        path: from the channel on, as `ckpt get` takes it; for a removed part, its old path.
+        path: the path from the channel on, as `ckpt get` takes it; for a removed part, its old path.
         before: the old value; None if there was none, and if `parts` has the differences.
-        after: the new value, likewise.
+        after: the new value; None if there is none, and if `parts` has the differences.
         was: the old path of a moved part.
         who: role and id of a message.
         counts: what happened to the elements of a list or set.

@@ -27,7 +27,7 @@ def from_json(data: Any) -> Any:
     """The value with this JSON form; plain JSON is its own value.
 
     Raises:
-        UsageError: the ``$`` keys fit no value, or a secret is masked.
+        UsageError: the ``$`` keys describe no value, or a secret is masked.
     """
     order, todo = [], [data]
     while todo:
@@ -51,7 +51,7 @@ def _dict(data: dict[str, Any], done: Done) -> Any:
         return _fields(data, done)
     mark = next((mark for mark in _MARKS if mark in marks), None)
     if mark is None:
-        raise UsageError(f"{min(marks)} stands alone", hint="a key of your own that begins with $ is written $$")
+        raise UsageError(f"{min(marks)} has no meaning here", hint="a key of your own that begins with $ is written $$")
     try:
         return _MARKS[mark](data, done)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -92,7 +92,7 @@ def _snapshot(data: dict[str, Any], done: Done) -> Node:
 
 def _object(data: dict[str, Any], done: Done) -> Node:
     if data.get("$masked"):
-        raise UsageError("a secret is masked", hint="--reveal shows it, so that it can be carried over")
+        raise UsageError("a secret is masked", hint="with --reveal the JSON has the secret itself and can be read back")
     kind = str(data["$type"])
     module, _, name = kind.rpartition(".")
     if "$module" in data:

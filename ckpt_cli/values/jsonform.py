@@ -1,8 +1,8 @@
 """Decoded values as JSON that can be read back without loss: ``--json`` prints it, and an editor opens it.
 
 An object is ``{"$type": "package.module.Class", …fields}``. Bytes are ``{"$bytes": base64}``, dicts with other keys
-than text ``{"$map": [[key, value], …]}``, floats that JSON has no word for ``{"$float": "nan"}``; a user's own keys
-that begin with ``$`` get one more. If class and fields don't show how an object was recorded, other ``$`` keys do:
+than text ``{"$map": [[key, value], …]}``, floats that JSON has no word for ``{"$float": "nan"}``. A user's own key that
+begins with ``$`` gets one more ``$``. If class and fields don't show how an object was recorded, other ``$`` keys do:
 
 - ``$value``: the one argument (UUID, Decimal, set, Enum, datetime), or fields that are no dict
 - ``$args``: the positional arguments (date, timedelta, Path, Send)
@@ -47,7 +47,7 @@ class _Writer:
         self._put(box, 0, value)
         while self._todo:
             holder, key, item = self._todo.pop()
-            holder[key] = self._shell(item)
+            holder[key] = self._container(item)
         return box[0]
 
     def _put(self, holder: Any, key: Any, value: Any) -> None:
@@ -57,7 +57,7 @@ class _Writer:
             holder[key] = None
             self._todo.append((holder, key, value))
 
-    def _shell(self, value: Any) -> Any:
+    def _container(self, value: Any) -> Any:
         """The JSON container of a value; its parts are filled in, now or later."""
         if isinstance(value, list):
             return self._list(value)
@@ -74,20 +74,20 @@ class _Writer:
         raise TypeError(f"{type(value).__name__} is no decoded value")
 
     def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any]:
-        shell: list[Any] = [None] * len(value)
+        container: list[Any] = [None] * len(value)
         for index, item in enumerate(value):
-            self._put(shell, index, item)
-        return shell
+            self._put(container, index, item)
+        return container
 
     def _dict(self, value: dict[Any, Any]) -> dict[str, Any]:
         if all(isinstance(key, str) for key in value):
             return self._fields({}, value)
         return {"$map": [self._list(pair) for pair in value.items()]}
 
-    def _fields(self, shell: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    def _fields(self, container: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
         for key, item in value.items():
-            self._put(shell, f"${key}" if key.startswith("$") else key, item)
-        return shell
+            self._put(container, f"${key}" if key.startswith("$") else key, item)
+        return container
 
     def _node(self, node: Node) -> dict[str, Any]:
         form, state = node.form, node.state
@@ -97,67 +97,67 @@ class _Writer:
             return _bytes(node, {"$opaque": node.name})
         if form is Form.UNDEFINED:
             return {"$undefined": True}
-        shell: dict[str, Any] = {}
+        container: dict[str, Any] = {}
         if form is Form.SNAPSHOT:
-            self._put(shell, "$snapshot", state)
-            return shell
-        _class(node, shell)
+            self._put(container, "$snapshot", state)
+            return container
+        _class(node, container)
         if not self._reveal and is_secret(node):
-            return {**shell, "$value": SECRET, "$masked": True}
-        return self._object(node, state, shell)
+            return {**container, "$value": SECRET, "$masked": True}
+        return self._object(node, state, container)
 
-    def _object(self, node: Node, state: Any, shell: dict[str, Any]) -> dict[str, Any]:
+    def _object(self, node: Node, state: Any, container: dict[str, Any]) -> dict[str, Any]:
         form = node.form
         if (form, node.type) in _AMBIGUOUS:
-            shell["$form"] = str(form)
+            container["$form"] = str(form)
         if node.method and not (form is Form.METHOD and node.method == ISO_METHOD):
-            shell["$method"] = node.method
+            container["$method"] = node.method
         if form in (Form.VALUE, Form.METHOD):
             if form is Form.METHOD and node.method == ISO_METHOD and node.type != "datetime.datetime":
-                shell["$method"] = ISO_METHOD
+                container["$method"] = ISO_METHOD
             elif form is Form.VALUE and node.type == "datetime.datetime":
-                shell["$form"] = "value"
-            self._put(shell, "$value", state)
+                container["$form"] = "value"
+            self._put(container, "$value", state)
         elif form is Form.ARGS:
-            self._put(shell, "$args", state)
+            self._put(container, "$args", state)
         elif form in FIELDS:
-            return self._recorded(node, state, shell)
+            return self._recorded(node, state, container)
         elif form is Form.LC2:
-            shell["$form"] = "lc2"
-            self._put(shell, "$args", state["args"])
-            self._fields(shell, state["kwargs"])
+            container["$form"] = "lc2"
+            self._put(container, "$args", state["args"])
+            self._fields(container, state["kwargs"])
         elif form is Form.PICKLE:
-            return self._pickled(state, shell)
+            return self._pickled(state, container)
         else:
-            self._fields(shell, state)
-        return shell
+            self._fields(container, state)
+        return container
 
-    def _recorded(self, node: Node, state: Any, shell: dict[str, Any]) -> dict[str, Any]:
+    def _recorded(self, node: Node, state: Any, container: dict[str, Any]) -> dict[str, Any]:
         if node.form is not implied_form(node.module):
-            shell["$form"] = str(node.form)
+            container["$form"] = str(node.form)
         if isinstance(state, dict) and all(isinstance(key, str) for key in state):
-            return self._fields(shell, state)
-        shell["$form"] = str(node.form)
-        self._put(shell, "$value", state)
-        return shell
+            return self._fields(container, state)
+        container["$form"] = str(node.form)
+        self._put(container, "$value", state)
+        return container
 
-    def _pickled(self, state: dict[str, Any], shell: dict[str, Any]) -> dict[str, Any]:
-        shell["$form"] = "pickle"
+    def _pickled(self, state: dict[str, Any], container: dict[str, Any]) -> dict[str, Any]:
+        container["$form"] = "pickle"
         for key, item in state.items():
             if key == "state" and isinstance(item, dict) and item and all(isinstance(name, str) for name in item):
-                self._fields(shell, item)
+                self._fields(container, item)
             else:
-                self._put(shell, f"${key}", item)
-        return shell
+                self._put(container, f"${key}", item)
+        return container
 
 
-def _class(node: Node, shell: dict[str, Any]) -> None:
-    shell["$type"] = node.type
+def _class(node: Node, container: dict[str, Any]) -> None:
+    container["$type"] = node.type
     if node.type.rpartition(".")[::2] != (node.module, node.name):
-        shell["$module"] = node.module
+        container["$module"] = node.module
 
 
-def _bytes(node: Node, shell: dict[str, Any]) -> dict[str, Any]:
-    if node.encoding and shell.get("$opaque") != node.encoding:
-        shell["$encoding"] = node.encoding
-    return {**shell, "$bytes": b2a_base64(node.raw or b"", newline=False).decode()}
+def _bytes(node: Node, container: dict[str, Any]) -> dict[str, Any]:
+    if node.encoding and container.get("$opaque") != node.encoding:
+        container["$encoding"] = node.encoding
+    return {**container, "$bytes": b2a_base64(node.raw or b"", newline=False).decode()}

@@ -1,4 +1,4 @@
-"""Parses JSON that people write: nothing is lost silently, and errors show the place."""
+"""Parses JSON that people write: no part is dropped without an error, and errors show the place."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def parse(text: str, what: str = "this", *, hint: str = "") -> Any:
     except RecursionError as error:
         raise UsageError(f"{what} is nested too deep") from error
     except ValueError as error:
-        raise UsageError(f"{what} is no JSON that can be kept: {error}") from error
+        raise UsageError(f"{what} can't be used as JSON: {error}") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+        raise ValueError(f"one object has the key {twice!r} twice")
     return members
 
 

@@ -1,4 +1,4 @@
-"""Values with a meaning in LangGraph: messages, interrupts, Sends, overwrites; of every era, Python and JS."""
+"""Values with a meaning in LangGraph: messages, interrupts, Sends, overwrites; of every release, Python and JS."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ class Message(NamedTuple):
     Attributes:
         role: ``human``, ``ai``, ``tool``, ``system``, ``remove``, ``function``, or the role of a ChatMessage.
         text: the text of its content; a part that is no text becomes its type in brackets (``[image_url]``).
-        tool_calls: a dict with ``name``, ``args`` and ``id`` each.
+        tool_calls: for each call, a dict with ``name``, ``args`` and ``id``.
         tool_call_id: the call that a tool message answers.
     """
 
@@ -42,10 +42,10 @@ class Message(NamedTuple):
 
 
 class Interrupt(NamedTuple):
-    """A question that a graph waits with.
+    """A question; the graph waits for its answer.
 
     Attributes:
-        id: None if it is not stored; before langgraph 0.6 it is computed from `ns`, or there is none.
+        id: None if it isn't stored. Before langgraph 0.6 it can be computed from `ns`, if that is stored.
         ns: the namespaces down to the task (langgraph 0.2.60 to 0.5).
     """
 
@@ -62,7 +62,7 @@ class Send(NamedTuple):
 
 
 class Overwrite(NamedTuple):
-    """A write that replaces what a reducer has gathered."""
+    """A write that replaces the whole value of a channel, without its reducer."""
 
     value: Any
 
@@ -82,7 +82,10 @@ _OBJECTS = frozenset({Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1, Form.PICKLE, Fo
 
 
 def message(value: Any) -> Message | None:
-    """The chat message that a value is: an object of any era, or a dict with ``content`` and ``role`` or ``type``."""
+    """The chat message in a value: an object of any release, or a dict with ``content`` and ``role`` or ``type``.
+
+    None if the value is no message.
+    """
     role_and_fields = _message_fields(value)
     if role_and_fields is None:
         return None
@@ -99,7 +102,7 @@ def message(value: Any) -> Message | None:
 
 
 def is_conversation(value: Any) -> bool:
-    """Whether `messages` gives any, at a tenth of the cost."""
+    """Whether `messages` would give a list; this costs a tenth of it."""
     return isinstance(value, list) and bool(value) and all(_message_fields(item) is not None for item in value)
 
 
@@ -117,7 +120,7 @@ def messages(value: Any) -> list[Message] | None:
 
 
 def spelled_out(value: Any) -> list[Any]:
-    """A value written to a conversation as a list of messages; texts and pairs of role and text become dicts.
+    """The list of messages in a value that was written to a conversation; texts and role-text pairs become dicts.
 
     langchain-core 1.0 ``messages/utils.py: _convert_to_message``.
     """
@@ -196,7 +199,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def interrupts(value: Any) -> list[Interrupt]:
-    """The interrupts of an ``__interrupt__`` write: one or a list, objects of every era or JavaScript's plain dicts."""
+    """The interrupts in an ``__interrupt__`` write: one or a list, as objects of any release or JavaScript's dicts."""
     parsed = []
     for item in value if isinstance(value, list) else [value]:
         fields = _class_fields(item, "Interrupt")
@@ -204,8 +207,8 @@ def interrupts(value: Any) -> list[Interrupt]:
             fields = item
         if fields is not None:
             ns = fields.get("ns")
-            whole = isinstance(ns, list) and all(isinstance(part, str) for part in ns)
-            parsed.append(Interrupt(_str(fields.get("id")), fields.get("value"), ns if whole else None))
+            all_text = isinstance(ns, list) and all(isinstance(part, str) for part in ns)
+            parsed.append(Interrupt(_str(fields.get("id")), fields.get("value"), ns if all_text else None))
     return parsed
 
 
@@ -218,7 +221,7 @@ _INTERRUPT = frozenset({"id", "value", "ns", "when", "resumable", "response_sche
 
 
 def send(value: Any) -> Send | None:
-    """The Send that an object is; those of JavaScript have no mark, only their place shows them (`js_send`)."""
+    """The Send in a value; None if it is none. For Sends of JavaScript, which are plain dicts, see `js_send`."""
     fields = _class_fields(value, "Send")
     if fields is not None:
         node, arg = fields.get("node"), fields.get("arg")
@@ -230,14 +233,17 @@ def send(value: Any) -> Send | None:
 
 
 def js_send(value: Any) -> Send | None:
-    """A Send, also as LangGraph.js stores it: ``{"node", "args"}``. Only its place tells it from a user's dict."""
+    """The Send in a value, also as LangGraph.js stores it: ``{"node", "args"}``.
+
+    A user's dict may look the same, so call this only where Sends are stored.
+    """
     if isinstance(value, dict) and isinstance(value.get("node"), str) and "args" in value:
         return Send(value["node"], value["args"])
     return send(value)
 
 
 def overwrite(value: Any) -> Overwrite | None:
-    """The ``Overwrite`` that a value is: an object, or a dict in one of its two forms.
+    """The ``Overwrite`` in a value: an object, or a dict in one of two forms; None if it is none.
 
     langgraph 1.2 ``channels/binop.py: _get_overwrite``; the second form is an ``Overwrite`` that went through JSON.
     """

@@ -1,4 +1,4 @@
-"""Masked secrets in a document that a person edits: each mask has a number, by which its secret is put back."""
+"""Masked secrets in a document that the user edits: each mask gets a number, and `fill` puts its secret back."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ Hidden = dict[int, Any]
 """The number of a mask to the secret that it hides."""
 
 
-def number(shown: Any, whole: Any) -> Hidden:
-    """Number the masks in `shown` in place, and give what they hide; `whole` is the same JSON form with secrets."""
+def number(shown: Any, revealed: Any) -> Hidden:
+    """Number the masks in `shown` in place, and return their secrets; `revealed` is the same JSON with the secrets."""
     hidden: Hidden = {}
-    todo = [(shown, whole)]
+    todo = [(shown, revealed)]
     while todo:
         part, full = todo.pop()
         if isinstance(part, dict):
@@ -27,10 +27,10 @@ def number(shown: Any, whole: Any) -> Hidden:
 
 
 def fill(part: Any, hidden: Hidden) -> Any:
-    """The document with the secret in place of each mask.
+    """The document with each mask replaced by its secret.
 
     Raises:
-        UsageError: a secret was overwritten, but is still marked as masked.
+        UsageError: a value was edited, but is still marked as a mask.
     """
     if isinstance(part, list):
         return [fill(item, hidden) for item in part]
@@ -38,6 +38,6 @@ def fill(part: Any, hidden: Hidden) -> Any:
         return part
     if type(part.get("$masked")) is int and part["$masked"] in hidden:
         if part.get("$value") != SECRET:
-            raise UsageError("a masked secret was written over", hint='take "$masked" away to give another one')
+            raise UsageError("the mask of a secret was edited", hint='remove "$masked" too to set another secret')
         return hidden[part["$masked"]]
     return {key: fill(item, hidden) for key, item in part.items()}

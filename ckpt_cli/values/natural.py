@@ -1,7 +1,7 @@
 """The natural text of values of well-known types, computed from what was recorded; no object of a payload is built.
 
-The same type is recorded in different ways by different generations (msgpack extensions, ``lc: 2`` JSON, JavaScript's
-names), so everything here works on the arguments that the class would have been called with.
+Releases record the same type in different ways (msgpack extensions, ``lc: 2`` JSON, JavaScript's names). So all
+functions here work on the arguments that the class would have been called with.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def arguments(node: Node) -> Arguments:
 
 
 def is_secret(value: Any) -> bool:
-    """Whether it is a pydantic ``SecretStr`` or the like, which a payload holds in clear text (ext 0)."""
+    """Whether a value is a pydantic ``SecretStr`` or the like; payloads hold its secret in clear text (ext 0)."""
     if not isinstance(value, Node):
         return False
     return value.name in ("SecretStr", "SecretBytes") or (

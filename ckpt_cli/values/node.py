@@ -1,8 +1,8 @@
 """`Node`: an object of class ``module.name`` as a payload records it; the class is never looked up, imported or built.
 
 Decoded state is plain Python data (None, bool, int, float, str, bytes, list, dict) and nodes. A node keeps the bytes it
-came from: so an unedited node is stored unchanged, equal bytes are equal without being decoded, and a node that is not
-read is not decoded.
+came from. So an unedited node is stored unchanged, nodes with equal bytes are equal without being decoded, and a node
+that is never read is never decoded.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class Form(StrEnum):
     PYDANTIC_V1 = "pydantic_v1"
     """A dict of fields (ext 4)."""
     PYDANTIC = "pydantic"
-    """A dict of fields: every message (ext 5)."""
+    """A dict of fields; all messages have this form (ext 5)."""
     ARRAY = "array"
     """``{"dtype", "shape", "order", "data"}`` of a numpy array (ext 6)."""
     SNAPSHOT = "snapshot"
@@ -85,7 +85,7 @@ class Node(Comparable):
     def _open(self) -> Opened:
         if self._opened is None:
             if self._load is None or self.raw is None:
-                raise TypeError("a node needs what was opened, or bytes and a way to open them")
+                raise TypeError("a node needs `opened`, or both `raw` and `load`")
             self._opened = self._load(self.raw)
         return self._opened
 
@@ -155,7 +155,7 @@ class Node(Comparable):
             state = None if state.get("args") else state.get("kwargs")
         elif opened.form is Form.PICKLE:
             state = state.get("state")
-        elif opened.form not in _NAMED:
+        elif opened.form not in _FORMS_WITH_FIELDS:
             return None
         return state if isinstance(state, dict) and _TEXT.issuperset(map(type, state)) else None
 
@@ -183,7 +183,7 @@ def _sketch(state: Any) -> str:
 
 _TEXT = frozenset({str})
 _SETS = frozenset({"builtins.set", "builtins.frozenset"})
-_NAMED = frozenset({Form.KWARGS, Form.PYDANTIC_V1, Form.PYDANTIC, Form.LC1})
+_FORMS_WITH_FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC_V1, Form.PYDANTIC, Form.LC1})
 
 
 def broken(problem: str, raw: bytes = b"", *, needs_key: bool = False) -> Node:

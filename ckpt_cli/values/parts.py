@@ -1,4 +1,4 @@
-"""The parts of a value: named fields and positions, in whatever form it was recorded. A leaf has neither."""
+"""The parts of a value: its fields, by name, and its elements, by position. It works for every form of recording."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +7,11 @@ from ckpt_cli.values.known import send
 from ckpt_cli.values.natural import arguments, items, text
 from ckpt_cli.values.node import Form, Node
 
-_CLOSED = frozenset({Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY})
+_NO_PARTS = frozenset({Form.BROKEN, Form.OPAQUE, Form.UNDEFINED, Form.ARRAY})
 
 
 def inside(value: Any) -> Any:
-    """The value itself, or the one inside a delta snapshot: paths don't name the wrapper."""
+    """The value in a delta snapshot; any other value unchanged. A path has no step for the snapshot itself."""
     return value.state if isinstance(value, Node) and value.form is Form.SNAPSHOT else value
 
 
@@ -39,6 +39,7 @@ def positions(value: Any) -> list[Any] | tuple[Any, ...] | None:
     if elements is not None or send(value) is not None:
         return elements
     if value.form is Form.PICKLE and isinstance(value.state, dict):
+        # `state` has the fields; whatever else the pickle recorded (args, items, …) is one element each
         return [part for name, part in value.state.items() if name != "state" and part not in (None, [], {})]
     args = list(arguments(value)[0])
     return args or None
@@ -48,7 +49,7 @@ def is_leaf(value: Any) -> bool:
     """Whether a value is shown and compared as a whole: scalars, dates and the like, arrays, undecodable bytes."""
     value = inside(value)
     if isinstance(value, Node):
-        return value.form in _CLOSED or text(value) is not None
+        return value.form in _NO_PARTS or text(value) is not None
     return not isinstance(value, dict | list | tuple)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Comparable:
-    """An object that is compared by what was recorded of it. `Node` is the only one."""
+    """An object that is compared by its recorded content. `Node` is the only such class."""
 
     __slots__ = ()
     raw: bytes | None
@@ -21,7 +21,7 @@ class Comparable:
 
     @property
     def state(self) -> Any:
-        """The insides."""
+        """The decoded content."""
         raise NotImplementedError
 
     @property
@@ -43,17 +43,17 @@ def same(a: Any, b: Any) -> bool:
         if type(a) is not type(b):
             return False
         if isinstance(a, dict):
-            if not _keyed(a, b, stack):
+            if not _compare_dicts(a, b, stack):
                 return False
         elif isinstance(a, list | tuple):
             if len(a) != len(b):
                 return False
             stack.extend(unlike(a, b))
         elif isinstance(a, Comparable):
-            if not _recorded(a, b, stack):
+            if not _compare_objects(a, b, stack):
                 return False
         elif isinstance(a, float):
-            if not _floats(a, b):
+            if not _equal_floats(a, b):
                 return False
         elif a != b:
             return False
@@ -61,15 +61,16 @@ def same(a: Any, b: Any) -> bool:
 
 
 def unlike(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """The pairs of elements of two sequences of one length that aren't the same object, filtered at the speed of C."""
+    """The pairs of elements that aren't the same object; both sequences have one length. It runs at the speed of C."""
     return compress(zip(a, b, strict=True), map(is_not, a, b))
 
 
-def _floats(a: float, b: float) -> bool:
+def _equal_floats(a: float, b: float) -> bool:
     return (isnan(a) and isnan(b)) or (a == b and copysign(1, a) == copysign(1, b))
 
 
-def _keyed(a: dict[Any, Any], b: dict[Any, Any], stack: list[tuple[Any, Any]]) -> bool:
+def _compare_dicts(a: dict[Any, Any], b: dict[Any, Any], stack: list[tuple[Any, Any]]) -> bool:
+    """Whether two dicts have the same keys; pairs of their values are added to `stack`, still to be compared."""
     if len(a) != len(b):
         return False
     if not all(isinstance(key, str) for key in a):
@@ -87,7 +88,8 @@ def _exact(key: Any) -> Any:
     return (type(key), repr(key) if isinstance(key, float) else key)
 
 
-def _recorded(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]]) -> bool:
+def _compare_objects(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]]) -> bool:
+    """Whether two objects may be equal; unless their bytes are, their states are added to `stack`."""
     if a.raw is not None and a.raw == b.raw and a.encoding == b.encoding:
         return True
     if a.identity != b.identity:
@@ -100,7 +102,7 @@ def _recorded(a: Comparable, b: Comparable, stack: list[tuple[Any, Any]]) -> boo
 
 
 def _sorted(items: list[Any]) -> list[Any]:
-    """The elements of a set in an order that depends on them alone: each process stores a set of texts in another."""
+    """The elements of a set, sorted; Python stores a set of texts in another order in each process."""
     try:
         return sorted(items, key=_sort_key)
     except RecursionError:
@@ -108,7 +110,7 @@ def _sorted(items: list[Any]) -> list[Any]:
 
 
 def _sort_key(value: Any) -> tuple[str, Any]:
-    """A key that is equal for values that are the same; keys whose first parts are equal can be compared."""
+    """A sort key that is equal for values that are the same. Two keys with the same first part can be compared."""
     if isinstance(value, Comparable):
         elements = value.state if value.unordered and isinstance(value.state, list) else [value.state]
         return "", (value.identity, sorted(map(_sort_key, elements)))

@@ -20,12 +20,12 @@ class State(NamedTuple):
         v: the checkpoint format: 4 since langgraph 0.5, 3 since 0.3.24, 2 and 1 before, 0 if it has none.
         values: channel to value as stored; a delta channel is absent or a SNAPSHOT node, an undecodable one BROKEN.
         versions: channel to version, also of channels that hold nothing.
-        seen: node to the versions that it has seen.
-        updated: the channels written in the last step; None if not recorded.
+        seen: node to the version of each channel that it has seen.
+        updated: the channels that the last step wrote to; None if not recorded.
         sends: Sends that the checkpoint itself holds (``pending_sends``, v < 4).
         metadata: as stored, {} if it can't be read.
         metadata_problem: why some metadata can't be read; "" if all can.
-        damage: why a part beside the channels can't be read, so that versions may be missing; "" if there is none.
+        damage: why a part other than the channel values can't be read; versions may be missing then. "" if all can.
     """
 
     ref: Ref
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """Why something can't be read: damage first, then the first such channel, metadata last; None if all can."""
+        """Why something can't be read: `damage`, else the first broken channel, else metadata; None if all can."""
         if self.damage:
             return self.damage
         for name, value in self.values.items():

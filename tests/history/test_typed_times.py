@@ -31,7 +31,7 @@ def test_moments_are_spans_before_now_or_dates(text: str, expected: str) -> None
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2", "h", "2y", "-2h", "2026-13-01", "9" * 400 + "h"])
-def test_what_is_no_moment_is_a_usage_error(text: str) -> None:
+def test_what_is_no_time_is_a_usage_error(text: str) -> None:
     """The hint shows how times are written."""
-    with pytest.raises(UsageError, match="no moment"):
+    with pytest.raises(UsageError, match="no time"):
         moment(text, NOW)

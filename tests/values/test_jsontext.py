@@ -17,11 +17,11 @@ def test_json_is_read() -> None:
         ("hello", "no JSON", ["hello", "^"]),
         ('{"a": 1,\n "b": }', "line 2, column 7", [' "b": }', "      ^"]),
         ("", "no JSON", ["", "^"]),
-        ('{"a": 1, "a": 2}', "'a' stands twice", []),
+        ('{"a": 1, "a": 2}', "the key 'a' twice", []),
         ("[NaN]", '{"$float": "nan"}', []),
         ("-Infinity", '{"$float": "-inf"}', []),
         ("[" * 100_000, "too deep", []),
-        ("9" * 5000, "can be kept", []),
+        ("9" * 5000, "as JSON", []),
     ],
 )
 def test_what_is_wrong_is_shown(text: str, word: str, shown: list[str]) -> None:

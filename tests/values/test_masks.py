@@ -47,7 +47,7 @@ def test_a_secret_can_be_given_anew() -> None:
     document, hidden = shown()
     first = document["keys"][0]
     first["$value"] = "new"
-    with pytest.raises(UsageError, match="masked"):
+    with pytest.raises(UsageError, match="mask"):
         masks.fill(document, hidden)
     del first["$masked"]
     assert from_json(masks.fill(document, hidden))["keys"][0].state == "new"

@@ -10,7 +10,7 @@ from ckpt_cli.values.node import Node
 from ckpt_cli.values.parts import fields
 from ckpt_cli.values.same import same
 
-_WORK = 2_000_000  # comparisons that matching may take; beyond it elements are paired by position
+_WORK = 2_000_000  # if matching would take more comparisons than this, elements are paired by position
 _DEEPEST = 40
 
 
@@ -68,7 +68,7 @@ _Block = tuple[int, int, int, int]
 
 
 def _matched(old: list[Hashable], new: list[Hashable]) -> tuple[list[tuple[int, int]], list[_Block]]:
-    """Places with equal keys, in order, and the blocks between them that differ."""
+    """The places with equal keys, in order, and the blocks between them where elements were replaced."""
     from difflib import SequenceMatcher
 
     if _work(old, new) > _WORK:
@@ -83,6 +83,7 @@ def _matched(old: list[Hashable], new: list[Hashable]) -> tuple[list[tuple[int, 
 
 
 def _work(old: list[Hashable], new: list[Hashable]) -> int:
+    """The number of pairs with equal keys, which decides how long matching takes."""
     often = Counter(new)
     return sum(often[key] for key in old)
 
@@ -104,7 +105,7 @@ def _in_place(
     block: _Block,
     moved: list[tuple[int, int]],
 ) -> list[tuple[int, int]]:
-    """The elements of a block with the same type and position and no ids: each pair is one element that changed."""
+    """The pairs of elements in a block that have the same type and position and no ids: elements that changed."""
     moved_old, moved_new = {i for i, _ in moved}, {j for _, j in moved}
     left = [i for i in range(block[0], block[1]) if i not in moved_old]
     right = [j for j in range(block[2], block[3]) if j not in moved_new]
@@ -125,7 +126,11 @@ class _Id:
 
 
 def _encodings(items: Sequence[Any]) -> set[str]:
-    """The encodings of nodes: in a thread that a newer release continued, an object may be stored in other bytes."""
+    """The encodings of the nodes in a list.
+
+    Raw bytes are compared only if both lists have the same encodings: a newer release may store an equal object in
+    other bytes.
+    """
     return {item.encoding for item in items if isinstance(item, Node)}
 
 
@@ -138,7 +143,7 @@ def _key(item: Any, raw: bool) -> Hashable:
 
 
 def digest(value: Any, depth: int = 0, *, raw: bool = True) -> int:
-    """A number that is equal for equal values; with `raw` it is made of bytes if there are any, without decoding."""
+    """A number that is equal for equal values; with `raw`, a node's number comes from its bytes, without decoding."""
     if isinstance(value, Node):
         if raw and value.raw is not None:
             return hash((value.encoding, value.raw))

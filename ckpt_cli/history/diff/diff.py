@@ -1,6 +1,6 @@
 """How two values differ in their structure: fields, list elements by id or content, set members.
 
-Equal bytes are equal values and are never decoded. Below a bounded depth two values just differ.
+Equal bytes are equal values and are never decoded. Values at more than `_DEEPEST` levels just differ, without details.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def difference(before: Any, after: Any, path: Path) -> Difference | None:
         return Difference(where, DifferenceKind.CHANGED, before, after)
     if _is_set(after):
         return _members(known.items(before) or [], known.items(after) or [], path)
-    parts = differences(_named(before), _named(after), path)
+    parts = differences(_keyed_parts(before), _keyed_parts(after), path)
     counts = None
     if (old := positions(before)) is not None and (new := positions(after)) is not None:
         counts, elements = _elements(old, new, path)
@@ -67,7 +67,7 @@ def _comparable(before: Any, after: Any) -> bool:
     return True
 
 
-def _named(value: Any) -> Mapping[Any, Any]:
+def _keyed_parts(value: Any) -> Mapping[Any, Any]:
     return {} if isinstance(value, list | tuple) else fields(value)
 
 
@@ -115,7 +115,7 @@ def _elements(old: Sequence[Any], new: Sequence[Any], path: Path) -> tuple[Count
 
 
 def _place(i: int, after: Mapping[int, int]) -> int:
-    """Where in the newer list a removed element would be: behind the nearest kept element before it."""
+    """Where in the newer list a removed element would be: just after the nearest kept element before it."""
     while i >= 0 and i not in after:
         i -= 1
     return after[i] + 1 if i >= 0 else 0
@@ -130,5 +130,6 @@ def _moved(old: Any, new: Any, was: Path, path: Path) -> Difference:
 
 
 def _who(value: Any) -> str | None:
+    """The role and the id of a message; None for other values."""
     parsed = known.message(value)
     return None if parsed is None else f"{parsed.role} {parsed.id}" if parsed.id else parsed.role

@@ -49,7 +49,7 @@ def _applied(document: Any, operation: Any, number: int) -> Any:
         raise UsageError(f"operation {number} of the patch has no op or no path")
     op = operation["op"]
     if op not in _WITH_VALUE | _WITH_FROM | {"remove"}:
-        raise UsageError(f"operation {number} of the patch: there is no {op!r}")
+        raise UsageError(f"operation {number} of the patch: {op!r} is no operation")
     needed = "value" if op in _WITH_VALUE else "from" if op in _WITH_FROM else None
     if needed is not None and needed not in operation:
         raise UsageError(f"operation {number} of the patch: {op} has no {needed}")
@@ -70,7 +70,7 @@ def _apply_operation(document: Any, op: str, operation: dict[str, Any]) -> Any:
         return _changed(_changed(document, source, _remove) if op == "move" else document, path, _add(value))
     if op == "test":
         if not same(_at(document, path), operation["value"]):
-            raise Refused("the value is another one")
+            raise Refused("the value is different")
         return document
     if op == "remove":
         return _changed(document, path, _remove)
@@ -87,11 +87,11 @@ def _changed(document: Any, path: Sequence[str], put: Put) -> Any:
     """The document after `put` changed the member at the end of a path; all containers on the path are new."""
     if not path:
         return None if put is _remove else put([document], "0")[0]
-    spine = [document]
+    containers = [document]
     for token in path[:-1]:
-        spine.append(spine[-1][_key(spine[-1], token)])
-    part = put(spine[-1], path[-1])
-    for container, token in zip(reversed(spine[:-1]), reversed(path[:-1]), strict=True):
+        containers.append(containers[-1][_key(containers[-1], token)])
+    part = put(containers[-1], path[-1])
+    for container, token in zip(reversed(containers[:-1]), reversed(path[:-1]), strict=True):
         part = _with(container, _key(container, token), part)
     return part
 
@@ -123,7 +123,7 @@ def _remove(container: Any, token: str) -> Any:
 
 
 def _key(container: Any, token: str, more: int = 0) -> Any:
-    """The key or the index that a token names; `more` indices behind the end are allowed.
+    """The key or the index that a token names; `more` indices after the end are allowed.
 
     Raises:
         PathNotFound: the container has no such member.
@@ -133,9 +133,9 @@ def _key(container: Any, token: str, more: int = 0) -> Any:
             return token
         raise PathNotFound(f"there is no {token!r}", hint=_members(container))
     if not isinstance(container, list):
-        raise PathNotFound(f"{token!r} is looked for in a value that has no parts")
+        raise PathNotFound(f"{token!r} leads into a value that has no parts")
     if not _INDEX.fullmatch(token):
-        raise PathNotFound(f"{token!r} is no place in a list", hint=_counted(container))
+        raise PathNotFound(f"{token!r} is no index of a list", hint=_counted(container))
     if int(token) >= len(container) + more:
         raise PathNotFound(f"there is no item {token}", hint=_counted(container))
     return int(token)

@@ -7,7 +7,7 @@ SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _TOKEN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]|\w+[^\S\n]*|[^\w\s]|\s+")
 _LINE = re.compile(r"[^\n]*\n?")
-_MOST = 800  # tokens on one side; matching takes the square of it if all are equal
+_MOST = 800  # tokens on one side; in the worst case, matching takes the square of this
 _ALIKE = 0.3
 
 
@@ -19,7 +19,7 @@ class Piece(NamedTuple):
 
 
 def words(before: str, after: str) -> list[Piece]:
-    """The pieces of both texts in order; two texts with little in common are one removed and one added piece."""
+    """The pieces of both texts in order; if they have little in common, one removed and one added piece."""
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
     head, tail = _at_word(before, after, head, tail)
@@ -92,7 +92,7 @@ def _blank(text: str) -> str:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Neighbours of one kind joined to one piece; blanks between two changes belong to both."""
+    """The pieces, with neighbours of one kind joined; blanks between two changes become a part of both changes."""
     out: list[Piece] = []
     removed, added = "", ""
     for at, piece in enumerate(pieces):

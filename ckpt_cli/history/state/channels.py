@@ -1,4 +1,4 @@
-"""Which channels belong to the graph itself and which to the user, by era, and the order of their versions.
+"""Which channels belong to the graph itself and which to the user, in every release, and the order of their versions.
 
 Channel names are those of langgraph's compiled StateGraph (1.2: ``graph/state.py: CompiledStateGraph.attach_node``,
 ``attach_edge``; 0.0 to 0.3.18 named a plain edge's channel after its source node) and of LangGraph.js.
@@ -54,7 +54,10 @@ def newer(version: Version | None, seen: Version | None) -> bool:
 
 
 def sources(channel: str) -> list[str]:
-    """The nodes that a join waits for, from its name; [] for other channels. A node's name with ``+`` is split too."""
+    """The nodes that a join waits for, from its name; [] for other channels.
+
+    Node names are joined by ``+``, so a node name that contains ``+`` is split too.
+    """
     head, _, rest = channel.partition(":")
     return rest.rpartition(":")[0].split("+") if head == "join" and ":" in rest else []
 
@@ -126,5 +129,5 @@ def is_snapshot(value: Any) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """A stored value as the graph sees it: the value in a snapshot, any other as it is."""
+    """A stored value as the graph sees it: the value in a snapshot, any other value unchanged."""
     return value.state if is_snapshot(value) else value

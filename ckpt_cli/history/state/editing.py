@@ -45,7 +45,7 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
     """The state after all edits, one after the other.
 
     Raises:
-        PathNotFound: a path leads nowhere; the deepest part that exists is named.
+        PathNotFound: a path leads nowhere; the message names the deepest part that exists.
         UsageError: the part can't be edited in this way.
     """
     new = dict(state)
@@ -55,39 +55,39 @@ def apply_edits(state: ChannelValues, edits: Iterable[Edit]) -> dict[str, Any]:
 
 
 def _edited(state: dict[str, Any], edit: Edit) -> dict[str, Any]:
-    """The state after one edit: every container on the path is made anew, from the innermost outwards."""
-    spine: list[tuple[Any, Any]] = []  # containers and the step taken in each
+    """The state after one edit; every container on the path is copied, the innermost first."""
+    containers: list[tuple[Any, Any]] = []  # each container on the path, with the step that leads into it
     value: Any = state
     walked = edit.steps if edit.act is Act.APPEND else edit.steps[:-1]
     for at, step in enumerate(walked):
-        found = find(value, step)
-        if found is None:
+        part = find(value, step)
+        if part is None:
             raise lost(edit.steps[:at], step, value)
-        spine.append((value, found[0]))
-        value = found[1]
+        containers.append((value, part[0]))
+        value = part[1]
     value = _appended(value, edit) if edit.act is Act.APPEND else _at_end(value, edit)
-    for container, step in reversed(spine):
+    for container, step in reversed(containers):
         value = with_part(container, _place(container, step, edit), value)
     return dict(value)
 
 
 def _at_end(value: Any, edit: Edit) -> Any:
     step = edit.steps[-1]
-    found = find(value, step)
-    if found is None:
+    part = find(value, step)
+    if part is None:
         if edit.act is Act.SET and _takes(value, step):
             return with_part(value, _place(value, step, edit), edit.value)
         raise lost(edit.steps[:-1], step, value)
-    keys = _place(value, found[0], edit)
+    keys = _place(value, part[0], edit)
     if edit.act is Act.SET:
         return with_part(value, keys, edit.value)
     if not keys:
-        raise UsageError(f"{spell(edit.steps)} can't be taken away: there would be nothing to build the object of")
+        raise UsageError(f"{spell(edit.steps)} can't be removed: the object can't exist without it")
     return without_part(value, keys)
 
 
 def _takes(value: Any, step: Any) -> bool:
-    """Whether a part may be added: a key of a dict, or a field of a form that records only the fields given."""
+    """Whether a part may be added: a key of a dict, or a field of a form that records only the fields it got."""
     value = inside(value)
     if isinstance(value, dict):
         return True
@@ -97,7 +97,9 @@ def _takes(value: Any, step: Any) -> bool:
 def _place(container: Any, step: Any, edit: Edit) -> tuple[Any, ...]:
     keys = part_keys(container, step)
     if keys is None:
-        raise UsageError(f"{spell(edit.steps)} is inside of what can't be written anew: a {container.type}")
+        raise UsageError(
+            f"{spell(edit.steps)} can't be edited: it is inside a {container.type}, which ckpt can't write"
+        )
     return keys
 
 
@@ -105,19 +107,19 @@ def _appended(value: Any, edit: Edit) -> Any:
     keys = element_keys(value)
     if keys is None:
         raise UsageError(f"nothing can be appended to {spell(edit.steps)}: it is no list", hint="--set replaces it")
-    held = value
-    while isinstance(held, Node):
-        held = held.state
+    elements = value
+    while isinstance(elements, Node):
+        elements = elements.state
     for key in keys:
-        held = held[key]
-    return with_part(value, keys, (*held, edit.value) if isinstance(held, tuple) else [*held, edit.value])
+        elements = elements[key]
+    return with_part(value, keys, (*elements, edit.value) if isinstance(elements, tuple) else [*elements, edit.value])
 
 
 def apply_patch_to_state(state: ChannelValues, operations: Any) -> dict[str, Any]:
     """The state after an RFC 6902 patch of its JSON form, as ``diff --json`` gives.
 
     Raises:
-        UsageError, PathNotFound, Refused: as `patched`; a value of the patch can't be read.
+        UsageError, PathNotFound, Refused: as `apply_patch` does; also if a value of the patch can't be read.
     """
     document = {channel: to_json(value, reveal=True) for channel, value in state.items()}
     after = apply_patch(document, operations)
@@ -132,7 +134,7 @@ def merge_document(state: ChannelValues, document: Mapping[str, Any], after: Map
     `after` is the edited document; parts that are the same object in both keep their value.
 
     Raises:
-        UsageError: something can't be read; its path is named.
+        UsageError: something can't be read; the message names its path.
     """
     new: dict[str, Any] = {}
     for channel, data in after.items():

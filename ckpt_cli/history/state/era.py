@@ -1,7 +1,7 @@
-"""Which LangGraph wrote a checkpoint, detected from the checkpoint itself.
+"""Which LangGraph releases write a checkpoint like this one, detected from the checkpoint itself.
 
-The format number `v` grew with the library (1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5); within `v` 1 the type
-tag and the kind of channel version say more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
+The format number `v` grew with the library: 1 up to 0.3.18, 2 to 0.3.23, 3 to 0.4, 4 since 0.5. Within `v` 1, the type
+tag and the kind of channel version show more. JavaScript numbers its versions 1, 2, 3, as Python did before 0.1.
 """
 
 from ckpt_cli.values.state import State, Version
@@ -11,7 +11,10 @@ _BY_FORMAT = {2: "langgraph 0.3.19 to 0.3.23", 3: "langgraph 0.3.24 to 0.4", 4: 
 
 
 def era(state: State, tag: str, layout: str) -> str:
-    """The releases that write such a checkpoint; `tag` is its type tag, "" where the schema has no column for it."""
+    """The releases that write such a checkpoint.
+
+    `tag` is its type tag, "" if the schema has no column for it. `layout` "H" is the schema of LangGraph.js 0.0.
+    """
     versions = list(state.versions.values())
     if layout == "H" or (tag == "json" and versions and all(map(_is_int, versions))):
         return _JAVASCRIPT.get(state.v, "LangGraph.js")

@@ -1,7 +1,7 @@
 """Filters: a Python-style expression over metadata and state, ``source == "update" and len(messages) > 10``.
 
-simpleeval evaluates the expression. Before, it is checked that only a short list of syntax and functions is used; an
-error names the column. It sees plain data only: a dot is a step into a mapping, never an attribute of a live object.
+First the expression is checked: only a short list of syntax and functions is allowed, and an error names the column.
+Then simpleeval evaluates it. It gets plain data only: a dot reads a key of a mapping, never an attribute of an object.
 """
 
 import ast
@@ -23,13 +23,13 @@ class _Absent(Exception):
 
 
 def _contains(whole: Any, part: Any) -> bool:
-    """Whether a text holds another, in any case."""
+    """Whether a text contains another one; upper and lower case are equal."""
     return str(part).casefold() in str(whole).casefold()
 
 
 def _remainder(a: Any, b: Any) -> Any:
     if isinstance(a, str):
-        raise TypeError("% is for numbers")  # formatting could ask for a text of any length
+        raise TypeError("% is for numbers")  # a format such as "%999999999s" would make a huge text
     return a % b
 
 
@@ -70,9 +70,9 @@ class Filter:
         absent: name to the number of records that don't have it.
         failed: problem (a text compared with a number) to the number of records where it occurred.
         decided: the number of records that were decided.
-        of_state: whether some name was taken from a record's state; the caller that gives the names sets it.
+        of_state: whether some name was read from a record's state; the caller that gives the values of names sets it.
         names: the names that the expression needs of a record.
-        equality: key and text if the expression is just ``key == "text"``, which a database can look for; else None.
+        equality: key and text if the expression is just ``key == "text"``, which a database can search; else None.
     """
 
     def __init__(self, expression: str, record: str = "thread") -> None:
@@ -112,7 +112,7 @@ class Filter:
         return fits
 
     def must_have_worked(self) -> None:
-        """Check that it didn't fail on every record.
+        """Raise an error if the expression failed on every record.
 
         Raises:
             UsageError: it failed on every record that has the names.
@@ -122,7 +122,10 @@ class Filter:
 
     @property
     def complaint(self) -> str | None:
-        """Why nothing fits, if no record has the names: most likely a typing error. None if some record was decided."""
+        """A note that no record has the names of the expression; None if some record was decided.
+
+        The user most likely mistyped a name.
+        """
         if self.decided:
             return None
         names = ", ".join(repr(name) for name, _ in self.absent.most_common(3))
@@ -191,7 +194,7 @@ def _evaluator() -> Any:
     import simpleeval
 
     class Evaluator(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]
-        """Whose dots lead into mappings only."""
+        """An evaluator in which a dot only reads a key of a mapping."""
 
         def _eval_attribute(self, node: ast.Attribute) -> Any:
             whole = self._eval(node.value)

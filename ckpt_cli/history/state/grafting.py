@@ -1,4 +1,4 @@
-"""Values edited part by part: the containers of the part are made anew, everything else stays the same object.
+"""Edits one part of a value: the containers around the part are copied, all other parts stay the same objects.
 
 So an encoder recognizes untouched parts by identity, and by the bytes that nodes keep.
 """
@@ -12,7 +12,7 @@ from ckpt_cli.values.node import Form, Node, Opened
 from ckpt_cli.values.same import same
 
 _FIELDS = frozenset({Form.KWARGS, Form.PYDANTIC, Form.PYDANTIC_V1, Form.LC1})
-_LEVELS = 100  # deeper parts that differ are taken as they were written
+_LEVELS = 100  # below so many levels, a part that differs is taken from the new value as a whole
 
 Keys = tuple[Any, ...]
 
@@ -25,8 +25,8 @@ def with_state(node: Node, state: Any) -> Node:
 def part_keys(value: Any, step: Any) -> Keys | None:
     """The keys that lead to a part: into a dict or list, or into the state of an object.
 
-    `step` is a position or key that the value has, as `values.parts` gives them. () means that the part is the whole
-    state; None that the form keeps its parts in a way that can't be edited.
+    `step` is a step of a path: a position or key that the value has, as `values.parts` gives them. The result () means
+    that the part is the whole state; None means that the form keeps its parts in a way that can't be edited.
     """
     if not isinstance(value, Node):
         return (step,)
@@ -60,7 +60,7 @@ def element_keys(value: Any) -> Keys | None:
 
 
 def with_part(value: Any, keys: Keys, part: Any) -> Any:
-    """The value with another part at these keys."""
+    """A copy of the value with `part` at these keys."""
     return with_state(value, _put(value.state, keys, part)) if isinstance(value, Node) else _put(value, keys, part)
 
 
@@ -78,7 +78,7 @@ def _put(value: Any, keys: Keys, part: Any) -> Any:
 
 
 def without_part(value: Any, keys: Keys) -> Any:
-    """The value without the part at these keys."""
+    """A copy of the value without the part at these keys."""
     if isinstance(value, Node):
         return with_state(value, without_part(value.state, keys))
     if len(keys) > 1:
@@ -90,7 +90,7 @@ def without_part(value: Any, keys: Keys) -> Any:
 
 
 def graft(old: Any, new: Any, levels: int = _LEVELS) -> Any:
-    """A new value with all its unchanged parts replaced by the same objects of the old value."""
+    """The new value, in which each part that didn't change is the very object of the old value."""
     if same(old, new):
         return old
     if not levels:

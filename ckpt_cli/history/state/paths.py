@@ -66,7 +66,7 @@ def _key(match: re.Match[str]) -> Any:
 
 
 def spell(steps: Sequence[Any]) -> str:
-    """The path of some steps; `parse` reads it back if all keys are of plain types."""
+    """The text of the path with these steps; `parse` reads it back if all keys are of plain types."""
     path = ""
     for step in steps:
         if isinstance(step, str) and _PLAIN.fullmatch(step):
@@ -86,7 +86,7 @@ def follow(value: Any, steps: Sequence[Any], start: Sequence[Any] = ()) -> Any:
     """The part that a path leads to from a value; `start` is the path of that value, for errors.
 
     Raises:
-        PathNotFound: it leads nowhere; the deepest part that exists is named, with what it has.
+        PathNotFound: it leads nowhere. The message names the deepest part that exists, and what that part contains.
     """
     for at, step in enumerate(steps):
         part = find(value, step)
@@ -107,7 +107,7 @@ def find(value: Any, step: Any) -> tuple[Any, Any] | None:
 
 
 def _by_key(keyed: dict[Any, Any], step: Any) -> tuple[Any, Any] | None:
-    """The item of the key itself, else of one that is written the same: JSON and old generations made all keys text."""
+    """The item with this key, else with a key that is written the same; JSON and old releases made all keys text."""
     if step in keyed:
         return step, keyed[step]
     for key, item in keyed.items():

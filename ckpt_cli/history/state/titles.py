@@ -7,13 +7,13 @@ from ckpt_cli.history.tasks.step_changes import Change
 from ckpt_cli.values.known import messages, spelled_out, text
 
 _LONGEST = 500
-_TALKATIVE = "messages"
+_MESSAGES = "messages"
 
 
 def from_values(values: Mapping[str, Any]) -> str:
     """The first human message of a state; "" if there is none."""
-    ordered = sorted(values, key=lambda channel: channel != _TALKATIVE)
-    return next(filter(None, (_first_human(values[channel], channel == _TALKATIVE) for channel in ordered)), "")
+    ordered = sorted(values, key=lambda channel: channel != _MESSAGES)
+    return next(filter(None, (_first_human(values[channel], channel == _MESSAGES) for channel in ordered)), "")
 
 
 def from_changes(changes: Iterable[Change]) -> str:
@@ -25,14 +25,17 @@ def from_changes(changes: Iterable[Change]) -> str:
 
 
 def from_input(value: Any) -> str:
-    """The same from a raw input as ``__start__`` holds it."""
+    """The title from a raw input, as ``__start__`` holds it."""
     if isinstance(value, dict):
         return from_values(value) or next(_texts(value), "")
     return _first_human(value) or next(_texts(value), "")
 
 
 def _first_human(value: Any, conversation: bool = False) -> str:
-    """The first human message of a list, also of pairs of role and text; a single pair counts in a `conversation`."""
+    """The text of the first human message in a value; "" if there is none.
+
+    Pairs of role and text count as messages; a list that is itself such a pair only counts in a `conversation`.
+    """
     listed = isinstance(value, list) and (conversation or not any(isinstance(item, str) for item in value))
     parsed = messages(spelled_out(value) if listed else [value])
     spoken = [one for one in parsed or () if one.text.strip()]
