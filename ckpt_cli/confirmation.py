@@ -62,7 +62,9 @@ def undo(session: Session, number: int | None) -> PlanView:
 def settle(session: Session, log: OperationLog) -> None:
     """See `Session.settle`."""
     for operation in settling.settle(session.reader.saver, log):
-        session.say(f"operation {operation.number} ({operation.verb}) was interrupted: see `ckpt operations`")
+        session.say(
+            f"operation {operation.number} ({operation.verb}) was interrupted: `ckpt operations` shows how it ended"
+        )
     for operation in settling.planned_operations(log):
         what = f"operation {operation.number} ({operation.verb}) was interrupted"
         session.say(f"{what}, and no row of the database shows how it ended; it stays planned")
@@ -99,14 +101,14 @@ def _confirm_and_apply(
 
 
 def _undo_command(session: Session, view: PlanView, log: OperationLog) -> str:
-    """The command that undoes an applied plan, with ``--same-database`` if no row is left that proves the log."""
+    """The command that undoes an applied plan; it has ``--same-database`` if no row is left that proves the log."""
     saver = session.reader.saver
-    vouching = "" if saver.moment(lambda: is_provable(saver, log)) else " --same-database"
-    return f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}{vouching}"
+    option = "" if saver.moment(lambda: is_provable(saver, log)) else " --same-database"
+    return f"ckpt undo{f' {view.operation}' if view.command == 'undo' else ''}{option}"
 
 
 def _find_side_effects(session: Session, view: PlanView, log: OperationLog) -> list[SideEffect]:
-    """The side effects that the rows of a plan set off; they are added to the view too."""
+    """Find the side effects that the rows of a plan set off, and also add them to the view."""
     saver = session.reader.saver
     existing, caveats = saver.moment(lambda: (saver.side_effects(), saver.caveats()))
     triggered = side_effects.select_triggered(existing, {(row.table, row.change) for row in view.rows})
@@ -117,6 +119,6 @@ def _find_side_effects(session: Session, view: PlanView, log: OperationLog) -> l
 
 
 def _configurable(ref: Ref) -> dict[str, str]:
-    """The keys that name a checkpoint in a config of LangGraph."""
+    """The ``configurable`` keys that name a checkpoint in a LangGraph config."""
     checkpoint = {"checkpoint_id": ref.checkpoint_id} if ref.checkpoint_id else {}
     return {"thread_id": ref.thread_id, "checkpoint_ns": ref.ns, **checkpoint}

@@ -1,9 +1,9 @@
-"""Ctrl-C ends ckpt within a second, also during a long statement of an engine, with one line about the outcome.
+"""Ctrl-C ends ckpt within a second, even during a long database statement, with one line about the outcome.
 
-Python raises KeyboardInterrupt only when its own code runs again, which may take minutes while C code waits for an
-engine. So a thread waits for the signal too (``signal.set_wakeup_fd``). It cancels the running statements that can
-be cancelled, and ends the process if the main thread has not ended it in time. A change is then in the same state as
-after a crash: its transaction is rolled back, and the operation log says what was planned.
+Python raises KeyboardInterrupt only when Python code runs again. While C code waits for a database, that may take
+minutes. So a second thread also waits for the signal (``signal.set_wakeup_fd``). It cancels the running statements that
+can be cancelled, and ends the process if the main thread has not ended it in time. A change is then in the same state
+as after a crash: its transaction is rolled back, and the operation log says what was planned.
 """
 
 import _thread
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 
 CODE = 130
-_GRACE = 0.6  # seconds for the process to end by itself
+_GRACE = 0.6  # seconds that the main thread has to end the process
 
 _state = SimpleNamespace(
     is_watched=False, was_pressed=False, outcome="", stops=[], is_left_to_child=False, last_line=_thread.allocate_lock()
@@ -25,24 +25,24 @@ _state = SimpleNamespace(
 
 
 def watch_ctrl_c() -> None:
-    """Make Ctrl-C end this process. The main thread calls this once; an ignored Ctrl-C stays ignored."""
+    """Let Ctrl-C end this process. The main thread calls this once; if Ctrl-C is ignored, it stays ignored."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
-    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
-    _quiet()
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    _silence_tracebacks()
     _state.is_watched = True
-    _thread.start_new_thread(_wait, (ours,))
+    _thread.start_new_thread(_wait, (read_end,))
 
 
 def was_pressed() -> bool:
-    """Whether Ctrl-C was pressed: errors after that are its consequence."""
+    """Whether Ctrl-C was pressed; if so, later errors are only its consequence."""
     return bool(_state.was_pressed)
 
 
 def note_outcome(words: str) -> None:
-    """Note what a change has done so far; the line after Ctrl-C says it."""
+    """Note what a change has done so far; if Ctrl-C is pressed, the last line shows this."""
     _state.outcome = words
 
 
@@ -72,28 +72,28 @@ def leave_to_child() -> Iterator[None]:
 
 
 def claim_last_line() -> bool:
-    """Claim the last line: True for the first thread that calls this, which prints it and ends the process."""
+    """Whether the calling thread is the first; only that thread prints the last line and ends the process."""
     return not _state.is_watched or _state.last_line.acquire(blocking=False)
 
 
-def _wait(ours: int) -> None:
-    while os.read(ours, 1) != bytes([signal.SIGINT]) or _state.is_left_to_child:
+def _wait(read_end: int) -> None:
+    while os.read(read_end, 1) != bytes([signal.SIGINT]) or _state.is_left_to_child:
         pass
     _state.was_pressed = True
     for stop in list(_state.stops):
-        with suppress(Exception):  # closed already
+        with suppress(Exception):  # the connection may be closed already
             stop()
     time.sleep(_GRACE)
     if claim_last_line():
         with suppress(OSError):
             os.write(2, f"{stop_message()}\n".encode())
     else:
-        time.sleep(_GRACE / 3)  # the line is being printed
+        time.sleep(_GRACE / 3)  # the main thread is printing the line
     os._exit(CODE)
 
 
-def _quiet() -> None:
-    """Print no traceback for code that Ctrl-C cuts off in a finalizer or in a thread of a driver."""
+def _silence_tracebacks() -> None:
+    """Print no traceback if Ctrl-C interrupts a finalizer or a thread of a driver."""
     unraisable, failed = sys.unraisablehook, threading.excepthook
 
     def silent(args: "sys.UnraisableHookArgs") -> None:

@@ -1,4 +1,4 @@
-"""The errors of ckpt, each with an exit code and a hint; only `app.run` turns them into a line and a code."""
+"""The errors of ckpt, each with an exit code and a hint; only `app.run` prints them and exits with the code."""
 
 from collections.abc import Sequence
 
@@ -22,21 +22,21 @@ class UsageError(CkptError):
 
 
 class AmbiguousRevision(UsageError):
-    """A revision fits several checkpoints; the candidates are listed."""
+    """A revision fits several checkpoints; `candidates` lists them."""
 
 
 class MissingExtra(UsageError):
-    """An optional dependency is needed; the hint is the install command."""
+    """An optional dependency is missing; the hint is the command that installs it."""
 
 
 class DatabaseUnreachable(CkptError):
-    """The database cannot be reached, opened or authenticated to."""
+    """The database can't be reached or opened, or it refused the login."""
 
     exit_code = 3
 
 
 class DatabaseDamaged(DatabaseUnreachable):
-    """A part of the database can't be read; other parts may be fine."""
+    """A part of the database can't be read; other parts may be readable."""
 
 
 class NotFound(CkptError):
@@ -46,7 +46,7 @@ class NotFound(CkptError):
 
 
 class ThreadNotFound(NotFound):
-    """No thread of that id; the hint names the nearest ones."""
+    """No thread has that id; the hint names the most similar ids."""
 
 
 class CheckpointNotFound(NotFound):
@@ -62,28 +62,28 @@ class PathNotFound(NotFound):
 
 
 class PayloadCorrupt(CkptError):
-    """The value asked for cannot be decoded; the message says where (``@ $.messages[3]``)."""
+    """A value can't be decoded; the message says where the value is (``@ $.messages[3]``)."""
 
     exit_code = 5
 
 
 class KeyMissing(PayloadCorrupt):
-    """The value is encrypted and no key, or a wrong one, was given."""
+    """The value is encrypted, and there is no key or the wrong key."""
 
 
 class NotSupported(CkptError):
-    """The backend cannot do that."""
+    """The database, or its generation of LangGraph, doesn't support the command."""
 
     exit_code = 6
 
 
 class Refused(CkptError):
-    """Not confirmed, read-only, or changed by somebody else meanwhile; nothing was written."""
+    """Nothing was written: not confirmed, not allowed, or somebody else changed the data meanwhile."""
 
     exit_code = 7
 
 
 class Failed(CkptError):
-    """It failed for another reason; the message says what was done and what wasn't."""
+    """The command failed for another reason; the message says what was done and what was not."""
 
     exit_code = 8

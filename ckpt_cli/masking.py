@@ -1,6 +1,6 @@
-"""Masks secrets in texts that others wrote: drivers, servers, imported code, tracebacks.
+"""Masks secrets in texts that ckpt didn't write: messages of drivers and servers, output of imported code, tracebacks.
 
-ckpt's own messages are made of parts without secrets. Texts of others may quote the values that they were given.
+ckpt's own messages contain no secrets. Other code may quote values that ckpt gave it, such as a URL with a password.
 """
 
 import os
@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 MASK = "***"
 
-_PIECE = 4  # characters of a secret in a row that must not be shown
+_PIECE = 4  # so many successive characters of a secret are never shown
 _VARIABLES = (
     "PGPASSWORD",
     "MYSQL_PWD",
@@ -30,24 +30,24 @@ _known: set[str] = set()
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a parameter or variable of that name holds a secret."""
+    """Whether the name of a parameter or variable suggests that its value is secret."""
     return re.search(_WORDS, name, re.IGNORECASE) is not None
 
 
 def keep_secret(*texts: str) -> None:
-    """Remember secrets that `hide` masks, in each form in which they may be quoted."""
+    """Remember secrets, so that `hide` masks them in every form in which a text may quote them."""
     _known.update(text for text in texts if text)
 
 
 def hide_urls(text: str) -> str:
-    """The text with users and passwords of its URLs masked, up to the last ``@``: rather too much than too little."""
+    """The text with the users and passwords of URLs masked: all up to the last ``@``, to mask rather too much."""
     return _IN_URL.sub(rf"\1{MASK}@", text)
 
 
 def hide(text: str) -> str:
-    """The text with everything masked that may be a secret: remembered ones, and what looks like one.
+    """The text without remembered secrets, and without anything that looks like a secret.
 
-    No four characters in a row of a remembered secret are left, neither plain nor percent-encoded nor decoded.
+    No four successive characters of a remembered secret are left: not as they are, not percent-encoded, not decoded.
     """
     text = _LOGIN.sub(rf"\1{MASK}@", hide_urls(text))
     text = _NAMED.sub(rf"\1{MASK}", text)
@@ -62,6 +62,7 @@ def hide(text: str) -> str:
 
 
 def _forms() -> Iterator[str]:
+    """Every form in which a text may quote a secret: encoded or decoded, in lower case, escaped by ``repr``."""
     for secret in (*_known, *(os.environ.get(name, "") for name in _VARIABLES)):
         plain = unquote(secret)
         for form in {secret, plain, unquote(plain), quote(plain, safe=""), quote(plain), quote_plus(plain)}:

@@ -1,4 +1,7 @@
-"""`Session` is given to every command: the database, opened at first use, and the clock; no terminal, no engine."""
+"""`Session`, which every command gets: the database, its logs, the clock, and functions that talk to the person.
+
+The database is opened at its first use. This module knows no terminal and no database engine.
+"""
 
 import os
 import time
@@ -22,12 +25,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEY_ENV = "LANGGRAPH_AES_KEY"
-"""The variable that LangGraph itself reads the key from (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
+"""The variable from which LangGraph itself reads the key (langgraph-checkpoint 4.3, ``serde/encrypted.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
-    """The options that all commands share which change the database."""
+    """The options that are common to all commands that change the database."""
 
     dry_run: bool = False
     yes: bool = False
@@ -45,14 +48,15 @@ class Session:
     """One invocation of ckpt: the database, its logs, and how to talk to the person.
 
     Attributes:
-        database: the value of ``--db`` or ``$CKPT_DB``; None means the one database in the current folder.
-        key_env: the environment variable with the AES key; if a person named it, it must be set.
+        database: the value of ``--db`` or ``$CKPT_DB``; None means the only database in the current folder.
+        key_env: the environment variable with the AES key; a variable that the person named must be set.
+        clock: gives seconds since 1970.
         say: prints a line for the person on stderr.
         options: the person's options for a change.
-        may_change: the command may change the database; a write that a crash cut off is rolled back before reading.
+        may_change: the command may change the database, so it also rolls back a write that a crash interrupted.
         ask: shows a plan, and gives whether the person confirms it.
-        same_database: the person says that a log belongs to this database, though nothing proves it.
-        ask_again: asks a second question about the plan that was shown last.
+        same_database: the person says that a log belongs to this database, although nothing proves it.
+        ask_again: asks a second question about the plan that was shown last, and gives whether the answer is yes.
     """
 
     database: str | None
@@ -84,7 +88,7 @@ class Session:
                 saver = open_database(self.database, self.say)
             self._reader = Reader(saver, Codec(self._key()), self.clock, self._tags)
             if Ability.ATOMIC not in saver.abilities:
-                self._warn_of_half_plans()
+                self._warn_of_interrupted_operations()
         return self._reader
 
     @property
@@ -98,7 +102,7 @@ class Session:
 
     @property
     def log(self) -> "OperationLog":
-        """The operation log of the database, to read; this makes no file."""
+        """The operation log of the database, for reading; no file is made."""
         return self.logs.for_listing()
 
     def read(self, run: Callable[[Reader], T]) -> T:
@@ -107,7 +111,7 @@ class Session:
         return reader.moment(lambda: run(reader))
 
     def make_plan(self, make: Callable[[Reader], T]) -> T:
-        """Compute a plan in one read transaction, after checking that this user may write.
+        """Check that this user may write, then compute a plan in one read transaction.
 
         Raises:
             Refused: the database, or this user's rights, allow no change.
@@ -116,7 +120,7 @@ class Session:
         return self.read(make)
 
     def why_unwritable(self) -> str:
-        """The reason why a change would be refused, as far as reading shows; empty if none is known."""
+        """The reason why the database would refuse a change, as far as reading shows; empty if no reason is known."""
         try:
             self.reader.saver.must_be_writable(trying=False)
         except (Refused, NotSupported) as error:
@@ -124,7 +128,7 @@ class Session:
         return ""
 
     def side_effects(self) -> "list[SideEffectLine]":
-        """The triggers, rules and foreign keys of the database, and whether a person has accepted them for good."""
+        """The triggers, rules and foreign keys of the database; a line says whether a person accepted it for good."""
         from ckpt_cli.operations.side_effects import load_accepted, make_lines
 
         saver = self.reader.saver
@@ -133,31 +137,32 @@ class Session:
         return make_lines(side_effects, () if log is None else load_accepted(log))
 
     def change(self, plan: Plan, changes: "Sequence[Difference]" = (), *, forget: "Survey | None" = None) -> "PlanView":
-        """Show a plan, ask, and apply it; `changes` is what it changes in a state.
+        """Show a plan, ask for confirmation, and apply it; `changes` are the differences that it makes in a state.
 
-        With `forget` the deleted threads are also wiped from the log, after a second question.
+        With `forget`, a second question is asked, and the deleted threads are also wiped from the log.
 
         Raises:
-            Refused: not confirmed, or the rows it was computed from have changed; nothing was written.
+            Refused: the plan was not confirmed, or the rows from which it was computed have changed; nothing was
+                written.
         """
         from ckpt_cli.confirmation import change
 
         return change(self, plan, changes, forget)
 
     def undo(self, number: int | None) -> "PlanView":
-        """Show the undo of an operation, by default the newest, ask, and apply it."""
+        """Show the undo of an operation, by default the newest, ask for confirmation, and apply it."""
         from ckpt_cli.confirmation import undo
 
         return undo(self, number)
 
     def settle(self, log: "OperationLog") -> None:
-        """Find out how operations ended that a crash interrupted, and tell the person."""
+        """Find out how interrupted operations ended, and print a line about each for the person."""
         from ckpt_cli.confirmation import settle
 
         settle(self, log)
 
     def must_be_writable(self) -> None:
-        """Refuse a change that this user may not make; a dry run only says so.
+        """Refuse a change that this user may not make; a dry run only prints a note.
 
         Raises:
             Refused: the database, or this user's rights, allow no change.
@@ -167,13 +172,15 @@ class Session:
         elif why := self.why_unwritable():
             self.say(f"without --dry-run this would be refused: {why}")
 
-    def _warn_of_half_plans(self) -> None:
-        """Warn that the data may be half of a plan, for databases without transactions."""
+    def _warn_of_interrupted_operations(self) -> None:
+        """For databases without transactions: warn of interrupted operations, of which the data may contain half."""
         if not self._has_logs():
             return
         for operation in self.logs.interrupted_operations():
             what = f"operation {operation.number} ({operation.verb}) was interrupted, or is running now"
-            self.say(f"{what}: this may be half of it; `ckpt operations --settle` takes back what was written")
+            self.say(
+                f"{what}: the database may contain half of it; `ckpt operations --settle` takes back what was written"
+            )
 
     def _tags(self, thread_id: str, ns: str) -> dict[str, str]:
         log = self.logs.for_tags() if self._has_logs() else None
@@ -184,7 +191,7 @@ class Session:
         return {tag.name: tag.ref.checkpoint_id for tag in read_tags(log, thread_id) if tag.ref.ns == ns}
 
     def _has_logs(self) -> bool:
-        """Whether there is a log of any database; if not, a command that reads needs no import of the log's code."""
+        """Whether any database has a log; if none has, a command that reads need not import the code of the log."""
         from ckpt_cli.operations.place import state_folder
 
         try:
@@ -193,7 +200,7 @@ class Session:
             return False
 
     def close(self) -> None:
-        """Close the database and the log."""
+        """Close the database and its logs."""
         if self._logs is not None:
             self._logs.close()
             self._logs = None

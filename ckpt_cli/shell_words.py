@@ -1,4 +1,4 @@
-"""Quotes words for a shell, so that a suggested command can be pasted, whatever characters an id has."""
+"""Quotes words for a shell, so that a person can paste a suggested command, whatever characters an id contains."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ _UNTYPABLE = re.compile("[\x00\ud800-\udc7f\udd00-\udfff]")
 
 
 def argument(text: str) -> str:
-    """The text as one word for bash and zsh: quoted if needed, control characters escaped as in ``$'…'``.
+    """The text as one word for bash and zsh: quoted if needed, with control characters escaped as in ``$'…'``.
 
-    Text that no command line can carry (a NUL, half a surrogate pair) gives ``…``, which names nothing.
+    A command line can't contain a NUL or half a surrogate pair. Text with these gives ``…``, which names nothing.
     """
     if _UNTYPABLE.search(text):
         return "…"
@@ -23,12 +23,12 @@ def argument(text: str) -> str:
 
 
 def command(verb: str, *words: str, options: Sequence[str] = ()) -> str:
-    """A command line; if an argument begins with a dash, options come first, then ``--`` and the arguments.
+    """A command line. If an argument begins with a dash, the options come first, then ``--``, then the arguments.
 
     Args:
-        verb: the beginning, used unchanged.
-        words: its arguments.
-        options: option names and their values.
+        verb: the beginning of the line, such as ``ckpt delete``; it is not quoted.
+        words: the arguments.
+        options: the names of options and their values.
     """
     arguments, quoted_options = [argument(word) for word in words], [argument(word) for word in options]
     if any(word.startswith("-") for word in words):

@@ -1,1 +1,1 @@
-"""A saver joined with the operation log: plans are applied with their before-images safe on disk, and can be undone."""
+"""Applies plans to a database and undoes them; an operation log keeps the images of all changed rows."""

@@ -1,4 +1,4 @@
-"""Applies a plan in one transaction of the database: checks it, logs every before-image, then writes."""
+"""Applies a plan in one transaction of the database: checks it, logs the images of every row, then writes."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -32,8 +32,8 @@ def apply(
 ) -> int:
     """Write a plan, and give the operation's number in the log.
 
-    The images are on disk before the first row is touched. Whatever happens between that and the end of the
-    transaction, a crash included, leaves either all of the plan or nothing of it, and `settle` can find out which.
+    The images are on disk before the first row is touched. If ckpt crashes after that and before the end of the
+    transaction, either the whole plan was written or nothing of it. `settle` can find out which.
 
     Args:
         saver: the database.
@@ -44,7 +44,7 @@ def apply(
         accepted: triggers and other side effects that may happen.
 
     Raises:
-        Refused: the rows that the plan was computed from have changed, a record to add exists already, or a trigger
+        Refused: the rows from which the plan was computed have changed, a record to add exists already, or a trigger
             would fire that nobody accepted; nothing was written.
     """
 
@@ -71,7 +71,7 @@ def write(
     expand: Callable[[], Iterable[RowChange]],
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Log the rows that `expand` gives inside the transaction, change them, and give the operation's number."""
+    """Log and apply the row changes that `expand` gives inside the transaction; gives the operation's number."""
     logged: list[int] = []
     ctrl_c.note_outcome("nothing was written")
     candidates, place = sample_checkpoints(saver), saver.place()
@@ -104,20 +104,23 @@ def _finish(log: OperationLog, number: int) -> None:
     try:
         log.finish(number)
     except CkptError as error:
-        raise Failed(f"operation {number} was applied, but the log can't say so yet: {error.message}") from error
+        raise Failed(f"operation {number} was applied, but the log doesn't record that yet: {error.message}") from error
 
 
 def basis_of(saver: Saver, ref: Ref, *, writes: bool = True) -> Seen:
-    """What the database has now under this name, for the basis of a plan."""
-    if writes and _is_whole(ref):
+    """A part of a plan's basis: a digest of what the database now has under this name.
+
+    The basis is what the plan was computed from; `verify` compares it again before the plan is written.
+    """
+    if writes and _is_whole_thread(ref):
         return next(basis_of_threads(saver, [ref.thread_id]))[1]
     return Seen(ref, _digest(saver, ref, writes), writes)
 
 
 def basis_of_heads(saver: Saver, thread_id: str, ns: str = "") -> tuple[Seen, ...]:
-    """The heads of a namespace and of the graphs around it, for the basis of a plan that moves the head.
+    """The heads of a namespace and of all graphs around it, for the basis of a plan that moves the head.
 
-    A run of an outer graph moves on without the subgraph's checkpoints, so the outer heads count as well.
+    An outer graph can continue without a new checkpoint in this namespace, so its head is watched as well.
     """
     parts = ns.split("|") if ns else []
     spaces = ["|".join(parts[:depth]) for depth in range(len(parts) + 1)]
@@ -137,17 +140,17 @@ def _digest_of_head(saver: Saver, ref: Ref) -> bytes:
 
 
 def verify(saver: Saver, basis: Iterable[Seen]) -> None:
-    """Check that everything a plan was computed from is unchanged.
+    """Check that everything from which a plan was computed is unchanged.
 
     Raises:
         Refused: the message names what changed.
     """
-    for was, digest in _now(saver, basis):
+    for was, digest in _current_digests(saver, basis):
         if digest != was.digest:
-            raise Refused(f"{_changed(was)}; nothing was written", hint="run the command again")
+            raise Refused(f"{_describe_change(was)}; nothing was written", hint="run the command again")
 
 
-def _changed(was: Seen) -> str:
+def _describe_change(was: Seen) -> str:
     if was.head:
         where = f" (in {was.ref.ns})" if was.ref.ns else ""
         return f"thread {was.ref.thread_id!r} continued while the plan was made{where}"
@@ -156,18 +159,18 @@ def _changed(was: Seen) -> str:
 
 
 def basis_of_threads(saver: Saver, thread_ids: Iterable[str]) -> Iterator[tuple[ThreadSkeleton, Seen]]:
-    """Threads with the names of all their records, and the basis of each; a page of threads is read at a time."""
+    """Threads with the names of all their records, each with its basis; a page of threads is read at a time."""
     for thread in thread_skeletons(saver, thread_ids):
         yield thread, Seen(Ref(thread.thread_id, ANY_NS, ""), _digest_of(thread.rows, thread.writes), writes=True)
 
 
-def _now(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
-    """Each part of the basis with its digest now; whole threads are read a page at a time."""
-    for is_whole, some in groupby(basis, key=lambda was: was.writes and _is_whole(was.ref)):
+def _current_digests(saver: Saver, basis: Iterable[Seen]) -> Iterator[tuple[Seen, bytes]]:
+    """Each part of the basis with its current digest; whole threads are read a page at a time."""
+    for is_whole, some in groupby(basis, key=lambda was: was.writes and _is_whole_thread(was.ref)):
         if is_whole:
             threads = list(some)
             current = basis_of_threads(saver, (was.ref.thread_id for was in threads))
-            yield from ((was, found.digest) for was, (_, found) in zip(threads, current, strict=True))
+            yield from ((was, seen.digest) for was, (_, seen) in zip(threads, current, strict=True))
         else:
             yield from ((was, _digest_now(saver, was)) for was in some)
 
@@ -176,7 +179,7 @@ def _digest_now(saver: Saver, was: Seen) -> bytes:
     return _digest_of_head(saver, was.ref) if was.head else _digest(saver, was.ref, was.writes)
 
 
-def _is_whole(ref: Ref) -> bool:
+def _is_whole_thread(ref: Ref) -> bool:
     return ref.ns == ANY_NS and not ref.checkpoint_id
 
 

@@ -1,4 +1,4 @@
-"""Threads that hold checkpoints of other threads: `ckpt fork --to` and the library's own copies keep checkpoint ids."""
+"""Finds copies of threads by their checkpoint ids, which `ckpt fork --to` and the library's own copies keep."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from ckpt_cli.savers.contract import Saver
 
 @dataclass(slots=True)
 class Copies:
-    """Threads that share checkpoint ids with others, in text order.
+    """The ids of threads that share checkpoint ids with some other threads, sorted.
 
     Attributes:
-        present: threads in the database.
-        logged: deleted threads whose rows are still in the operation log.
+        present: the threads that are in the database.
+        logged: the deleted threads whose rows are still in the operation log.
     """
 
     present: list[str] = field(default_factory=list)
@@ -24,9 +24,9 @@ class Copies:
 
 
 def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Copies:
-    """Find the copies of some threads, and copies of these copies, by checkpoint ids, in the database and in the log.
+    """Find the copies of some threads, and the copies of these copies, in the database and in the log.
 
-    It reads the ids of every thread, and nothing else: no engine has an index over checkpoint ids alone.
+    This reads the checkpoint ids of all threads, because no engine has an index over checkpoint ids alone.
     """
     logged: dict[str, set[str]] = {}
     for row in chain.from_iterable(read_traces(saver, log)):
@@ -41,7 +41,7 @@ def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) ->
     while new:
         ids.update(*(logged.get(thread_id, ()) for thread_id in new))
         ids.update(row.checkpoint_id for thread_id in new for row in saver.rows(thread_id))
-        holders = _holders(saver, ids, named | present)
+        holders = _threads_with(saver, ids, named | present)
         logged_copies = (
             {thread_id for thread_id, own in logged.items() if own & ids} - named - present - deleted - holders
         )
@@ -50,8 +50,8 @@ def find_copies(saver: Saver, log: OperationLog, thread_ids: Collection[str]) ->
     return Copies(sorted(present), sorted(deleted))
 
 
-def _holders(saver: Saver, ids: Collection[str], known: Collection[str]) -> set[str]:
-    """The threads of the database, other than the known ones, that have one of these checkpoint ids."""
+def _threads_with(saver: Saver, ids: Collection[str], known: Collection[str]) -> set[str]:
+    """The threads of the database that have one of these checkpoint ids; without the known threads."""
     every = (thread.thread_id for thread in saver.threads())
     others = (thread_id for thread_id in every if thread_id not in known)
     holders: set[str] = set()

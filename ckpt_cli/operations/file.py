@@ -1,4 +1,4 @@
-"""The SQLite file with the operations and tags of one database; it is made at the first write, never by a read."""
+"""The SQLite file with the operations and tags of one database; the first write makes it, a read never does."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from ckpt_cli.shell_words import command
 if TYPE_CHECKING:
     import sqlite3
 
-_PATIENCE = {"ro": 0.5, "rw": 5.0}  # seconds to wait for a lock; commands that only look do without the log
+_PATIENCE = {"ro": 0.5, "rw": 5.0}  # seconds to wait for a lock; a command that only reads works without the log
 
 
 class LogFile:
@@ -31,13 +31,13 @@ class LogFile:
         """Whether anything was ever logged or tagged for this database.
 
         Raises:
-            Failed: this user may not look there.
+            Failed: this user may not read the folder.
         """
         with self._translated_errors("read"):
             return self.path.exists()
 
     def rows(self, statement: str, words: Sequence[object] = (), *, since: int = 1) -> list[tuple[Any, ...]]:
-        """The rows of a statement; none if there is no file, or if its schema is older than version `since`."""
+        """The rows that a statement gives; none if there is no file, or if its schema is older than version `since`."""
         if not self.exists:
             return []
         with self._translated_errors("read"):
@@ -45,10 +45,10 @@ class LogFile:
             return connection.execute(statement, words).fetchall() if self._version >= since else []
 
     def connect(self) -> "sqlite3.Connection":
-        """Open the file to read, if it isn't open, and give the connection.
+        """Open the file for reading unless it is open already, and give the connection.
 
         Raises:
-            Failed: the file is damaged, or of a newer ckpt.
+            Failed: the file is damaged, or a newer ckpt wrote it.
         """
         if self._connection is None:
             import sqlite3
@@ -59,14 +59,13 @@ class LogFile:
                 except sqlite3.OperationalError as error:
                     if "readonly" not in str(error):
                         raise
-                    self._open_file(
-                        "rw"
-                    )  # a killed ckpt left it half written; SQLite rolls that back on a writable connection
+                    # A killed ckpt left the file half written; SQLite rolls that back on a writable connection.
+                    self._open_file("rw")
         return self._open_connection
 
     @contextmanager
     def transaction(self) -> "Iterator[sqlite3.Connection]":
-        """One transaction, durable at its end; it makes the file if there is none.
+        """One transaction, which is on disk when the block ends; it makes the file if there is none.
 
         Raises:
             Failed: the file can't be written.
@@ -77,7 +76,7 @@ class LogFile:
         with self._translated_errors("write"):
             if not self._writable:
                 self.close()
-                self._make()
+                self._make_file()
                 self._open_file("rw")
                 self._version = migrate(self._open_connection)
                 self._writable = True
@@ -94,9 +93,9 @@ class LogFile:
 
     @contextmanager
     def exclusive(self, *, needed: bool) -> Iterator[None]:
-        """Keep other ckpt processes of this machine from changing this database, if `needed`.
+        """If `needed`, keep other ckpt processes of this machine from changing this database.
 
-        It is needed where the database has no transactions that do this.
+        This is needed if the database has no transactions that exclude other writers.
 
         Raises:
             Refused: another ckpt is changing the database.
@@ -107,7 +106,7 @@ class LogFile:
         from ckpt_cli.operations.lock import hold_lock
 
         with self._translated_errors("write"):
-            self._make()
+            self._make_file()
         with hold_lock(self.path.with_name("lock")):
             yield
 
@@ -125,10 +124,10 @@ class LogFile:
                 connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
 
     def scrub(self) -> None:
-        """Rewrite the file if rows were wiped, so that no page and no journal holds a byte of them.
+        """Rewrite the file if rows were wiped, so that no byte of them is left in a page or a journal.
 
-        ``secure_delete`` overwrites what a transaction frees. Rewriting also removes what earlier versions of ckpt
-        freed, and copies that SQLite leaves in a page when it moves its cells.
+        ``secure_delete`` already overwrites the bytes that a transaction frees. Rewriting also removes bytes that
+        earlier versions of ckpt freed, and the copies that SQLite leaves in a page when it moves cells.
 
         Raises:
             Refused: another process is reading the log.
@@ -156,7 +155,7 @@ class LogFile:
 
     @property
     def version(self) -> int:
-        """The version of its schema, once it is open."""
+        """The version of the file's schema; 0 until the file is open."""
         return self._version
 
     @property
@@ -165,7 +164,7 @@ class LogFile:
             raise RuntimeError("the log is not open")
         return self._connection
 
-    def _make(self) -> None:
+    def _make_file(self) -> None:
         from ckpt_cli.operations.privacy import make_private
 
         _must_be_no_link(self.path)
@@ -207,13 +206,13 @@ class LogFile:
             return Refused("another ckpt is at work on this database; nothing was written", hint="try again")
         message = f"can't {doing} the operation log {self.path}: {error}"
         hint = HINT if isinstance(error, OSError) and not os.access(self.path, os.F_OK) else ""
-        if _is_damage(error):
+        if _means_damage(error):
             move = command("mv", str(self.path), f"{self.path}.damaged")
-            hint = f"`{move}` moves it away: its tags are lost then, and its operations can't be undone"
+            hint = f"`{move}` moves it away: then its tags are lost, and its operations can't be undone"
         return Failed(message if doing == "read" else f"{message}; nothing was written", hint=hint)
 
     def _must_be_regular(self) -> None:
-        """Check that the file and SQLite's files beside it are regular: opening a FIFO would wait for ever.
+        """Check that the file and SQLite's files next to it are regular files: opening a FIFO would wait for ever.
 
         Raises:
             Failed: one of them is not a regular file.
@@ -224,7 +223,7 @@ class LogFile:
                 raise Failed(f"the operation log {path} is not a regular file", hint="move it away")
 
 
-def _is_damage(error: Exception) -> bool:
+def _means_damage(error: Exception) -> bool:
     """Whether SQLite reports that the file is not a database, is damaged, or has other tables than a log."""
     import sqlite3
 
@@ -232,16 +231,16 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _must_be_no_link(path: Path) -> None:
-    """Refuse a log behind a symbolic link: its target was not made for secrets, or somebody else made it.
+    """Refuse a log behind a symbolic link: other users may read the target, or somebody else made the link.
 
     Raises:
-        OSError: the file or its folder is a link, or the folder of all logs is a link that another user made.
+        OSError: the file or its folder is a link, or another user made the folder of all logs as a link.
     """
     for place in (path.parent.parent, path.parent, path):
-        if place.is_symlink() and (place != path.parent.parent or _is_foreign(place)):
+        if place.is_symlink() and (place != path.parent.parent or _belongs_to_another_user(place)):
             raise OSError(f"{place} is a symbolic link; put the real file in its place")
 
 
-def _is_foreign(link: Path) -> bool:
+def _belongs_to_another_user(link: Path) -> bool:
     owner = getattr(os, "geteuid", lambda: None)()
     return owner is not None and link.lstat().st_uid not in (0, owner)

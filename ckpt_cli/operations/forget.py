@@ -1,8 +1,8 @@
-"""Wipes threads from the log once they are deleted from the database: every row, tag and text that names one.
+"""Wipes deleted threads from the operation log: their rows, their tags, and their names in texts.
 
-A deletion notes the threads to forget together with its images (`Heading.forget`). The images stay until the deletion
-is complete, so that a crash can be settled with them. Then all of them are wiped in one transaction, and the file is
-rewritten. If a crash interrupts this, the next `settle` finishes it.
+A deletion stores the threads to forget together with its images (`Heading.forget`). The images stay until the deletion
+is complete, because they show after a crash how it ended. Then everything is wiped in one transaction, and the file is
+rewritten. If a crash interrupts the wiping, the next `settle` finishes it.
 """
 
 import re
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from ckpt_cli.errors import CkptError, Failed
 from ckpt_cli.model import Name, Ref
 from ckpt_cli.operations.images import from_sqlite, key_text, parse_key, to_sqlite
-from ckpt_cli.operations.log import OperationLog, Phase
+from ckpt_cli.operations.log import REWRITE_NEEDED, OperationLog, Phase
 from ckpt_cli.savers.contract import Saver
 
 if TYPE_CHECKING:
     import sqlite3
 
 WIPED = "forgotten"
-"""The summary of an operation whose rows were wiped."""
+"""The summary of an operation whose rows were all wiped."""
 
 _LEFT_OUT = "…"
-_SHORT = 4  # characters; a shorter id is searched in texts as a whole word only
+_SHORT = 4  # characters; in texts, a shorter id is only wiped where it is a whole word
 _CHANGES = '"changes"'
 _BY_ROW, _BY_THREAD = {"operation", "relation", "key"}, {"thread_id"}
 
@@ -34,10 +34,10 @@ class Trace(NamedTuple):
     """One row of the log that names a row of the database.
 
     Attributes:
-        table: the table of the log, quoted.
-        name: the record that it names; None if the row is not a record of its own.
-        thread_id: the thread that it belongs to; None if that is unknown.
-        size: the size of its images in bytes.
+        table: the quoted name of the table of the log.
+        name: the record that the database's row stores; None if that row is not a record of its own.
+        thread_id: the thread of the database's row; None if it is unknown.
+        size: the size of the logged images in bytes.
     """
 
     table: str
@@ -50,7 +50,7 @@ class Trace(NamedTuple):
 
 
 def read_traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
-    """Read every row of the log that names a row of the database, by table and operation."""
+    """Every row of the log that names a row of the database; one list for each table and operation."""
     for table in _tables(log, _BY_ROW):
         size = "ifnull(length(before), 0) + ifnull(length(after), 0)" if table == _CHANGES else "0"
         rows = log.rows(f"SELECT operation, relation, key, {size} FROM {table} ORDER BY operation")  # noqa: S608
@@ -59,10 +59,10 @@ def read_traces(saver: Saver, log: OperationLog) -> Iterator[list[Trace]]:
 
 
 def traces_of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Iterator[Trace]:
-    """The rows of the log that belong to some threads.
+    """The rows of the log that belong to some threads, or may belong to them.
 
-    They include rows that belong to no thread of which the operation has a record: the blobs of a thread in another
-    spelling of its id (MySQL), or rows that a foreign saver keeps beside its records.
+    A row may belong to them if its thread is unclear and the same operation has no record of that other thread.
+    Examples: blobs under another spelling of the thread id (MySQL), or extra rows of a foreign saver.
     """
     for rows in read_traces(saver, log):
         if any(row.thread_id in thread_ids for row in rows):
@@ -71,10 +71,10 @@ def traces_of_threads(saver: Saver, log: OperationLog, thread_ids: Collection[st
 
 
 def finish(saver: Saver, log: OperationLog) -> None:
-    """Wipe what complete operations still have to wipe.
+    """Wipe the threads that complete operations have marked as to be forgotten.
 
     Raises:
-        Failed: the log can't be rewritten now; the next change or ``ckpt operations --settle`` does it.
+        Failed: the log can't be rewritten now; the next change or ``ckpt operations --settle`` will do it.
     """
     if not is_pending(log):
         return
@@ -83,12 +83,12 @@ def finish(saver: Saver, log: OperationLog) -> None:
             _wipe(saver, log, connection)
         log.scrub()
     except CkptError as error:
-        what = f"what is to be forgotten can't be wiped from the operation log now: {_without_end(error.message)}"
+        what = f"can't wipe the forgotten threads from the operation log now: {_without_outcome(error.message)}"
         raise Failed(what, hint="`ckpt operations --settle` wipes it") from error
 
 
 def is_pending(log: OperationLog) -> bool:
-    """Whether the log still has something that must be wiped."""
+    """Whether something in the log must still be wiped, or its file be rewritten."""
     return bool(log.rows("SELECT 1 FROM forgetting LIMIT 1", since=2))
 
 
@@ -100,7 +100,7 @@ def leave_out(text: str, names: Collection[str]) -> str:
     return text
 
 
-def _without_end(message: str) -> str:
+def _without_outcome(message: str) -> str:
     return message.removesuffix("; nothing was written")
 
 
@@ -109,12 +109,12 @@ def _with_threads(saver: Saver, table: str, rows: list[tuple[int, str, str, int]
     keys = [parse_key(text) for _, _, text, _ in rows]
     names = [saver.record_of(row[1], key) for row, key in zip(rows, keys, strict=True)]
     refs = {_ref(name) for name in names if name is not None}
-    beside = {(relation, key_text(key)): ref.thread_id for ref in refs for relation, key in saver.beside(ref)}
+    side_rows = {(relation, key_text(key)): ref.thread_id for ref in refs for relation, key in saver.beside(ref)}
     for (operation, relation, text, size), key, name in zip(rows, keys, names, strict=True):
         if name is not None:
             thread_id: str | None = _ref(name).thread_id
         else:
-            thread_id = str(key["thread_id"]) if "thread_id" in key else beside.get((relation, text))
+            thread_id = str(key["thread_id"]) if "thread_id" in key else side_rows.get((relation, text))
         yield Trace(table, operation, relation, text, name, thread_id, size)
 
 
@@ -131,7 +131,7 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
         if phases.get(number) is Phase.PLANNED:
             continue
         wiped = Counter({number: _wipe_operation(log, connection, number)})
-        if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted then: only its own rows are wiped
+        if phases.get(number) is not Phase.ABANDONED:  # nothing was deleted: only the rows of this operation are wiped
             planned = {operation for operation, phase in phases.items() if phase is Phase.PLANNED}
             wiped += _wipe_threads(saver, log, connection, threads[number], planned)
         _store_counts(
@@ -140,11 +140,11 @@ def _wipe(saver: Saver, log: OperationLog, connection: "sqlite3.Connection") -> 
         if phases.get(number) is not Phase.ABANDONED:
             _wipe_texts(log, connection, wiped.keys() - {number}, threads[number])
         connection.execute("DELETE FROM forgetting WHERE operation = ?", (number,))
-        connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")
+        connection.execute(REWRITE_NEEDED)
 
 
 def _wipe_operation(log: OperationLog, connection: "sqlite3.Connection", number: int) -> int:
-    """Wipe all rows of an operation, and give how many changes there were."""
+    """Wipe all rows of an operation, and give the number of its row changes."""
     count = 0
     for table in _tables(log, _BY_ROW):
         removed = connection.execute(f"DELETE FROM {table} WHERE operation = ?", (number,)).rowcount  # noqa: S608
@@ -155,9 +155,9 @@ def _wipe_operation(log: OperationLog, connection: "sqlite3.Connection", number:
 def _wipe_threads(
     saver: Saver, log: OperationLog, connection: "sqlite3.Connection", thread_ids: set[str], planned: Collection[int]
 ) -> "Counter[int]":
-    """Wipe threads from all operations, and their tags; gives how many changes of each operation were wiped.
+    """Wipe threads from all operations, and their tags; gives the number of wiped row changes of each operation.
 
-    Planned operations keep their rows: another ckpt may be applying them, to a new thread of the same id.
+    Planned operations keep their rows: another ckpt may be applying one of them to a new thread with the same id.
     """
     wiped: Counter[int] = Counter()
     for row in [row for row in traces_of_threads(saver, log, thread_ids) if row.operation not in planned]:
@@ -171,7 +171,7 @@ def _wipe_threads(
 
 
 def _store_counts(connection: "sqlite3.Connection", wiped: Mapping[int, int]) -> None:
-    """Store how many rows of each operation were wiped, and the size of its remaining images."""
+    """Store the number of wiped rows of each operation, and the size of its remaining images."""
     connection.executemany(
         "INSERT INTO forgotten VALUES (?, ?) ON CONFLICT (operation) DO UPDATE SET rows = rows + excluded.rows",
         wiped.items(),
@@ -186,7 +186,7 @@ def _store_counts(connection: "sqlite3.Connection", wiped: Mapping[int, int]) ->
 def _wipe_texts(
     log: OperationLog, connection: "sqlite3.Connection", touched: Collection[int], thread_ids: Collection[str]
 ) -> None:
-    """Wipe summary and reason of operations of which nothing is left; elsewhere only the names of the threads."""
+    """Wipe the texts of operations that have no rows left; from other texts only the names of the threads."""
     for operation in log.operations():
         if operation.number in touched and operation.is_forgotten:
             texts = WIPED, ""
@@ -198,7 +198,7 @@ def _wipe_texts(
 
 
 def _tables(log: OperationLog, columns: set[str]) -> list[str]:
-    """The tables of the log that have these columns, and so name rows or threads of the database."""
+    """The quoted names of the log's tables that have these columns, and so name rows or threads of the database."""
     tables: list[str] = []
     for (name,) in log.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'forgetting'"):
         existing = {column for (column,) in log.rows("SELECT name FROM pragma_table_info(?)", (name,))}

@@ -1,4 +1,4 @@
-"""Images of physical rows in the log: small, exact to the storage class, and comparable by their hash."""
+"""Images of database rows for the log: compressed, exact with the types of values, and comparable by a hash."""
 
 import json
 import zlib
@@ -12,7 +12,7 @@ _END = b"\x00"  # JSON in ASCII has no such byte
 
 
 def digest(row: Row | None) -> bytes | None:
-    """A hash of all columns of a row with their types; None for a missing row."""
+    """A hash of all columns of a row and their types; None for a missing row."""
     return None if row is None else blake2b(_image(row), digest_size=16).digest()
 
 
@@ -26,13 +26,13 @@ def unpack(image: bytes | None) -> Row | None:
     if image is None:
         return None
     data = zlib.decompress(image)
-    at = data.index(_END)
+    end = data.index(_END)
     row: dict[str, Any] = {}
-    place = at + 1
-    for column, value in json.loads(data[:at]).items():
+    start = end + 1
+    for column, value in json.loads(data[:end]).items():
         if isinstance(value, list):
-            row[column] = data[place : place + value[0]]
-            place += value[0]
+            row[column] = data[start : start + value[0]]
+            start += value[0]
         else:
             row[column] = value
     return row
@@ -45,7 +45,7 @@ def key_text(key: Row) -> str:
 
 
 def to_sqlite(text: str) -> str | bytes:
-    """Text as SQLite can store it: bytes if it has half a surrogate pair, as thread ids may."""
+    """The text in a form that SQLite can store: bytes if it contains half a surrogate pair, as thread ids may."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -59,12 +59,12 @@ def from_sqlite(value: str | bytes) -> str:
 
 
 def parse_key(text: str) -> Row:
-    """The key that `key_text` made this text of."""
+    """The key from which `key_text` made this text."""
     return {k: b64decode(v[0]) if isinstance(v, list) else v for k, v in json.loads(text).items()}
 
 
 def _image(row: Row) -> bytes:
-    """All columns in one order: a JSON object with the length of each bytes value, followed by these bytes."""
+    """All columns, sorted: a JSON object that has the length in place of each bytes value, then these bytes values."""
     columns = sorted(row.items())
     header = {name: [len(value)] if isinstance(value, bytes) else value for name, value in columns}
     return b"".join([json.dumps(header).encode(), _END, *(v for _, v in columns if isinstance(v, bytes))])

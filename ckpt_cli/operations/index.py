@@ -1,6 +1,7 @@
-"""The index file: which log was used for which address, one line of JSON each; the newest line counts most.
+"""The index file: it says which log was used for which database address.
 
-Lines are only added. The index helps to find a log but proves nothing, so an unreadable line is ignored.
+Each line is JSON; lines are only added, and the newest line of an address counts. The index helps to find a log but
+proves nothing, so an unreadable line is ignored.
 """
 
 import json
@@ -13,12 +14,12 @@ from typing import NamedTuple
 from ckpt_cli.savers.about import Place
 
 _NAME = "index"
-_MOST = 1 << 20  # bytes that are read, from the end
+_MOST_BYTES = 1 << 20  # bytes that are read, from the end
 _FOLDER = re.compile(r"[0-9a-f]{20}(-[0-9]{1,6})?")
 
 
 class Entry(NamedTuple):
-    """A log's folder, and the database that it was used for; `mark` is `Place.mark`."""
+    """A log's folder, and the address and `Place.mark` of the database for which the log was used."""
 
     folder: str
     address: str
@@ -26,7 +27,7 @@ class Entry(NamedTuple):
 
 
 class Index:
-    """The index of one state folder."""
+    """The index file of the folder that contains all logs."""
 
     def __init__(self, state: Path) -> None:
         self._path = state / _NAME
@@ -58,12 +59,12 @@ class Index:
             status = os.fstat(descriptor)
             if not S_ISREG(status.st_mode):
                 return b""
-            file.seek(max(0, status.st_size - _MOST))
+            file.seek(max(0, status.st_size - _MOST_BYTES))
             return file.read()
 
 
 def _parse(line: bytes) -> Entry | None:
-    """The entry of a line; None if the line isn't one or its folder is no name that ckpt gives."""
+    """The entry of a line; None if the line isn't an entry, or if ckpt would not give its folder such a name."""
     try:
         words = json.loads(line)
         entry = Entry(words["folder"], words["address"], words["mark"])

@@ -1,4 +1,4 @@
-"""A file lock that lets one ckpt of this machine work at a time, and ends with its process."""
+"""A file lock that only one ckpt process of this machine can have at a time; it ends with the process."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from ckpt_cli.operations.privacy import open_private
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock file at this path; the file stays when the lock is released.
+    """Hold the lock on this file inside the block; the file itself stays.
 
     Raises:
         Refused: another process holds the lock.

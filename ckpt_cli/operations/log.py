@@ -1,7 +1,9 @@
-"""The operation log of one database: before-image and after-image of each row, on disk before the first row is touched.
+"""The operation log of one database, with an image of each changed row before and after the change.
 
-It is a SQLite file (mode 600, ``synchronous=EXTRA``), so that a crash leaves whole operations or none, and so that an
-operation of any size is written and read back row by row.
+The images are on disk before the first row is touched. The log is a SQLite file (mode 600, ``synchronous=EXTRA``): a
+crash leaves an operation in it whole or not at all, and operations of any size are written and read row by row.
+
+Witnesses are checkpoints with digests, which prove later that the log belongs to this database.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +15,21 @@ from ckpt_cli.model import Ref, Row, RowChange
 from ckpt_cli.operations.file import LogFile
 from ckpt_cli.operations.images import digest, from_sqlite, key_text, pack, parse_key, to_sqlite, unpack
 from ckpt_cli.operations.index import Index
-from ckpt_cli.operations.proofs import FOUND, LEFT, WITNESSES, Witnessing, add_place, store_witnesses
+from ckpt_cli.operations.proofs import (
+    BEFORE_OPERATIONS,
+    LEFT_BY_OPERATIONS,
+    WITNESSES,
+    Witnessing,
+    add_place,
+    store_witnesses,
+)
 from ckpt_cli.savers.about import Place
 
 if TYPE_CHECKING:
     import sqlite3
+
+REWRITE_NEEDED = "INSERT INTO forgetting VALUES (NULL, NULL)"
+"""Marks that rows were wiped, so that `LogFile.scrub` must rewrite the file."""
 
 _COLUMNS = "number, at, verb, reason, summary, state, undoes, rows, bytes"
 
@@ -26,23 +38,25 @@ class Phase(StrEnum):
     """The state of an operation."""
 
     PLANNED = "planned"
-    """Logged; it is not known yet whether its rows were touched."""
+    """Logged; whether its rows were changed isn't known yet."""
     DONE = "done"
     """Applied."""
     ABANDONED = "abandoned"
-    """Interrupted before any of its rows was touched."""
+    """Interrupted before any of its rows was changed."""
     UNDONE = "undone"
-    """Applied, and undone by a later operation."""
+    """Applied, and later undone by another operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One line of ``ckpt operations``.
+    """One operation: a line of ``ckpt operations``.
 
     Attributes:
-        rows: how many rows it touched.
+        at: seconds since 1970.
+        undoes: the number of the operation that it undoes.
+        rows: the number of rows that it changed.
         size: the size of its images in the log, in bytes.
-        forgotten: how many of its rows were wiped from the log; None if none were.
+        forgotten: the number of its rows that were wiped from the log; None if none were.
     """
 
     number: int
@@ -81,17 +95,17 @@ class Heading:
 
 
 class Evidence(NamedTuple):
-    """The last logged change of a row, and the state of its operation."""
+    """The last logged change of a row, and the phase of the operation that made it."""
 
     change: RowChange
     phase: Phase
 
 
 class OperationLog(LogFile):
-    """The log of one database, made at the first operation; `path` is where it is or would be.
+    """The log of one database; the first operation makes its file. `path` is where the file is or will be.
 
     Attributes:
-        is_trusted: a person says that it belongs to this database, though no row proves it.
+        is_trusted: a person says that the log belongs to this database, although no row proves it.
     """
 
     is_trusted = False
@@ -104,12 +118,12 @@ class OperationLog(LogFile):
         witnessing: Witnessing | None = None,
         place: Place | None = None,
     ) -> int:
-        """Write an operation with all its images and give its number; it is on disk when this returns.
+        """Write an operation with all its images, and give its number; all is on disk when this returns.
 
         Args:
             heading: its description.
             changes: its row changes; they are read one by one.
-            witnessing: chooses its witnesses once all rows are known.
+            witnessing: chooses the operation's witnesses when all its rows are known.
             place: where the database is.
         """
         with self.transaction() as connection:
@@ -133,7 +147,7 @@ class OperationLog(LogFile):
         return number or 0
 
     def add_to_index(self, place: Place) -> None:
-        """Add to the index that the database at this place uses this log.
+        """Add a line to the index: the database at this place uses this log.
 
         Raises:
             Failed: the index can't be written.
@@ -142,19 +156,22 @@ class OperationLog(LogFile):
             Index(self.path.parent.parent).add(self.path.parent.name, place)
 
     def mark(self, number: int, phase: Phase) -> None:
-        """Change the state of an operation."""
+        """Change the phase of an operation."""
         with self.transaction() as connection:
             connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, number))
 
     def finish(self, number: int) -> None:
-        """Mark an operation as done, the one that it undid as undone, the one that this undid as done, and so on."""
+        """Mark an operation as done, and then follow the chain of what it undoes.
+
+        The operation that it undid becomes undone; the one that had been undone by that becomes done again; and so on.
+        """
         with self.transaction() as connection:
             phase = Phase.DONE
-            at: int | None = number
-            while at is not None:
-                connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, at))
-                row = connection.execute("SELECT undoes FROM operations WHERE number = ?", (at,)).fetchone()
-                phase, at = (Phase.UNDONE if phase is Phase.DONE else Phase.DONE), row[0] if row else None
+            current: int | None = number
+            while current is not None:
+                connection.execute("UPDATE operations SET state = ? WHERE number = ?", (phase, current))
+                row = connection.execute("SELECT undoes FROM operations WHERE number = ?", (current,)).fetchone()
+                phase, current = (Phase.UNDONE if phase is Phase.DONE else Phase.DONE), row[0] if row else None
 
     def operations(self) -> list[Operation]:
         """All operations, newest first."""
@@ -168,7 +185,7 @@ class OperationLog(LogFile):
 
     def changes(self, number: int, *, backwards: bool = False) -> Iterator[RowChange]:
         """The row changes of an operation, one in memory at a time."""
-        for relation, key, before, after in self._walk("before, after", number, backwards):
+        for relation, key, before, after in self._read_one_by_one("before, after", number, backwards):
             yield RowChange(relation, parse_key(key), unpack(before), unpack(after))
 
     def change(self, number: int, relation: str, key: Row) -> RowChange:
@@ -180,11 +197,11 @@ class OperationLog(LogFile):
 
     def hashes(self, number: int) -> Iterator[tuple[str, Row, bytes | None, bytes | None]]:
         """Relation, key, and the hashes of before-image and after-image of every row of an operation."""
-        for relation, key, before, after in self._walk("before_hash, after_hash", number):
+        for relation, key, before, after in self._read_one_by_one("before_hash, after_hash", number):
             yield relation, parse_key(key), before, after
 
-    def _walk(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
-        """Read row by row, each with its own statement, so that no statement stays open if the walk is given up."""
+    def _read_one_by_one(self, columns: str, number: int, backwards: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Read row by row, with one statement each, so that no statement stays open if the caller stops early."""
         ((last,),) = self.rows("SELECT rows FROM operations WHERE number = ?", (number,))
         nearest = "position < ? ORDER BY position DESC" if backwards else "position > ? ORDER BY position"
         statement = f"SELECT position, relation, key, {columns} FROM changes WHERE operation = ? AND {nearest} LIMIT 1"  # noqa: S608
@@ -196,12 +213,12 @@ class OperationLog(LogFile):
     def witnesses(self, page: int) -> Iterator[dict[Ref, bytes]]:
         """The witnesses of this log with their digests, newest first, `page` at a time."""
         rows = self.rows(f"{WITNESSES} ORDER BY operation DESC, thread_id, ns, checkpoint_id", since=2)
-        for at in range(0, len(rows), page):
-            yield {Ref(*map(from_sqlite, name)): digest for *name, digest in rows[at : at + page]}
+        for start in range(0, len(rows), page):
+            yield {Ref(*map(from_sqlite, name)): digest for *name, digest in rows[start : start + page]}
 
     def evidence(self) -> Iterator[Evidence]:
         """The last logged change of each row that should be in the database, newest first."""
-        for statement in (LEFT, FOUND):
+        for statement in (LEFT_BY_OPERATIONS, BEFORE_OPERATIONS):
             for number, relation, key, phase in self.rows(statement):
                 yield Evidence(self.change(number, relation, parse_key(key)), Phase(phase))
 
@@ -217,7 +234,7 @@ class OperationLog(LogFile):
 
     @property
     def needs_no_witnesses(self) -> bool:
-        """Whether it rightly has no witnesses: all operations are abandoned or from a version without witnesses."""
+        """Whether it is right to have no witnesses: all operations are abandoned, or older than witnesses."""
         newest = self.rows("SELECT max(number) FROM operations WHERE state <> ?", (Phase.ABANDONED,))
         return not newest or (newest[0][0] or 0) <= self.last_unwitnessed
 
@@ -226,18 +243,18 @@ class OperationLog(LogFile):
         """Whether the log has any tags."""
         return bool(self.rows("SELECT 1 FROM tags LIMIT 1"))
 
-    def adds_rows(self, number: int) -> bool:
+    def leaves_rows(self, number: int) -> bool:
         """Whether an operation left rows that can be compared with the database."""
         statement = "SELECT 1 FROM changes WHERE operation = ? AND after_hash IS NOT NULL LIMIT 1"
         return bool(self.rows(statement, (number,)))
 
     def places(self) -> list[Place]:
-        """The places where its database was at each change, the last first."""
+        """The places where the database was when it was changed, the latest first."""
         rows = self.rows("SELECT address, engine, instance FROM places ORDER BY at DESC", since=2)
         return [Place(from_sqlite(address), *marks) for address, *marks in rows]
 
     def later_operations(self, number: int) -> list[int]:
-        """Later operations that changed a row of this one and are not undone, newest first."""
+        """Later operations that changed a row of this operation and are not undone, newest first."""
         rows = self.rows(
             "SELECT DISTINCT o.number FROM changes c JOIN changes l USING (relation, key)"
             " JOIN operations o ON o.number = l.operation LEFT JOIN operations u ON u.number = o.undoes"
@@ -248,15 +265,15 @@ class OperationLog(LogFile):
         return [row[0] for row in rows]
 
     def undone_by(self, number: int) -> int | None:
-        """The operation that undid this one, unless that was undone itself."""
+        """The operation that undid this one, unless that undo was undone too."""
         rows = self.rows("SELECT number FROM operations WHERE undoes = ? AND state = ?", (number, Phase.DONE))
         return rows[-1][0] if rows else None
 
     def prune(self, numbers: Iterable[int]) -> None:
-        """Delete operations with their images, leave no byte of them in the file, and free the space on disk."""
+        """Delete operations with their images, and rewrite the file so that no byte of them is left in it."""
         with self.transaction() as connection:
             connection.executemany("DELETE FROM operations WHERE number = ?", ((number,) for number in numbers))
-            connection.execute("INSERT INTO forgetting VALUES (NULL, NULL)")
+            connection.execute(REWRITE_NEEDED)
         self.scrub()
 
 

@@ -32,14 +32,14 @@ CREATE TABLE forgotten (
   operation INTEGER PRIMARY KEY REFERENCES operations ON DELETE CASCADE, rows INTEGER NOT NULL);
 CREATE TABLE forgetting (operation INTEGER, thread_id);
 """
-"""`unwitnessed` is the last operation that was logged by a version of ckpt without witnesses.
+"""The setting `unwitnessed` is the last operation that was logged by a version of ckpt without witnesses.
 
-`forgotten`: how many rows of an operation were wiped. `forgetting`: threads to wipe once their deletion is complete;
-a row without a thread means that rows were removed and the file must still be rewritten.
+The table `forgotten` has the number of wiped rows of an operation. The table `forgetting` has the threads that must be
+wiped when their deletion is complete; a row without a thread means that rows were wiped and the file must be rewritten.
 """
 
 _MIGRATIONS = (_FIRST, _SECOND)
-"""The scripts that make each version of the schema from the one before."""
+"""The scripts, each of which makes a version of the schema from the version before."""
 
 VERSION = len(_MIGRATIONS)
 
@@ -47,7 +47,7 @@ VERSION = len(_MIGRATIONS)
 def migrate(connection: "sqlite3.Connection") -> int:
     """Bring the schema up to date, and return its version.
 
-    The version is read again once this process alone may write: two processes may migrate at the same time.
+    The version is read inside the write transaction, because two processes may try to migrate at the same time.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:

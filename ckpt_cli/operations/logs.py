@@ -1,4 +1,4 @@
-"""Chooses the log that a command reads or writes, and tells the person where the choice is in doubt."""
+"""Chooses the log that a command reads or writes, and warns the person if it is in doubt."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ class Logs:
 
     Args:
         saver: the database.
-        say: tells the person one line.
-        is_trusted: the person says that a log belongs to this database, though nothing proves it.
+        say: prints a line for the person.
+        is_trusted: the person says that a log belongs to this database, although nothing proves it.
     """
 
     def __init__(self, saver: Saver, say: Callable[[str], None], *, is_trusted: bool = False) -> None:
@@ -27,21 +27,24 @@ class Logs:
         self._notes_said: set[str] = set()
 
     def for_listing(self) -> "OperationLog":
-        """The log to list; it may not exist. An unproved log of this address is listed with a warning."""
+        """The log that `ckpt operations` lists; it may not exist.
+
+        A log of this address that isn't proved to belong to the database is listed with a warning.
+        """
         result = self._search()
         if result.own is not None:
-            return self._use(result.own)
+            return self._remember(result.own)
         if error := next((one.error for one in result.doubtful if one.error is not None), None):
             raise error
         if trusted := self._trusted_log(result):
-            return self._use(trusted)
+            return self._remember(trusted)
         unproven = next((one for one in result.doubtful if one.may_be_trusted and one.is_here), None)
         for one in result.doubtful:
-            self._note(one, end="; what it lists may have been done to another one" if one is unproven else "")
-        return self._use(unproven.log) if unproven else self._new()
+            self._note(one, end="; its operations may have been done to another database" if one is unproven else "")
+        return self._remember(unproven.log) if unproven else self._new_log()
 
     def for_writing(self) -> "OperationLog":
-        """The log for a new operation or tag; a new log if none is proved to belong to this database."""
+        """The log for a new operation or tag; a new log if no log is proved to belong to this database."""
         result = self._search()
         log = result.own or self._trusted_log(result)
         if log is None:
@@ -49,11 +52,11 @@ class Logs:
                 raise unreadable.refusal
             for one in result.doubtful:
                 self._note(one, end="; this change begins a new log")
-            log = self._new()
-        return self._use(log)
+            log = self._new_log()
+        return self._remember(log)
 
     def for_undo(self) -> "OperationLog":
-        """The log to undo an operation with.
+        """The log that has the operation to undo.
 
         Raises:
             Refused: there is a log, but nothing proves that it belongs to this database.
@@ -62,10 +65,10 @@ class Logs:
         log = result.own or self._trusted_log(result)
         if log is None and result.doubtful:
             raise result.doubtful[0].refusal
-        return self._use(log) if log is not None else self.for_writing()
+        return self._remember(log) if log is not None else self.for_writing()
 
     def for_tags(self) -> "OperationLog | None":
-        """The log whose tags are shown beside other data, found with few reads; None if there is none."""
+        """The log of which the tags are shown with other data, found with few reads; None if there is none."""
         if self._tag_logs is None:
             from ckpt_cli.operations.search import Search
 
@@ -77,7 +80,7 @@ class Logs:
         return self._tag_logs[0] if self._tag_logs else None
 
     def interrupted_operations(self) -> "list[Operation]":
-        """Operations that were interrupted or are running now, found with few reads."""
+        """The operations that were interrupted or are running now, found with few reads."""
         from ckpt_cli.operations.search import Search
         from ckpt_cli.operations.settle import planned_operations
 
@@ -111,11 +114,11 @@ class Logs:
         possible[0].is_trusted = True
         return possible[0]
 
-    def _use(self, log: "OperationLog") -> "OperationLog":
+    def _remember(self, log: "OperationLog") -> "OperationLog":
         self._used = log
         return log
 
-    def _new(self) -> "OperationLog":
+    def _new_log(self) -> "OperationLog":
         from ckpt_cli.operations.search import new_log
 
         if self._used is None:

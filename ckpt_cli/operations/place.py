@@ -1,4 +1,4 @@
-"""Where operation logs are; a module of its own, since every command needs it and few need the log's code."""
+"""The paths of operation logs. Every command imports this small module, but few need the code of the log."""
 
 import os
 from hashlib import blake2b
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ckpt_cli.errors import Refused
 
-HINT = "set XDG_STATE_HOME to a folder that you may write and that is kept"
+HINT = "set XDG_STATE_HOME to a permanent folder to which you may write"
 LOG = "log.sqlite"
 
 
@@ -23,10 +23,10 @@ def state_folder() -> Path:
 
 
 def folder_name(address: str) -> str:
-    """The folder name of the first log of an address; up to ckpt 0.1 it was the only one of the address."""
+    """The folder name of the first log of an address; up to ckpt 0.1, an address had only this one."""
     return blake2b(address.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
 def default_path(address: str) -> Path:
-    """The path where the first log of an address is or would be."""
+    """The path where the first log of an address is or will be."""
     return state_folder() / folder_name(address) / LOG

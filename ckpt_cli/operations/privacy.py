@@ -1,4 +1,4 @@
-"""Makes folders and files that only their owner can read, and never follows a symbolic link to them."""
+"""Makes folders and files that only their owner can read; it never follows a symbolic link."""
 
 import os
 import stat
@@ -6,11 +6,11 @@ from pathlib import Path
 
 _FOLDER, _FILE = 0o700, 0o600
 _HOME = "ckpt"
-"""The name of the folder in which everything is ckpt's own."""
+"""The name of the folder that has nothing but ckpt's own files."""
 
 
 def make_private(path: Path) -> None:
-    """Make a file and its folders if they are missing, and take rights of other users away.
+    """Make a file and its folders if they are missing, and remove the rights that other users have to them.
 
     Raises:
         OSError: the file can't be made, or it is a symbolic link.
@@ -24,7 +24,7 @@ def make_private(path: Path) -> None:
 
 
 def open_private(path: str | os.PathLike[str], flags: int = os.O_RDWR) -> int:
-    """A descriptor of a file; a missing file is made, and an existing one is closed to other users.
+    """Open a file, and give its descriptor. The file is made if it is missing; other users lose all rights to it.
 
     Raises:
         OSError: it is a symbolic link, or can't be opened.
@@ -41,6 +41,6 @@ def _close_folder(folder: Path) -> None:
 
 
 def _is_open_to_others(status: os.stat_result) -> bool:
-    """Whether other users have any right to our file; without user ids (Windows) modes say nothing."""
+    """Whether other users have any right to our file; always false without user ids (Windows)."""
     owner = getattr(os, "geteuid", lambda: None)()
     return status.st_uid == owner and bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))

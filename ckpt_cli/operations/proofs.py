@@ -1,4 +1,4 @@
-"""The rows of a log that prove which database it belongs to: witnesses, images of present rows, and places."""
+"""Reads and writes what proves to which database a log belongs: witnesses, images of present rows, and places."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -10,8 +10,8 @@ from ckpt_cli.savers.about import Place
 if TYPE_CHECKING:
     import sqlite3
 
-_KEPT = 64
-"""How many witnesses of operations a log keeps; those of tags (operation 0) are kept besides."""
+_MOST_WITNESSES = 64
+"""How many witnesses of operations a log keeps; witnesses of tags (operation 0) are always kept."""
 
 WITNESSES = "SELECT thread_id, ns, checkpoint_id, digest FROM witnesses"
 
@@ -22,31 +22,31 @@ WHERE o.state IN ({states}) AND c.{image} IS NOT NULL AND NOT EXISTS (
   WHERE l.relation = c.relation AND l.key = c.key AND l.operation > c.operation AND p.state <> 'abandoned')
 ORDER BY c.operation DESC, c.position DESC LIMIT 100
 """
-LEFT = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
-FOUND = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
-"""LEFT selects rows as operations left them, FOUND rows as they were before operations that may not have happened."""
+LEFT_BY_OPERATIONS = _EVIDENCE.format(states="'done', 'planned'", image="after_hash")
+BEFORE_OPERATIONS = _EVIDENCE.format(states="'planned', 'abandoned'", image="before_hash")
+"""The first statement selects rows that operations left; the second rows as they were before interrupted operations."""
 
 
-Names = Callable[[], Iterator[tuple[str, Row]]]
-"""Gives relation and key of all rows of an operation; each call starts at the first."""
+RowKeys = Callable[[], Iterator[tuple[str, Row]]]
+"""A function that gives relation and key of all rows of an operation; each call starts at the first row."""
 
 
 class Witnessing(Protocol):
     """Chooses the checkpoints that will prove a log; see `operations.witnesses`."""
 
-    def choose(self, names: Names, known: Collection[Ref]) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
+    def choose(self, row_keys: RowKeys, known: Collection[Ref]) -> tuple[Collection[Ref], Mapping[Ref, bytes]]:
         """The known witnesses that the operation changes, and new witnesses with their digests."""
 
 
 def store_witnesses(connection: "sqlite3.Connection", number: int, witnessing: Witnessing) -> None:
-    """Delete the witnesses that an operation changes, and store its own."""
+    """Delete the witnesses that an operation changes, store new ones for it, and delete the oldest above a limit."""
 
-    def names() -> Iterator[tuple[str, Row]]:
+    def row_keys() -> Iterator[tuple[str, Row]]:
         found = connection.execute("SELECT relation, key FROM changes WHERE operation = ?", (number,))
         return ((relation, parse_key(key)) for relation, key in found)
 
     known = {Ref(*map(from_sqlite, name)) for *name, _ in connection.execute(WITNESSES)}
-    changed, new = witnessing.choose(names, known)
+    changed, new = witnessing.choose(row_keys, known)
     forget = "DELETE FROM witnesses WHERE thread_id = ? AND ns = ? AND checkpoint_id = ?"
     connection.executemany(forget, [[*map(to_sqlite, ref)] for ref in changed])
     for ref, witness in new.items():
@@ -54,7 +54,7 @@ def store_witnesses(connection: "sqlite3.Connection", number: int, witnessing: W
     connection.execute(
         "DELETE FROM witnesses WHERE operation > 0 AND operation <= (SELECT operation FROM witnesses"
         " WHERE operation > 0 ORDER BY operation DESC LIMIT 1 OFFSET ?)",
-        (_KEPT,),
+        (_MOST_WITNESSES,),
     )
 
 

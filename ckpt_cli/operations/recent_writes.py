@@ -1,4 +1,4 @@
-"""Warns about threads that were written to moments ago: their application may be running."""
+"""Warns about threads that were written to less than a minute ago, as their application may be running."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,23 +7,26 @@ from ckpt_cli.model import Ref
 from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.savers.contract import Saver
 
-_NAMED = 5  # threads that are named one by one
-_ROWS = 1000  # at most, of an operation that is searched for the checkpoint
+_NAMED = 5  # threads that get a line each
+_ROWS = 1000  # an operation with more rows isn't searched for the checkpoint
 
 
 def notes(saver: Saver, log: OperationLog, newest: Sequence[Ref], now: float) -> Iterator[str]:
-    """One line about each thread whose newest checkpoint, given in `newest`, was not made by ckpt itself."""
-    live = [ref for ref in newest if not _is_ours(saver, log, ref)]
+    """One line about each thread that the application wrote to; `newest` has the newest checkpoint of each thread.
+
+    A thread is left out if ckpt itself made that checkpoint.
+    """
+    live = [ref for ref in newest if not _is_made_by_ckpt(saver, log, ref)]
     for ref in live[:_NAMED]:
         seconds = max(0, round(now - (ids.unix_time(ref.checkpoint_id) or now)))
         which = "" if len(newest) == 1 else f" {ref.thread_id}"
         yield f"the thread{which} was last written {seconds}s ago; the application may be running"
     if len(live) > _NAMED:
-        yield f"and {len(live) - _NAMED:,} more threads were written to as lately"
+        yield f"and {len(live) - _NAMED:,} more threads were also written to just now"
 
 
-def _is_ours(saver: Saver, log: OperationLog, ref: Ref) -> bool:
-    """Whether an operation of ckpt made this checkpoint; such an operation is newer than the time in the id."""
+def _is_made_by_ckpt(saver: Saver, log: OperationLog, ref: Ref) -> bool:
+    """Whether an operation of ckpt made this checkpoint; the operation's time is then after the time in the id."""
     made = ids.unix_time(ref.checkpoint_id) or 0.0
     for operation in log.operations():
         if operation.at < made:

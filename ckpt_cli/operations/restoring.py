@@ -1,4 +1,7 @@
-"""Checks that the records an undo restores fit into their threads, which may have continued or been made again."""
+"""Checks that the records which an undo restores fit into their threads.
+
+Since the operation, a thread may have continued, or may have been deleted and created again under the same id.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,9 +12,8 @@ from ckpt_cli.operations.log import Operation, OperationLog
 from ckpt_cli.savers.contract import Saver
 from ckpt_cli.savers.paging import pages
 
-_OLD = (
-    3600  # seconds before an operation that prove a checkpoint older than it, whatever the clocks of two machines say
-)
+_OLD = 3600
+"""A checkpoint made so many seconds before an operation is older than it, even if the clocks of two machines differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Clash:
 
     Attributes:
         added: its checkpoints that were made since the operation.
-        at: the checkpoint from which the thread has continued since; None if the thread was made again.
+        at: the checkpoint from which the thread has continued; None if the thread was created again.
     """
 
     thread_id: str
@@ -34,8 +36,8 @@ class Restored:
 
     Attributes:
         newest: thread id to the highest id of its restored checkpoints.
-        changed: checkpoints that the operation changed and didn't delete.
-        added: checkpoints that the operation added; the undo removes them.
+        changed: the checkpoints that the operation changed but didn't delete.
+        added: the checkpoints that the operation added; the undo removes them.
     """
 
     newest: dict[str, str] = field(default_factory=dict)
@@ -43,7 +45,7 @@ class Restored:
     added: set[Ref] = field(default_factory=set)
 
     def add_row(self, name: Ref | WriteKey | None, *, was_there: bool, is_left: bool) -> None:
-        """Add one row of the operation: its record, and whether the row existed before and after."""
+        """Add a row of the operation: its record, and whether the row existed before and after the operation."""
         if not isinstance(name, Ref):
             return
         if not was_there:
@@ -55,7 +57,7 @@ class Restored:
 
 
 def find_restored(saver: Saver, log: OperationLog, number: int) -> Restored:
-    """Find what the undo of an operation restores, from the names of its rows alone."""
+    """Find what the undo of an operation restores, changes and removes, from the names of its rows alone."""
     restored = Restored()
     for relation, key, before, after in log.hashes(number):
         name = saver.record_of(relation, key)
@@ -64,13 +66,13 @@ def find_restored(saver: Saver, log: OperationLog, number: int) -> Restored:
 
 
 def find_clash(
-    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, *, beside_none: bool = False
+    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, *, has_side_rows: bool = False
 ) -> Clash | None:
     """The first thread into which the restored records don't fit; None if they fit everywhere.
 
-    They don't fit if all checkpoints of the thread were made since the operation, or if a checkpoint whose writes are
-    restored has a new child, which would seem to come from these writes. With `beside_none` one new checkpoint is
-    enough: Redis and Valkey keep a list or a pointer beside a thread's checkpoints, which can't be undone in part.
+    They don't fit in two cases: all checkpoints of the thread were made since the operation; or a checkpoint gets
+    restored writes but has a new child, which would seem to come from these writes. With `has_side_rows` one new
+    checkpoint is enough: Redis and Valkey also store a list or a pointer for a thread, which can't be undone in part.
     """
     for page in pages(sorted(restored.newest), saver.page):
         present: dict[str, list[CheckpointRow]] = {}
@@ -79,18 +81,18 @@ def find_clash(
                 present.setdefault(row.thread_id, []).append(row)
         for thread_id, rows in present.items():
             later = set(_added_later(saver, log, operation, thread_id))
-            new = [row for row in rows if row.ref in later or not _existed(row, operation, restored)]
+            new = [row for row in rows if row.ref in later or not _existed_before(row, operation, restored)]
             if len(new) == len(rows):
                 return Clash(thread_id, tuple(row.checkpoint_id for row in new))
-            if found := (_first_clash(new) if beside_none else _find_continued(saver, log, operation, new)):
-                return found
+            if clash := (_first_clash(new) if has_side_rows else _find_continued(saver, log, operation, new)):
+                return clash
     return None
 
 
-def _existed(row: CheckpointRow, operation: Operation, restored: Restored) -> bool:
-    """Whether a checkpoint existed when the operation was made; ids of one thread ascend with time.
+def _existed_before(row: CheckpointRow, operation: Operation, restored: Restored) -> bool:
+    """Whether a checkpoint existed when the operation was made. The ids of a thread ascend with time.
 
-    If the id has no time in it, nothing shows that the checkpoint is newer.
+    If an id contains no time, the checkpoint counts as older, because nothing shows that it is newer.
     """
     if row.ref in restored.changed or row.checkpoint_id <= restored.newest[row.thread_id]:
         return True
@@ -110,6 +112,7 @@ def _added_later(saver: Saver, log: OperationLog, operation: Operation, thread_i
 
 
 def _find_continued(saver: Saver, log: OperationLog, operation: Operation, new: list[CheckpointRow]) -> Clash | None:
+    """The clash with a new checkpoint whose parent would get back writes that the operation deleted."""
     parents = {Ref(row.thread_id, row.ns, row.parent_id or ""): row.checkpoint_id for row in new}
     for relation, key, before, after in log.hashes(operation.number) if parents else ():
         name = saver.record_of(relation, key)
@@ -119,6 +122,7 @@ def _find_continued(saver: Saver, log: OperationLog, operation: Operation, new: 
 
 
 def _first_clash(new: list[CheckpointRow]) -> Clash | None:
+    """The clash with the oldest new checkpoint."""
     row = min(new, key=lambda row: row.checkpoint_id, default=None)
     if row is None or row.parent_id is None:
         return None
@@ -126,7 +130,7 @@ def _first_clash(new: list[CheckpointRow]) -> Clash | None:
 
 
 def head_beside(saver: Saver, restored: Restored) -> Ref | None:
-    """The head that stays the head, since all restored checkpoints of the one thread are older; else None."""
+    """The head of the only restored thread if it stays the head, as all restored checkpoints are older; else None."""
     if len(restored.newest) != 1:
         return None
     [(thread_id, newest)] = restored.newest.items()

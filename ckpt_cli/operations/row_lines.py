@@ -1,4 +1,4 @@
-"""Describes a change row by row before it is made: for people to read and for ``--dry-run --json``."""
+"""Describes the rows that a plan changes, before it is applied: for people and for ``--dry-run --json``."""
 
 from collections.abc import Iterable, Iterator
 

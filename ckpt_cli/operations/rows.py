@@ -1,4 +1,4 @@
-"""Compares rows with images of the log, and computes the change that restores an image."""
+"""Compares rows of the database with images in the log, and computes the change that restores an image."""
 
 from ckpt_cli.model import Row, RowChange, Scalar
 from ckpt_cli.savers.contract import Saver
@@ -7,7 +7,7 @@ from ckpt_cli.savers.contract import Saver
 def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) -> bool:
     """Whether a row equals an image in every column that ckpt writes and that both have.
 
-    If the type of a column was changed since, values with the same text are equal.
+    Values with the same text count as equal, because the type of a column may have been changed since.
     """
     if row is None or image is None:
         return row is image
@@ -19,9 +19,9 @@ def is_image(saver: Saver, relation: str, row: Row | None, image: Row | None) ->
 
 
 def inverse(saver: Saver, change: RowChange, now: Row | None) -> RowChange:
-    """The change that undoes a change; `now` is the row as it is.
+    """The change that undoes a change; `now` is the current row.
 
-    Columns that ckpt doesn't write are restored too if nobody changed them since: when a key expires, for example.
+    Columns that ckpt doesn't write are restored too if nobody changed them since. An example is a key's expiry time.
     """
     image, left = change.before, change.after
     after = None if image is None else saver.restored(change.relation, image, now)

@@ -1,4 +1,4 @@
-"""Finds the log of a database: by its address, by an id that its engine keeps, or by rows that logs have recorded."""
+"""Finds the log of a database: by the address, by an id that the engine stores, or by the rows that a log recorded."""
 
 import os
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from ckpt_cli.operations.witnesses import WITNESSES, Verdict, contradicted, judg
 from ckpt_cli.savers.about import Place
 from ckpt_cli.savers.contract import Saver
 
-_MOST = 64  # logs of other addresses that are compared with the database
-_GLANCE = 4  # witnesses that a command reads which only looks
+_MOST_LOGS = 64  # logs of other addresses that are compared with the database
+_FEW_WITNESSES = 4  # witnesses that a command reads if it changes nothing
 _FILES = ("sqlite", "dev")
 
 
@@ -23,15 +23,15 @@ class Doubt(StrEnum):
     """Why a log that was found isn't used."""
 
     OTHER = "other"
-    """The rows it recorded have other content here: it belongs to another database."""
+    """Rows that it recorded have other content in this database, so it belongs to another one."""
     UNPROVEN = "unproven"
-    """None of the rows it recorded is here."""
+    """None of the rows that it recorded is in this database."""
     COPY = "copy"
     """This database is a copy of the one that the log belongs to, which still exists."""
     UNREADABLE = "unreadable"
     """It is damaged, locked, written by a newer ckpt, or this user may not read it."""
     CLONE = "clone"
-    """The rows it recorded are here, but this may be a clone of the database that the log belongs to."""
+    """Rows that it recorded are here, but this database may be a clone of the one that the log belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Doubtful:
     """A log that was found and isn't used.
 
     Attributes:
-        is_here: it was used at this database's address.
-        original: the address of the database that it belongs to.
-        ref: the checkpoint that has other content here.
-        error: why it can't be read.
+        is_here: the log was used at this database's address.
+        original: the address of the database to which the log belongs or may belong.
+        ref: the checkpoint that has other content in this database than in the log.
+        error: the reason why the log can't be read.
     """
 
     log: OperationLog
@@ -57,7 +57,7 @@ class Doubtful:
         """One line for the person."""
         if self.error is not None:
             return self.error.message
-        path, shown = self.log.path, _shown(self.original)
+        path, shown = self.log.path, _path_or_address(self.original)
         match self.doubt:
             case Doubt.COPY:
                 return f"this is a copy of {shown}, whose operation log is {path}"
@@ -76,14 +76,16 @@ class Doubtful:
             case Doubt.COPY:
                 return Refused(f"{self.note}; nothing was written", hint="name that database with --db")
             case Doubt.CLONE:
-                return Refused(f"{self.note}; nothing was written", hint="if it belongs to this one: --same-database")
+                return Refused(
+                    f"{self.note}; nothing was written", hint="if it belongs to this database, add --same-database"
+                )
             case Doubt.OTHER:
                 return contradicted(self.log, self.ref)
         return unproven(self.log)
 
     @property
     def may_be_trusted(self) -> bool:
-        """Whether `--same-database` makes ckpt use it."""
+        """Whether ckpt uses this log if a person says `--same-database`."""
         return self.doubt in (Doubt.UNPROVEN, Doubt.CLONE)
 
 
@@ -105,7 +107,7 @@ class Search:
 
     Args:
         saver: the database.
-        deep: also compares the rows of logs of other addresses; otherwise as little as possible is read.
+        deep: also compare the logs of other addresses with the database; otherwise read as little as possible.
     """
 
     def __init__(self, saver: Saver, *, deep: bool) -> None:
@@ -115,7 +117,7 @@ class Search:
         self._result = SearchResult()
 
     def run(self) -> SearchResult:
-        """Try the logs of this address, then logs of other addresses."""
+        """Try the logs of this address, then the logs of other addresses."""
         if not os.path.isdir(self._state):  # noqa: PTH112 - False where this user may not look
             return self._result
         address = self._saver.identity
@@ -126,24 +128,24 @@ class Search:
         for log in self._logs(own):
             if self._is_own(log, is_here=True):
                 return self._result
-        for log in self._logs(dict.fromkeys(self._likely(others))) if others else ():
+        for log in self._logs(dict.fromkeys(self._likely_folders(others))) if others else ():
             if self._is_own(log, is_here=False):
                 break
         return self._result
 
     def _logs(self, folders: dict[str, None]) -> Iterator[OperationLog]:
-        """The existing logs in these folders; a log stays open only if it is used."""
+        """The existing logs in these folders."""
         for folder in folders:
             path = self._state / folder / LOG
             if os.path.lexists(path):  # False where this user may not look
                 yield OperationLog(path)
 
-    def _likely(self, entries: list[Entry]) -> Iterator[str]:
+    def _likely_folders(self, entries: list[Entry]) -> Iterator[str]:
         """The folders of logs that may belong to this database, the likeliest first."""
         mark = self.place.mark
         yield from (entry.folder for entry in entries if mark and entry.mark == mark)
         rest = entries if self._deep else [entry for entry in entries if _is_missing_file(entry.address)]
-        yield from list(dict.fromkeys(entry.folder for entry in rest))[:_MOST]
+        yield from list(dict.fromkeys(entry.folder for entry in rest))[:_MOST_LOGS]
 
     @property
     def place(self) -> Place:
@@ -153,10 +155,12 @@ class Search:
         return self._place
 
     def _is_own(self, log: OperationLog, *, is_here: bool) -> bool:
-        """Whether a log belongs to the database; if not, it is noted as doubtful or ignored."""
+        """Whether a log belongs to the database. If not, it is added to the doubtful logs or ignored."""
         try:
-            finding = self._saver.moment(lambda: judge_log(self._saver, log, page=WITNESSES if self._deep else _GLANCE))
-            doubt, original = self._doubt(log, finding.verdict, is_here=is_here)
+            finding = self._saver.moment(
+                lambda: judge_log(self._saver, log, page=WITNESSES if self._deep else _FEW_WITNESSES)
+            )
+            doubt, original = self._find_doubt(log, finding.verdict, is_here=is_here)
         except (Failed, Refused) as error:
             if is_here:
                 self._result.doubtful.append(Doubtful(log, Doubt.UNREADABLE, error=error))
@@ -169,21 +173,21 @@ class Search:
             self._result.doubtful.append(Doubtful(log, doubt, is_here, original, finding.ref))
         return False
 
-    def _doubt(self, log: OperationLog, verdict: Verdict, *, is_here: bool) -> tuple[Doubt | None, str]:
+    def _find_doubt(self, log: OperationLog, verdict: Verdict, *, is_here: bool) -> tuple[Doubt | None, str]:
         places = log.places()
         if verdict is Verdict.CONTRADICTED:
             return (Doubt.OTHER if is_here else None), ""
         if verdict is Verdict.UNPROVEN:
             is_likely = is_here or any(place.mark and place.mark == self.place.mark for place in places)
             return (Doubt.UNPROVEN if is_likely else None), ""
-        if verdict is Verdict.OPEN or (is_here and not self._deep):
+        if verdict is Verdict.NOTHING_TO_PROVE or (is_here and not self._deep):
             return None, ""
         return self._doubt_of_copy(log, places)
 
     def _doubt_of_copy(self, log: OperationLog, places: list[Place]) -> tuple[Doubt | None, str]:
-        """The doubt about a log whose rows are here: it may belong to a database that this one is a copy of.
+        """Whether a log whose rows are here belongs to another database, of which this one is a copy or a clone.
 
-        If the log was used at this address before, only the places where it was used later count.
+        If the log was used at this address before, only the places where it was used later can be the original.
         """
         here = self.place
         if any(_is_same(place, here) for place in places):
@@ -201,7 +205,7 @@ class Search:
 
 
 def new_log(address: str) -> OperationLog:
-    """A log for an address that doesn't exist yet, in a folder of its own."""
+    """A new log for an address; its folder and file don't exist yet."""
     state, name, number = state_folder(), folder_name(address), 1
     folder = name
     while os.path.lexists(state / folder / LOG):  # False where this user may not look
@@ -215,7 +219,7 @@ def _matches(saver: Saver, log: OperationLog) -> bool:
 
 
 def _is_same(one: Place, other: Place) -> bool:
-    """Whether two places are on one running server; a clone of its files has another instance id."""
+    """Whether two places are on the same running server; a server that runs on cloned files has another instance id."""
     return bool(one.instance) and (one.engine, one.instance) == (other.engine, other.instance)
 
 
@@ -226,9 +230,9 @@ def _kind(address: str) -> str:
 def _is_missing_file(address: str) -> bool:
     """Whether an address names a file that no longer exists."""
     kind, _, path = address.partition(":")
-    return kind in _FILES and not os.path.exists(path)  # noqa: PTH110 - a path that was written by nobody knows whom
+    return kind in _FILES and not os.path.exists(path)  # noqa: PTH110 - never raises, whatever the path is
 
 
-def _shown(address: str) -> str:
+def _path_or_address(address: str) -> str:
     kind, _, path = address.partition(":")
     return path if kind in _FILES else address

@@ -1,6 +1,6 @@
-"""Finds out from the rows how an operation ended that a crash interrupted.
+"""After a crash: finds out from the rows whether the interrupted operation happened.
 
-If the engine has transactions, all rows were written or none. Otherwise some may have been written, and are undone.
+If the engine has transactions, all rows were written or none. Otherwise some may have been written; these are undone.
 """
 
 from ckpt_cli.operations import forget
@@ -12,13 +12,13 @@ from ckpt_cli.savers.contract import Saver
 
 
 def settle(saver: Saver, log: OperationLog) -> list[Operation]:
-    """Decide for every planned operation whether it happened, and give the operations for which the rows show it.
+    """Decide for every planned operation whether it happened, and give the operations for which the rows show that.
 
-    If nothing proves that the log belongs to this database, all stay planned. Otherwise an interrupted wipe of
+    If nothing proves that the log belongs to this database, all operations stay planned. An interrupted wipe of
     forgotten threads is finished too.
 
-    While this transaction may write, no other ckpt is in the middle of an operation, and beginning it lets the engine
-    roll back what was half written.
+    While we hold the write transaction, no other ckpt is in the middle of an operation. Starting the transaction also
+    makes the engine roll back half-written changes.
     """
     settled: list[Operation] = []
     if planned_operations(log):
@@ -29,7 +29,7 @@ def settle(saver: Saver, log: OperationLog) -> list[Operation]:
 
 
 def planned_operations(log: OperationLog) -> list[Operation]:
-    """Operations whose end the log doesn't know, or that another ckpt is applying now, newest first."""
+    """The operations that were interrupted or that another ckpt is applying now, newest first."""
     return [operation for operation in log.operations() if operation.phase is Phase.PLANNED]
 
 
@@ -37,14 +37,14 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
     if judge_log(saver, log).verdict is not Verdict.MATCHES and not log.is_trusted:
         return []
     settled = []
-    for operation in planned_operations(log):  # the newest first, as its rows may be those of an older one
+    for operation in planned_operations(log):  # newest first: it may have changed the same rows as an older operation
         if Ability.ATOMIC in saver.abilities:
-            happened = _happened(saver, log, operation.number)
+            has_happened = _happened(saver, log, operation.number)
         else:
-            happened = _completed(saver, log, operation.number)
-        if happened is None:
+            has_happened = _complete_or_undo(saver, log, operation.number)
+        if has_happened is None:
             continue
-        if happened:
+        if has_happened:
             log.finish(operation.number)
         else:
             log.mark(operation.number, Phase.ABANDONED)
@@ -55,17 +55,17 @@ def _settle(saver: Saver, log: OperationLog) -> list[Operation]:
 def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
     """Whether an operation happened; None if no row shows it.
 
-    All rows of an operation were written or none, so one row that equals an image from before or after is enough. A
-    missing row is weaker evidence, since somebody else may have removed it. A row that equals neither image is no
-    evidence, unless the operation added it.
+    All rows of an operation were written or none. So one row is enough that equals its image from before the
+    operation or from after it. A missing row is weaker evidence, because somebody else may have removed it. A row that
+    equals neither image is no evidence, unless the operation added it.
     """
-    likely: bool | None = None
+    guess: bool | None = None
     is_unchanged = True
     for relation, key, before, after in log.hashes(number):
         now = saver.current(relation, key)
         if now is None:
-            if likely is None and (before is None) is not (after is None):
-                likely = after is None
+            if guess is None and (before is None) is not (after is None):
+                guess = after is None
             continue
         change = log.change(number, relation, key)
         undone, done = (is_image(saver, relation, now, image) for image in (change.before, change.after))
@@ -73,12 +73,15 @@ def _happened(saver: Saver, log: OperationLog, number: int) -> bool | None:
             return done
         is_unchanged = is_unchanged and before == after
         if change.before is None:
-            likely = True
-    return False if likely is None and is_unchanged else likely
+            guess = True
+    return False if guess is None and is_unchanged else guess
 
 
-def _completed(saver: Saver, log: OperationLog, number: int) -> bool:
-    """Whether the last row was written, as rows are written in order; if not, the written ones are undone."""
+def _complete_or_undo(saver: Saver, log: OperationLog, number: int) -> bool:
+    """Whether the whole operation was written; if not, the rows that were written are undone.
+
+    Rows are written in order, so the last row shows it.
+    """
     last = True
     for change in log.changes(number, backwards=True):
         if is_image(saver, change.relation, change.before, change.after):

@@ -1,4 +1,4 @@
-"""Triggers, rules and foreign keys that a change would set off: refused until a person accepts each of them."""
+"""Triggers, rules and foreign keys that a change would set off; they are refused until a person accepts each."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from ckpt_cli.views.side_effects import SideEffectLine
 _SETTING = "accepted side effects"
 
 Names = tuple[str, str, str, str]
-"""Kind, name, table and relation: they identify a side effect, whatever it does."""
+"""Kind, name, table and relation of a side effect, which identify it even if its definition changes."""
 _NEVER: Mapping[Names, float] = MappingProxyType({})
 
 
@@ -27,7 +27,7 @@ def kind_of(change: RowChange) -> str:
 
 
 def select_triggered(side_effects: Iterable[SideEffect], done: Collection[tuple[str, str]]) -> list[SideEffect]:
-    """The side effects that fire for these changes, given as pairs of table and kind."""
+    """The side effects that these changes set off; each change is a pair of table and kind."""
     return [one for one in side_effects if any((one.relation, kind) in done for kind in one.on)]
 
 
@@ -42,16 +42,16 @@ def must_be_accepted(
         since: when a side effect with these names was accepted for good, in seconds since 1970.
 
     Raises:
-        Refused: the message names each, and says which were accepted in an earlier form.
+        Refused: the message names each of them, and says which were accepted in an earlier form.
     """
     refused = [one for one in found if one not in accepted]
     if refused:
         altered = [one for one in refused if is_altered(one, accepted)]
-        changed = "".join(f"; {_altered(one, since)}" for one in dict.fromkeys(one[:4] for one in altered))
+        changed = "".join(f"; {_describe_altered(one, since)}" for one in dict.fromkeys(one[:4] for one in altered))
         raise Refused(
             f"the database would do more than this plan: {describe(refused)}{changed}; nothing was written",
-            hint="what they do isn't logged and isn't undone; --with-triggers goes on, "
-            "--with-triggers --remember also from now on",
+            hint="what they do isn't logged and can't be undone; --with-triggers accepts them for this change, "
+            "--with-triggers --remember also for later ones",
         )
 
 
@@ -60,19 +60,19 @@ def is_altered(one: SideEffect, accepted: Collection[SideEffect]) -> bool:
     return one not in accepted and any(other[:4] == one[:4] for other in accepted)
 
 
-def _altered(names: Names, since: Mapping[Names, float]) -> str:
+def _describe_altered(names: Names, since: Mapping[Names, float]) -> str:
     at = since.get(names)
     when = "" if at is None else f" on {datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
     return f"{names[0]} {names[1]} was accepted as it was{when or ' then'}, and has changed since"
 
 
 def describe(side_effects: Iterable[SideEffect]) -> str:
-    """Side effects as text."""
+    """The side effects as one text."""
     return ", ".join(dict.fromkeys(f"{one.kind} {one.name} on {one.table}" for one in side_effects))
 
 
 def make_lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffect]) -> list[SideEffectLine]:
-    """Lines of a view for side effects, with whether each is accepted."""
+    """The lines of a view for side effects; each line says whether a person has accepted it."""
     return [
         SideEffectLine(*one[:4], sorted(one.on), one in accepted, is_altered(one, accepted)) for one in side_effects
     ]
@@ -81,10 +81,10 @@ def make_lines(side_effects: Iterable[SideEffect], accepted: Collection[SideEffe
 def check_side_effects(
     saver: Saver, changes: Iterable[RowChange], accepted: Collection[SideEffect]
 ) -> Iterator[RowChange]:
-    """Pass the changes on, inside the transaction, while they set off only accepted side effects.
+    """Give the changes unchanged, inside the transaction, as long as they set off only accepted side effects.
 
     Raises:
-        Refused: another side effect would happen, which was made after the plan was shown.
+        Refused: a change sets off another side effect, which was created after the plan was shown.
     """
     found: list[SideEffect] | None = None
     checked: set[tuple[str, str]] = set()
@@ -103,7 +103,7 @@ def load_accepted(log: LogFile) -> list[SideEffect]:
 
 
 def load_accepted_times(log: LogFile) -> dict[Names, float]:
-    """When each of these was accepted, in seconds since 1970, if that was stored."""
+    """The times when side effects were accepted for good, in seconds since 1970, as far as they were stored."""
     return {one[:4]: at for one, at in _stored(log) if at is not None}
 
 
@@ -113,7 +113,7 @@ def _stored(log: LogFile) -> Iterator[tuple[SideEffect, float | None]]:
 
 
 def remember(log: LogFile, side_effects: Iterable[SideEffect], at: float) -> None:
-    """Accept side effects for good, in addition to earlier ones; a new form replaces an older one."""
+    """Accept side effects for good, in addition to earlier ones; a new form of one replaces the older form."""
     new = list(side_effects)
     named = {one[:4] for one in new}
     kept = [(one, when) for one, when in _stored(log) if one[:4] not in named]

@@ -1,4 +1,4 @@
-"""Finds the rows that the log has of some threads, which are counted and shown before they are wiped."""
+"""Finds the rows of some threads in the operation log; a plan counts and shows them before they are wiped."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from ckpt_cli.savers.contract import Saver
 from ckpt_cli.views.plan import RowLine
 
 LOG, TAGS = "the operation log", "the tags"
-"""The names of the log and of the tags where a plan names the table of a row."""
+"""What a plan shows instead of a table's name for a row of the log, and for a tag."""
 
 
 @dataclass(slots=True)
@@ -20,10 +20,10 @@ class Survey:
 
     Attributes:
         threads: the threads that are forgotten.
-        rows: each row of the log, and each tag.
+        rows: the rows of the log and the tags that are wiped.
         operations: the operations that lose rows, in order.
-        undoable: those of them that could still be undone.
-        planned: operations that were interrupted or are running now; their rows are needed to find out how they ended.
+        undoable: those of these operations that could be undone until now.
+        planned: those that were interrupted or are running now; their rows are needed to find out how they ended.
         others: whether the log has operations with rows of other threads, or with a reason.
     """
 
@@ -36,7 +36,7 @@ class Survey:
 
 
 def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Survey:
-    """Find all rows and tags that the log has of some threads, without the images."""
+    """Find all rows and tags of some threads in the log, without reading the images."""
     traces = [*traces_of_threads(saver, log, thread_ids)]
     rows = [_line(trace) for trace in traces if trace.size]
     rows += [
@@ -48,17 +48,17 @@ def survey(saver: Saver, log: OperationLog, thread_ids: Collection[str]) -> Surv
     operations = log.operations()
     others = any(one.reason for one in operations) or bool({*known_threads(saver, log)}.difference(thread_ids))
     phases = {one.number: one.phase for one in operations if one.number in numbers}
-    standing, planned = (
+    undoable, planned = (
         sorted(number for number, phase in phases.items() if phase is wanted) for wanted in (Phase.DONE, Phase.PLANNED)
     )
-    return Survey(tuple(thread_ids), rows, sorted(numbers), standing, planned, others)
+    return Survey(tuple(thread_ids), rows, sorted(numbers), undoable, planned, others)
 
 
 def known_threads(saver: Saver, log: OperationLog) -> Iterator[str]:
-    """The threads that the log has rows or tags of, each once."""
-    named = {row.thread_id for rows in read_traces(saver, log) for row in rows if row.name is not None}
-    named.update(tag.ref.thread_id for tag in read_tags(log))
-    yield from sorted(thread_id for thread_id in named if thread_id is not None)
+    """The threads of which the log has rows or tags, each once."""
+    logged_ids = {row.thread_id for rows in read_traces(saver, log) for row in rows if row.name is not None}
+    logged_ids.update(tag.ref.thread_id for tag in read_tags(log))
+    yield from sorted(thread_id for thread_id in logged_ids if thread_id is not None)
 
 
 def _line(trace: Trace) -> RowLine:

@@ -10,12 +10,12 @@ from ckpt_cli.operations.log import OperationLog
 from ckpt_cli.operations.proofs import add_place, add_witness
 from ckpt_cli.savers.about import Place
 
-_ODD = "-_./+"
+_PUNCTUATION = "-_./+"
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """The name of one checkpoint; `at` is when it was given, in seconds since 1970."""
+    """A name for one checkpoint; `at` is the time when it was given, in seconds since 1970."""
 
     name: str
     ref: Ref
@@ -23,7 +23,7 @@ class Tag:
 
 
 def read_tags(log: LogFile, thread_id: str | None = None) -> list[Tag]:
-    """All tags, or those of a thread, by thread, namespace and name."""
+    """All tags, or those of one thread, ordered by thread, namespace and name."""
     condition, parameters = ("", ()) if thread_id is None else (" WHERE thread_id = ?", (to_sqlite(thread_id),))
     rows = log.rows(
         f"SELECT name, thread_id, ns, checkpoint_id, at FROM tags{condition} ORDER BY thread_id, ns, name",  # noqa: S608
@@ -40,16 +40,16 @@ def add(
     Args:
         log: the log of this database.
         tag: the name and its checkpoint.
-        move: take the name from the checkpoint that has it.
-        witness: the checkpoint's digest, which later proves that the tag belongs to this database.
+        move: allow that the name is taken from another checkpoint.
+        witness: the checkpoint's digest, which later proves that the log belongs to this database.
         place: where the database is.
 
     Raises:
         UsageError: the name can't be written in a revision.
         Refused: another checkpoint of the namespace has the name.
     """
-    if not tag.name or not all(char.isalnum() or char in _ODD for char in tag.name):
-        raise UsageError(f"{tag.name!r} can't be a tag", hint=f"letters, digits and {' '.join(_ODD)}")
+    if not tag.name or not all(char.isalnum() or char in _PUNCTUATION for char in tag.name):
+        raise UsageError(f"{tag.name!r} can't be a tag", hint=f"a tag has letters, digits and {' '.join(_PUNCTUATION)}")
     ref = tag.ref
     [*others] = [t for t in read_tags(log, ref.thread_id) if (t.ref.ns, t.name) == (ref.ns, tag.name) and t.ref != ref]
     if others and not move:
@@ -68,7 +68,7 @@ def add(
 
 
 def remove(log: LogFile, thread_id: str, ns: str, name: str) -> Tag:
-    """Remove a tag, and give it.
+    """Remove a tag, and give the removed tag.
 
     Raises:
         NotFound: there is no such tag.

@@ -1,4 +1,4 @@
-"""Undoes operations: restores their rows, as a new operation that can be undone too."""
+"""Undoes an operation: restores its rows. The undo is a new operation, which can be undone too."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -22,11 +22,11 @@ from ckpt_cli.shell_words import command
 
 
 def find_operation(log: OperationLog, number: int | None) -> Operation:
-    """The operation with that number; without a number the newest that is done and is not an undo.
+    """The operation with that number; without a number the newest that is done and is not itself an undo.
 
     Raises:
-        NotFound: there is none.
-        Refused: it isn't done, or its rows were forgotten.
+        NotFound: there is no such operation.
+        Refused: the operation isn't done, or its rows were forgotten.
     """
     for operation in log.operations():
         if operation.number == number:
@@ -49,10 +49,10 @@ def undo(
     reason: str,
     accepted: Collection[SideEffect] = (),
 ) -> int:
-    """Restore every row as it was before an operation, and give the number of the undo.
+    """Restore every row as it was before an operation, and give the number of the new operation.
 
     Raises:
-        Refused: its rows were changed since, by a later operation or by somebody else; nothing was written.
+        Refused: a later operation or somebody else has changed its rows since; nothing was written.
     """
     _must_be_proved(log, operation)
     heading = Heading(at, "undo", reason, describe(operation), operation.number)
@@ -60,16 +60,22 @@ def undo(
 
 
 def _must_be_proved(log: OperationLog, operation: Operation) -> None:
-    """Refuse an operation without witness and rows: it may have been done to another database at this address."""
-    if operation.number > log.last_unwitnessed or log.is_trusted or log.adds_rows(operation.number):
+    """Refuse an operation that has neither a witness nor a row to compare.
+
+    Another database may have been at this address when it was made.
+    """
+    if operation.number > log.last_unwitnessed or log.is_trusted or log.leaves_rows(operation.number):
         return
     why = "the version of ckpt that logged it stored nothing that could prove it"
     what = f"nothing proves that operation {operation.number} was done to this database"
-    raise Refused(f"{what}: {why}; nothing was written", hint="if you know that it was: --same-database")
+    raise Refused(f"{what}: {why}; nothing was written", hint="if you know that it was, add --same-database")
 
 
 def describe(operation: Operation) -> str:
-    """The summary of an undo: the operation and its summary, without the outcome, which is undone."""
+    """The summary of an undo: it names the operation by the first part of that operation's summary.
+
+    The part after ": " or "; " is the result, which no longer holds.
+    """
     summary = operation.summary.partition(": ")[0].partition("; ")[0]
     return f"of operation {operation.number} ({operation.verb} {summary})"
 
@@ -78,20 +84,20 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
     """The row changes that undo an operation.
 
     Raises:
-        Refused: a row is not as the operation left it, a record that would be removed has a new child or write, an
-            answer that would be removed was used, or a thread into which records would be restored was made again.
+        Refused: a row is not as the operation left it; a record that would be removed has a new child or write; an
+            answer that would be removed was used; or a thread whose records would be restored was created again.
     """
     removed: set[Ref | WriteKey] = set()
     answered: set[Ref] = set()
     restored = Restored()
     changes = log.changes(operation.number, backwards=True)
     while page := list(islice(changes, saver.page)):
-        found = saver.currents([(change.relation, change.key) for change in page])
-        for change, now in zip(page, found, strict=True):
+        current = saver.currents([(change.relation, change.key) for change in page])
+        for change, now in zip(page, current, strict=True):
             if not rows.is_image(saver, change.relation, now, change.after):
                 name = saver.record_of(change.relation, change.key)
                 expected = find_restored(saver, log, operation.number)
-                _must_fit(saver, log, operation, expected, beside_none=name is None)
+                _must_fit(saver, log, operation, expected, has_side_rows=name is None)
                 if name is None:  # a pointer or a list, which changes with later checkpoints
                     _must_have_no_child(saver, log, expected.added, operation)
                 raise _changed_since(log, operation, name)
@@ -107,39 +113,46 @@ def inverse(saver: Saver, log: OperationLog, operation: Operation) -> Iterator[R
 
 
 def _must_fit(
-    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, *, beside_none: bool = False
+    saver: Saver, log: OperationLog, operation: Operation, restored: Restored, *, has_side_rows: bool = False
 ) -> None:
-    """Check that the restored records fit into their thread, and that it isn't a later one with the same id."""
-    clash = find_clash(saver, log, operation, restored, beside_none=beside_none)
+    """Check that the restored records fit into their thread.
+
+    They don't if the thread continued, or was deleted and created anew under the same id.
+    """
+    clash = find_clash(saver, log, operation, restored, has_side_rows=has_side_rows)
     if clash is None:
         return
-    by = hint_later_operation(saver, log, operation, clash.thread_id, clash.added)
+    later_hint = hint_later_operation(saver, log, operation, clash.thread_id, clash.added)
     if clash.at is None:
-        what = "was made again since, and two histories would be mixed"
+        what = "was created again since, and two histories would be mixed"
     else:
-        what = f"continued since from {clash.at.checkpoint_id}, and the restored records don't fit beside that"
+        what = (
+            f"has continued from {clash.at.checkpoint_id} since, and the restored records don't fit together with that"
+        )
     raise Refused(
         f"operation {operation.number} can't be taken back: thread {clash.thread_id!r} {what}; nothing was written",
-        hint=by or hint_make_room(clash, operation),
+        hint=later_hint or hint_make_room(clash, operation),
     )
 
 
 def undo_notes(saver: Saver, log: OperationLog, operation: Operation) -> list[str]:
-    """Lines to show before an undo: which checkpoint stays the head of a thread that continued since."""
+    """Lines to show before an undo: the head of a thread that has continued stays the head."""
     head = head_beside(saver, find_restored(saver, log, operation.number))
     return [] if head is None else [f"the head stays {head.checkpoint_id}; the restored checkpoints are another branch"]
 
 
 def _write_owners(saver: Saver, change: RowChange) -> set[Ref]:
-    """The checkpoints whose writes a row holds, new or old."""
+    """The checkpoints that own the writes in this row, whether the operation added or replaced these writes."""
     return {name.ref for name in saver.added(change._replace(before=None)) if isinstance(name, WriteKey)}
 
 
 def _must_be_done(log: OperationLog, operation: Operation) -> None:
     if operation.phase is Phase.DONE:
         return
-    by = log.undone_by(operation.number)
-    hint = f"`ckpt undo {by}` brings it back" if by is not None else "nothing of it is in the database"
+    undo_number = log.undone_by(operation.number)
+    hint = (
+        f"`ckpt undo {undo_number}` brings it back" if undo_number is not None else "nothing of it is in the database"
+    )
     raise Refused(f"operation {operation.number} is {operation.phase} already", hint=hint)
 
 
@@ -174,7 +187,7 @@ def _describe_record(name: Ref | WriteKey | None) -> str:
 def _must_have_no_later_records(
     saver: Saver, log: OperationLog, removed: set[Ref | WriteKey], operation: Operation
 ) -> None:
-    """Refuse if a checkpoint that would be removed has a child or a write that stays: somebody continued from it."""
+    """Refuse to remove a checkpoint that has a child or a write which would stay: somebody continued from it."""
     refs = {name for name in removed if isinstance(name, Ref)}
     _must_have_no_child(saver, log, refs, operation)
     for (thread_id, ns), ids in _ids_by_namespace(refs):
@@ -182,8 +195,8 @@ def _must_have_no_later_records(
         written = [w.ref for w in writes if WriteKey(w.ref, w.task_id, w.idx) not in removed]
         if written:
             written_ids = {ref.checkpoint_id for ref in written}
-            by = hint_later_operation(saver, log, operation, thread_id, written_ids, with_writes=True)
-            hint = by or hint_roll_back(saver, written[0])
+            later_hint = hint_later_operation(saver, log, operation, thread_id, written_ids, with_writes=True)
+            hint = later_hint or hint_roll_back(saver, written[0])
             raise _refuse_continued(operation, thread_id, written[0].checkpoint_id, hint)
 
 
@@ -191,13 +204,15 @@ def _must_have_no_child(saver: Saver, log: OperationLog, refs: set[Ref], operati
     for (thread_id, ns), ids in _ids_by_namespace(refs):
         children = [row for row in saver.rows(thread_id, ns) if row.parent_id in ids and row.ref not in refs]
         if children:
-            by = hint_later_operation(saver, log, operation, thread_id, {child.checkpoint_id for child in children})
-            hint = by or hint_delete_children(saver, operation, refs, children)
+            later_hint = hint_later_operation(
+                saver, log, operation, thread_id, {child.checkpoint_id for child in children}
+            )
+            hint = later_hint or hint_delete_children(saver, operation, refs, children)
             raise _refuse_continued(operation, thread_id, children[0].checkpoint_id, hint)
 
 
 def _ids_by_namespace(refs: set[Ref]) -> Iterator[tuple[tuple[str, str], set[str]]]:
-    """Thread and namespace, each with the ids of its checkpoints."""
+    """The ids of the checkpoints, by thread and namespace."""
     for thread_id, ns in sorted({(ref.thread_id, ref.ns) for ref in refs}):
         yield (thread_id, ns), {ref.checkpoint_id for ref in refs if (ref.thread_id, ref.ns) == (thread_id, ns)}
 
@@ -209,14 +224,14 @@ def _must_be_unused(saver: Saver, log: OperationLog, answered: set[Ref], operati
             later = (row for row in saver.rows(ref.thread_id, place.ns) if row.parent_id == place.checkpoint_id)
             ids = {row.checkpoint_id for row in later if row.checkpoint_id > ref.checkpoint_id}
             if ids:
-                by = hint_later_operation(saver, log, operation, ref.thread_id, ids)
+                later_hint = hint_later_operation(saver, log, operation, ref.thread_id, ids)
                 back = command("ckpt rollback", ref.thread_id, "REV")
-                hint = by or f"`{back}`, or `fork`, goes back to before the answer"
+                hint = later_hint or f"`{back}`, or `ckpt fork`, goes back to before the answer"
                 raise _refuse_continued(operation, ref.thread_id, min(ids), hint)
 
 
 def _enclosing_heads(saver: Saver, ref: Ref) -> Iterator[Ref]:
-    """A checkpoint, and the heads that the graphs around it had when it was written, the root's last."""
+    """A checkpoint, then the heads that the graphs around it had when it was written; the root's head comes last."""
     yield ref
     parts = ref.ns.split("|") if ref.ns else []
     for ns in ("|".join(parts[:depth]) for depth in range(len(parts) - 1, -1, -1)):

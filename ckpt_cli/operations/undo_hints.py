@@ -1,4 +1,4 @@
-"""Hints for a refused undo: the commands to type before it, and then the undo."""
+"""Hints for a refused undo: the command to type first, and then the undo again."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,22 +10,22 @@ from ckpt_cli.shell_words import command
 
 
 def then_undo(command_line: str, operation: Operation, aside: str = "") -> str:
-    """A hint: this command first, then the undo that was refused."""
+    """The hint to type this command first, then the refused undo; `aside` comes between them."""
     return f"`{command_line}` first{aside}, then `ckpt undo {operation.number}`"
 
 
 def hint_make_room(clash: Clash, operation: Operation) -> str:
-    """The commands that delete what a thread got since its checkpoints were deleted."""
+    """The hint to delete the checkpoints that a thread got after the operation had deleted its checkpoints."""
     options = [] if clash.at is None else ["--after", clash.at.checkpoint_id, *_ns_option(clash.at.ns)]
     keeps = command("ckpt fork", clash.thread_id, "@", options=["--to", "NEW_THREAD"])
-    besides = f" (before that `{keeps}` keeps what is there now)"
+    besides = f" (before that, `{keeps}` keeps a copy of what is there now)"
     return then_undo(command("ckpt delete", clash.thread_id, options=options), operation, besides)
 
 
 def hint_delete_children(
     saver: Saver, operation: Operation, removed: Collection[Ref], children: Sequence[CheckpointRow]
 ) -> str:
-    """The command that deletes the descendants of checkpoints that an operation added."""
+    """The hint to delete the descendants of checkpoints that an operation added."""
     child = children[0]
     rows = list(saver.rows(child.thread_id, child.ns))
     if any(row.ref in removed and row.parent_id == child.parent_id for row in rows):
@@ -36,10 +36,10 @@ def hint_delete_children(
 
 
 def hint_roll_back(saver: Saver, ref: Ref) -> str:
-    """The command that goes back to before a checkpoint which has writes of tasks and no child."""
+    """The hint to go back to before a checkpoint that has writes of tasks but no child."""
     parent = next((row.parent_id for row in saver.rows(ref.thread_id, ref.ns) if row.ref == ref), None)
     if parent is None:
-        return f"`{command('ckpt delete', ref.thread_id)}` deletes the thread"
+        return f"`{command('ckpt delete', ref.thread_id)}` deletes the whole thread"
     back = command("ckpt rollback", ref.thread_id, parent, options=_ns_option(ref.ns))
     return f"`{back}` goes back to before it, and nothing is lost"
 
@@ -53,9 +53,9 @@ def hint_later_operation(
     *,
     with_writes: bool = False,
 ) -> str:
-    """The hint that names the newest later operation which left one of these checkpoints; "" if none did.
+    """The hint to first undo the newest later operation that made or restored one of these checkpoints; else "".
 
-    An undo counts too, since it restores checkpoints. With `with_writes` a write on such a checkpoint is enough.
+    With `with_writes`, an operation that made or restored a write on such a checkpoint counts too.
     """
     for later in log.operations():
         if later.number <= operation.number:
@@ -77,7 +77,7 @@ def _describe_undo(later: Operation) -> str:
 
 
 def _tip(rows: Sequence[CheckpointRow], checkpoint_id: str) -> str:
-    """The tip that the newest descendants of a checkpoint lead to."""
+    """The tip that is reached from a checkpoint by following the newest child each time."""
     while children := [row.checkpoint_id for row in rows if row.parent_id == checkpoint_id]:
         checkpoint_id = max(children)
     return checkpoint_id

@@ -1,7 +1,8 @@
-"""Witnesses prove that a log belongs to a database: digests of checkpoints that its operations left unchanged.
+"""Witnesses prove that a log belongs to a database: they are digests of checkpoints that its operations don't change.
 
-LangGraph never changes a checkpoint's header and metadata, so a checkpoint with the same name and other content belongs
-to another database. The parent doesn't count: ckpt itself gives a checkpoint another parent when its own is deleted.
+LangGraph never changes the header and the metadata of a checkpoint. So if a checkpoint has the same name but other
+content, it is in another database. The parent isn't in the digest: ckpt itself gives a checkpoint another parent when
+its parent is deleted.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -13,21 +14,21 @@ from typing import NamedTuple
 from ckpt_cli.errors import Failed, Refused
 from ckpt_cli.model import Checkpoint, Ref, Row, WriteKey
 from ckpt_cli.operations.log import Evidence, OperationLog, Phase
-from ckpt_cli.operations.proofs import Names
+from ckpt_cli.operations.proofs import RowKeys
 from ckpt_cli.operations.rows import is_image
 from ckpt_cli.savers.about import Ability
 from ckpt_cli.savers.contract import Saver
 
 WITNESSES = 16
-"""How many checkpoints an operation chooses, and how many are read at once to prove a log."""
+"""The number of witnesses that an operation chooses, and that are read together to prove a log."""
 
 _SAMPLED = 40  # candidates of other threads
-_SPACES = 3  # namespaces of its own that an operation takes witnesses of
-_NEAR = 4  # checkpoints of each
-_FAR = 5000  # threads that are looked through where all candidates are touched
-_BYTES = 4_000_000  # read at most for witnesses, beyond `_ENOUGH`
-_ENOUGH = 4
-_ROWS = 8  # rows of earlier operations that are compared where no witness is left
+_SPACES = 3  # at most so many of the changed namespaces supply witnesses
+_PER_NAMESPACE = 4  # checkpoints of each of these namespaces
+_THREADS_SEARCHED = 5000  # threads in which witnesses are searched if the operation changes all candidates
+_ENOUGH = 4  # witnesses
+_BYTES = 4_000_000  # reading stops after so many bytes, once `_ENOUGH` witnesses are read
+_ROWS = 8  # logged rows that are compared at a time if no witness matches
 
 
 class Verdict(StrEnum):
@@ -36,20 +37,20 @@ class Verdict(StrEnum):
     MATCHES = "matches"
     CONTRADICTED = "contradicted"
     UNPROVEN = "unproven"
-    """No row that the log knows is in the database."""
-    OPEN = "open"
-    """The log knows no row: nothing was ever logged, or only by a version of ckpt without witnesses."""
+    """No row that the log recorded is in the database."""
+    NOTHING_TO_PROVE = "open"
+    """The log recorded no row: nothing was ever logged, or only by a version of ckpt without witnesses."""
 
 
 class Finding(NamedTuple):
-    """A verdict, and the checkpoint that contradicts."""
+    """A verdict, and for `CONTRADICTED` the checkpoint that differs."""
 
     verdict: Verdict
     ref: Ref | None = None
 
 
 def read_digests(saver: Saver, refs: Collection[Ref]) -> dict[Ref, bytes]:
-    """The digests of those of these checkpoints that exist; of large ones only as many as needed."""
+    """The digests of the existing ones of these checkpoints; if they are large, only of as many as needed."""
     found: dict[Ref, bytes] = {}
     size = 0
     for checkpoint in saver.headers(refs):
@@ -69,15 +70,15 @@ def _digest(checkpoint: Checkpoint) -> bytes:
 
 
 def sample_checkpoints(saver: Saver) -> list[Ref]:
-    """Checkpoints that may become witnesses, read in a separate transaction before rows are locked."""
+    """Some checkpoints that may become witnesses; they are read in a separate transaction before rows are locked."""
     return saver.moment(lambda: saver.sample(_SAMPLED))
 
 
 class Choice:
-    """Chooses the witnesses of one operation: checkpoints near those it changes, and of other threads.
+    """Chooses the witnesses of one operation: unchanged checkpoints in the changed namespaces and in other threads.
 
     Args:
-        saver: the database, inside the transaction that the operation is in.
+        saver: the database, inside the transaction of the operation.
         sampled: the checkpoints that `sample_checkpoints` gave.
     """
 
@@ -85,39 +86,43 @@ class Choice:
         self._saver = saver
         self._sampled = list(sampled)
 
-    def choose(self, names: Names, known: Collection[Ref]) -> tuple[set[Ref], dict[Ref, bytes]]:
+    def choose(self, row_keys: RowKeys, known: Collection[Ref]) -> tuple[set[Ref], dict[Ref, bytes]]:
         """The known witnesses that the operation changes, and new witnesses with their digests."""
-        candidates = dict.fromkeys([*self._near(names), *_spread(self._sampled)])
-        changed = self._changed(names, {*known, *candidates})
-        unchanged = [ref for ref in candidates if ref not in changed] or self._unchanged(names, self._beside(names))
-        unchanged = unchanged or self._unchanged(names, [thread.head for thread in islice(self._saver.threads(), _FAR)])
+        candidates = dict.fromkeys([*self._newest_of_changed_namespaces(row_keys), *_spread(self._sampled)])
+        changed = self._changed(row_keys, {*known, *candidates})
+        unchanged = [ref for ref in candidates if ref not in changed] or self._unchanged(
+            row_keys, self._all_of_changed_namespaces(row_keys)
+        )
+        unchanged = unchanged or self._unchanged(
+            row_keys, [thread.head for thread in islice(self._saver.threads(), _THREADS_SEARCHED)]
+        )
         return changed.intersection(known), read_digests(self._saver, unchanged[:WITNESSES]) if unchanged else {}
 
-    def _unchanged(self, names: Names, refs: Collection[Ref]) -> list[Ref]:
-        changed = self._changed(names, {*refs})
+    def _unchanged(self, row_keys: RowKeys, refs: Collection[Ref]) -> list[Ref]:
+        changed = self._changed(row_keys, {*refs})
         return [ref for ref in refs if ref not in changed]
 
-    def _changed(self, names: Names, refs: Collection[Ref]) -> set[Ref]:
-        found = (self._saver.record_of(*name) for name in names())
+    def _changed(self, row_keys: RowKeys, refs: Collection[Ref]) -> set[Ref]:
+        found = (self._saver.record_of(*row_key) for row_key in row_keys())
         return {ref for ref in found if isinstance(ref, Ref) and ref in refs}
 
-    def _near(self, names: Names) -> Iterator[Ref]:
-        """The newest checkpoints of the namespaces of the first rows, if they can be read without a scan."""
-        for thread_id, ns in self._namespaces(names) if Ability.SKIPS in self._saver.abilities else ():
-            yield from (row.ref for row in self._saver.newest(thread_id, ns, _NEAR))
+    def _newest_of_changed_namespaces(self, row_keys: RowKeys) -> Iterator[Ref]:
+        """The newest checkpoints of the namespaces that own the operation's first rows, if this needs no full scan."""
+        for thread_id, ns in self._namespaces(row_keys) if Ability.SKIPS in self._saver.abilities else ():
+            yield from (row.ref for row in self._saver.newest(thread_id, ns, _PER_NAMESPACE))
 
-    def _beside(self, names: Names) -> list[Ref]:
-        """All checkpoints of the namespaces of the first rows; for when the newest are changed or need a scan."""
-        return [row.ref for thread_id, ns in self._namespaces(names) for row in self._saver.rows(thread_id, ns)]
+    def _all_of_changed_namespaces(self, row_keys: RowKeys) -> list[Ref]:
+        """All checkpoints of these namespaces; used if the newest are changed or can't be read without a full scan."""
+        return [row.ref for thread_id, ns in self._namespaces(row_keys) for row in self._saver.rows(thread_id, ns)]
 
-    def _namespaces(self, names: Names) -> list[tuple[str, str]]:
-        records = (self._saver.record_of(*name) for name in islice(names(), 200))
+    def _namespaces(self, row_keys: RowKeys) -> list[tuple[str, str]]:
+        records = (self._saver.record_of(*row_key) for row_key in islice(row_keys(), 200))
         refs = (record.ref if isinstance(record, WriteKey) else record for record in records if record is not None)
         return list(islice(dict.fromkeys(ref[:2] for ref in refs), _SPACES))
 
 
 def _spread(refs: Iterable[Ref]) -> list[Ref]:
-    """The first of each thread, then the second of each, and so on."""
+    """The first checkpoint of each thread, then the second of each, and so on."""
     rank: dict[str, int] = {}
     ranked: list[tuple[int, int, Ref]] = []
     for ref in refs:
@@ -129,8 +134,8 @@ def _spread(refs: Iterable[Ref]) -> list[Ref]:
 def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Finding:
     """What the rows of a database say about a log; witnesses are read `page` at a time until one matches.
 
-    One matching checkpoint is enough, whatever others say: only the database of the log, or a copy of it, has a
-    checkpoint with this name and content. Other checkpoints that differ were damaged or changed since.
+    One matching checkpoint is enough, even if others differ: only the log's database, or a copy of it, has a checkpoint
+    with this name and content. The checkpoints that differ were damaged or changed since.
     """
     is_witnessed = False
     differing: Ref | None = None
@@ -142,14 +147,15 @@ def judge_log(saver: Saver, log: OperationLog, *, page: int = WITNESSES) -> Find
         differing = differing or next(iter(now), None)
     finding = _judge_by_images(saver, log, differing)
     if finding.verdict is Verdict.UNPROVEN and not is_witnessed and log.needs_no_witnesses:
-        return Finding(Verdict.OPEN)
+        return Finding(Verdict.NOTHING_TO_PROVE)
     return finding
 
 
 def _judge_by_images(saver: Saver, log: OperationLog, differing: Ref | None) -> Finding:
-    """What the rows that operations wrote last say about a log; rows that LangGraph overwrites don't count.
+    """The verdict from row images: each logged row is compared with the last operation that wrote it.
 
-    Writes are small and alike in many databases: they prove nothing if a checkpoint differs.
+    Rows that LangGraph overwrites are skipped. Writes are small and equal in many databases, so a matching write proves
+    nothing if a checkpoint differs.
 
     Args:
         saver: the database.
@@ -157,7 +163,7 @@ def _judge_by_images(saver: Saver, log: OperationLog, differing: Ref | None) -> 
         differing: a checkpoint that differs from its witness.
     """
     other: Ref | None = None
-    for rows in _compared(saver, log):
+    for rows in _compare_logged_rows(saver, log):
         matching = [name for name, is_as_logged in rows if is_as_logged]
         others = [name for name, is_as_logged in rows if not is_as_logged]
         differing = differing or next((name for name in others if isinstance(name, Ref)), None)
@@ -168,8 +174,8 @@ def _judge_by_images(saver: Saver, log: OperationLog, differing: Ref | None) -> 
     return Finding(Verdict.UNPROVEN if ref is None else Verdict.CONTRADICTED, ref)
 
 
-def _compared(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | WriteKey, bool]]]:
-    """The existing rows that operations wrote last, some at a time, each with whether it is as logged."""
+def _compare_logged_rows(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | WriteKey, bool]]]:
+    """The logged rows that exist, some at a time; each with whether it is as its last operation logged it."""
     named = ((one, saver.record_of(one.change.relation, one.change.key)) for one in log.evidence())
     lasting = ((one, name) for one, name in named if name is not None and _never_changes(name))
     while some := list(islice(lasting, _ROWS)):
@@ -182,12 +188,12 @@ def _compared(saver: Saver, log: OperationLog) -> Iterator[list[tuple[Ref | Writ
 
 
 def _never_changes(name: Ref | WriteKey) -> bool:
-    """Whether LangGraph never changes such a row; it changes special writes, pointers and lists."""
+    """Whether LangGraph never changes such a row. It does change special writes, pointers and lists."""
     return isinstance(name, Ref) or (isinstance(name.idx, int) and name.idx >= 0)
 
 
 def _is_as_logged(saver: Saver, evidence: Evidence, row: Row) -> bool:
-    """Whether a row is as an operation left it; or as it was before, if the operation may not have happened."""
+    """Whether a row is as an operation left it or, if the operation may not have happened, as it was before."""
     change = evidence.change
     images = [change.after] if evidence.phase is Phase.DONE else [change.after, change.before]
     return any(image is not None and is_image(saver, change.relation, row, image) for image in images)
@@ -197,7 +203,7 @@ def confirm(saver: Saver, log: OperationLog) -> None:
     """Check, inside the transaction that writes, that the log belongs to this database.
 
     Raises:
-        Refused: it belongs to another one, or nothing proves that it belongs to this one and no person said so.
+        Refused: the log belongs to another database, or nothing proves that it belongs to this one.
     """
     try:
         finding = judge_log(saver, log)
@@ -210,24 +216,24 @@ def confirm(saver: Saver, log: OperationLog) -> None:
 
 
 def is_provable(saver: Saver, log: OperationLog) -> bool:
-    """Whether a later command can prove that the log belongs to this database, as long as its rows stay."""
+    """Whether a later command can prove that the log belongs to this database, if the rows stay as they are."""
     return next(log.witnesses(1), None) is not None or judge_log(saver, log).verdict is not Verdict.UNPROVEN
 
 
 def contradicted(log: OperationLog, ref: Ref | None) -> Refused:
     """The error for a log of another database."""
     what = f"checkpoint {ref.checkpoint_id} of thread {ref.thread_id!r}" if ref else "a row"
-    why = f"{what} has other content here than in the database that it was made for"
+    why = f"{what} has other content here than in the log's database"
     hint = (
-        "name that database with --db; if it is this one, and its rows were rewritten by hand or by a migration,"
-        " bring one of them back as it was; the next change here starts a log of its own"
+        "name the log's database with --db; if it is this one, and its rows were rewritten by hand or by a migration,"
+        " restore one of these rows, or go on: the next change here starts a new log"
     )
     return Refused(f"the operation log {log.path} belongs to another database: {why}; nothing was written", hint=hint)
 
 
 def unproven(log: OperationLog) -> Refused:
-    """The error for a log of which no row is left."""
-    why = "none of the rows that it knows is here"
-    hint = "if you know that it is: --same-database"
+    """The error for a log if none of its recorded rows is in the database."""
+    why = "none of the rows that it recorded is here"
+    hint = "if you know that it does, add --same-database"
     what = f"nothing proves that the operation log {log.path} belongs to this database"
     return Refused(f"{what}: {why}; nothing was written", hint=hint)

@@ -1,4 +1,4 @@
-"""``ckpt delete --forget``: also wipes threads from the operation log, and names what ckpt can't reach."""
+"""The plan of ``ckpt delete --forget``: it also wipes the operation log, and names what ckpt can't wipe."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,7 +15,7 @@ from ckpt_cli.plans import delete as plans
 from ckpt_cli.reading import Reader
 from ckpt_cli.session import Session
 
-_LISTED = 20  # threads that a note names
+_LISTED = 20  # threads that a note names one by one
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 
@@ -24,20 +24,20 @@ class Selection:
     """How the threads to be forgotten were chosen.
 
     Attributes:
-        choose: gives the ids of those in the database, and notes about others that may be meant.
-        pattern: the pattern of ids, if nothing else chose them; else None. Threads that were deleted before can be
-            chosen by their ids only.
-        filtered: whether there is any condition beside whole ids.
-        words: the patterns and expressions, which the log must not keep.
+        choose: gives the ids of the chosen threads, and notes about other threads that the person may have meant.
+        pattern: the pattern of ids, if the threads were chosen by nothing else; else None. It also chooses threads
+            that were deleted before, because the log has their ids.
+        has_conditions: whether the threads were chosen by anything other than whole ids.
+        words: the patterns and expressions that the person typed; the log must not keep them.
     """
 
     choose: Callable[[Reader], tuple[list[str], list[str]]]
     pattern: str | None
-    filtered: bool
+    has_conditions: bool
     words: Sequence[str]
 
     def texts(self) -> list[str]:
-        """The texts in `words`: the parts of patterns, and the quoted texts of expressions."""
+        """The texts in `words` that may name a person: the parts of patterns, and the quoted texts of expressions."""
         quoted = (first or second for word in self.words for first, second in _QUOTED.findall(word))
         return [
             *quoted,
@@ -46,38 +46,38 @@ class Selection:
 
 
 def plan_erasure(session: Session, selection: Selection) -> tuple[Plan, Survey]:
-    """The plan that deletes threads, and what will be wiped from the log.
+    """The plan that deletes threads, and the survey of what will be wiped from the log.
 
     Raises:
         ThreadNotFound: a thread is neither in the database nor in the log.
-        Refused: the reason to be logged names what is to be forgotten, or an operation isn't settled.
+        Refused: the reason contains a name that is to be forgotten, or it isn't known how an operation ended.
     """
     if not session.options.dry_run:
         session.settle(session.logs.for_writing())
 
     def plan(reader: Reader) -> tuple[Plan, Survey]:
-        logged = {
+        only_in_log = {
             one for one in known_threads(reader.saver, session.logs.for_writing()) if reader.saver.thread(one) is None
         }
-        chosen, notes = selection.choose(reader)
-        thread_ids = dict.fromkeys(chosen)
+        chosen_ids, notes = selection.choose(reader)
+        thread_ids = dict.fromkeys(chosen_ids)
         if selection.pattern is not None:
-            thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(logged)))
-        _must_not_tell(session.options.reason, [*thread_ids, *selection.texts()])
-        plan, in_log = _plan(reader, session, [*thread_ids], logged, filtered=selection.filtered)
+            thread_ids |= dict.fromkeys(filter(matcher(selection.pattern), sorted(only_in_log)))
+        _must_not_name(session.options.reason, [*thread_ids, *selection.texts()])
+        plan, in_log = _plan(reader, session, [*thread_ids], only_in_log, has_conditions=selection.has_conditions)
         return plan._replace(notes=(*plan.notes, *notes)), in_log
 
     return session.make_plan(plan)
 
 
 def _plan(
-    reader: Reader, session: Session, thread_ids: list[str], logged: Collection[str], *, filtered: bool
+    reader: Reader, session: Session, thread_ids: list[str], only_in_log: Collection[str], *, has_conditions: bool
 ) -> tuple[Plan, Survey]:
-    stored = [thread_id for thread_id in thread_ids if thread_id not in logged]
-    only_logged = [thread_id for thread_id in thread_ids if thread_id in logged]
+    stored = [thread_id for thread_id in thread_ids if thread_id not in only_in_log]
+    only_logged = [thread_id for thread_id in thread_ids if thread_id in only_in_log]
     plan = plans.threads(reader, stored) if stored or not only_logged else Plan("", verb="delete")
     if not stored:
-        plan = plan._replace(summary=f"of {_some(len(only_logged), 'thread')}: the database has nothing of it any more")
+        plan = plan._replace(summary=f"of {_count_text(len(only_logged), 'thread')}: no longer in the database")
     in_log = survey(reader.saver, session.logs.for_writing(), thread_ids)
     if in_log.planned and not session.options.dry_run:
         what = (
@@ -85,39 +85,40 @@ def _plan(
         )
         raise Refused(f"{what}; nothing was written", hint="`ckpt operations --settle` finds out how it ended")
     notes = [*plan.notes, *(f"{thread_id}: only in the operation log" for thread_id in only_logged[:_LISTED])]
-    notes += _wiped(in_log)
-    notes += _copied(reader, session, thread_ids)
+    notes += _notes_on_the_log(in_log)
+    notes += _notes_on_copies(reader, session, thread_ids)
     if in_log.others:
         notes.append(
-            "not looked at: other threads' rows and the reasons in the operation log may name the person too;"
+            "not searched: the reasons and other threads' rows in the operation log; they may name the same person;"
             " `ckpt operations N --prune` forgets an operation"
         )
-    if filtered and (others := [one for one in logged if one not in thread_ids]):
-        what = f"{_some(len(others), 'more thread')} that {'was' if len(others) == 1 else 'were'} deleted before"
-        notes.append(f"the operation log has {what}, which only an id finds: {_listed(sorted(others))}")
-    notes.append(f"out of reach for ckpt: {reader.saver.out_of_reach}; and LangGraph's store (long-term memory)")
+    if has_conditions and (others := [one for one in only_in_log if one not in thread_ids]):
+        what = f"{_count_text(len(others), 'more thread')} that {'was' if len(others) == 1 else 'were'} deleted before"
+        also = "to forget it too, give its id" if len(others) == 1 else "to forget them too, give their ids"
+        notes.append(f"the operation log has {what}; {also}: {_listed(sorted(others))}")
+    notes.append(f"ckpt can't wipe: {reader.saver.out_of_reach}; and LangGraph's store (long-term memory)")
     return plan._replace(notes=tuple(notes)), in_log
 
 
-def _wiped(in_log: Survey) -> Iterator[str]:
+def _notes_on_the_log(in_log: Survey) -> Iterator[str]:
     threads, its = ("this thread", "its") if len(in_log.threads) == 1 else ("these threads", "their")
     yield f"there is no undo: the operation log is wiped of {threads} and {its} tags"
     if in_log.undoable:
         what = f"operation{'' if len(in_log.undoable) == 1 else 's'} {spans(in_log.undoable)}"
-        yield f"{what} can't be taken back either, except in other threads"
+        yield f"{what} can no longer be undone for {threads}, only for others"
 
 
-def _copied(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:
+def _notes_on_copies(reader: Reader, session: Session, thread_ids: Collection[str]) -> Iterator[str]:
     copied = find_copies(reader.saver, session.logs.for_writing(), thread_ids)
     if copied.present:
-        yield f"copies with the same checkpoints, which stay unless they are named: {_listed(copied.present)}"
+        yield f"copies with the same checkpoints; they stay unless you name them too: {_listed(copied.present)}"
     if copied.logged:
-        yield f"deleted copies, which stay in the operation log unless they are named: {_listed(copied.logged)}"
+        yield f"deleted copies; they stay in the operation log unless you name them too: {_listed(copied.logged)}"
 
 
-def _must_not_tell(reason: str, names: Collection[str]) -> None:
+def _must_not_name(reason: str, names: Collection[str]) -> None:
     if leave_out(reason, names) != reason:
-        what = "the reason names what is to be forgotten, and the operation log would keep it"
+        what = "the reason contains a name that is to be forgotten, and the operation log would keep it"
         raise Refused(f"{what}; nothing was written", hint="give a reason without the name, or leave --reason out")
 
 
@@ -126,5 +127,5 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _some(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -72,7 +72,7 @@ def test_an_interrupted_operation_is_settled_by_the_next(path: Path) -> None:
     from ckpt_cli.commands.fork import fork
 
     fork(session, THREAD, "step:1")
-    assert lines == ["operation 1 (fork) was interrupted: see `ckpt operations`"]
+    assert lines == ["operation 1 (fork) was interrupted: `ckpt operations` shows how it ended"]
     assert [o.state for o in operations.run(session.log).operations] == ["done", "abandoned"]
     session.close()
 

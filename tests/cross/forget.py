@@ -112,8 +112,8 @@ class Forget:
             for word in (PERSON, HERS):
                 assert holders(state, word) and holds(self.stored(backend), word) and left(state, sought)
             planned = ckpt("delete", *WHERE, "--any", "--forget", "--dry-run")
-            assert any("which only an id finds" in note and names.earlier in note for note in planned["notes"])
-            assert any("out of reach" in note for note in planned["notes"])
+            assert any("deleted before; to forget" in note and names.earlier in note for note in planned["notes"])
+            assert any("ckpt can't wipe" in note for note in planned["notes"])
             ckpt("delete", *WHERE, "--any", "--forget")
             assert found(ckpt) == {THEIRS}
             assert not any(holds(self.stored(backend), word) for word in (PERSON, HERS))

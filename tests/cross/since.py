@@ -159,7 +159,7 @@ class Since:
             talk(graph, MINE, "anew")
             new, before = told(graph, MINE), contents(backend)
             error = refused_undo(backend, capsys)
-            assert f"thread {MINE!r} was made again since" in error
+            assert f"thread {MINE!r} was created again since" in error
             assert all(f"`{words}" in error for words in (f"ckpt delete {quote(MINE)}`", f"ckpt fork {quote(MINE)} @"))
             assert contents(backend) == before
             ckpt(backend, ["fork", "@", "--to", THEIRS], capsys)
@@ -178,7 +178,7 @@ class Since:
             talk(graph, MINE, "another")
             head, new = graph.get_state(on(MINE)), len(told(graph, MINE)) - 3
             if self.one_line:
-                assert f"continued since from {stays}, and the restored" in refused_undo(backend, capsys)
+                assert f"has continued from {stays} since, and the restored" in refused_undo(backend, capsys)
                 assert graph.get_state(on(MINE)) == head
                 return
             view = ckpt(backend, ["undo"], capsys, thread=False)
@@ -203,7 +203,7 @@ class Since:
             graph.update_state(on(MINE), {"n": 9}, as_node="b")
             after = contents(backend)
             error = refused_undo(backend, capsys)
-            assert f"continued since from {at}" in error and f"ckpt delete {quote(MINE)} --after {at}`" in error
+            assert f"has continued from {at} since" in error and f"ckpt delete {quote(MINE)} --after {at}`" in error
             assert contents(backend) == after
             ckpt(backend, ["delete", "--after", at], capsys)
             ckpt(backend, ["undo", "1"], capsys, thread=False)

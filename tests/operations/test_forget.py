@@ -173,7 +173,7 @@ def killed(path: Path, step: int) -> int:
 
 def _die_at(step: int) -> None:
     """The statements at which the process is killed: the first of each kind, and some within a long one."""
-    connect = LogFile._connect
+    connect = LogFile._open_file
     steps = iter(range(step))
     last = [""]
 
@@ -189,10 +189,10 @@ def _die_at(step: int) -> None:
     def counted(log: LogFile, mode: str) -> None:
         connect(log, mode)
         if mode == "rw":
-            log._opened.set_trace_callback(begin)
-            log._opened.set_progress_handler(tick, TICKS)
+            log._open_connection.set_trace_callback(begin)
+            log._open_connection.set_progress_handler(tick, TICKS)
 
-    LogFile._connect = counted  # type: ignore[method-assign]
+    LogFile._open_file = counted  # type: ignore[method-assign]
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ def test_what_can_not_be_wiped_now_is_wiped_later(log: OperationLog, tmp_path: P
     with closing(sqlite3.connect(log.path, isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM changes").fetchone()
-        with pytest.raises(Failed, match="can't be wiped from the operation log now") as failed:
+        with pytest.raises(Failed, match="can't wipe the forgotten threads from the operation log now") as failed:
             forget.finish(saver, log)
     assert "--settle" in failed.value.hint
     assert left(tmp_path, sought)
@@ -402,9 +402,11 @@ def test_what_was_deleted_before_is_forgotten_by_its_id(ckpt: Callable[..., Any]
     ckpt("delete", GONE, COPY, "--yes")
     notes = " ".join(ckpt("delete", "--where", "step >= 0", "--forget", "--dry-run")["notes"])
     assert "2 more threads" in notes and COPY in notes
-    assert "not looked at: other threads' rows and the reasons in the operation log" in notes
+    assert "not searched: the reasons and other threads' rows in the operation log" in notes
     ckpt("delete", GONE, "--after", "step:0", "--forget", "--yes", code=2)
-    assert "names what is to be forgotten" in ckpt("delete", GONE, "--forget", "--yes", "--reason", GONE, code=7)
+    assert "contains a name that is to be forgotten" in ckpt(
+        "delete", GONE, "--forget", "--yes", "--reason", GONE, code=7
+    )
     assert "copies" in " ".join(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
     ckpt("delete", GONE, "--forget", "--yes")
     assert not holders(state, GONE) and holders(state, COPY)
@@ -416,7 +418,7 @@ def test_what_was_deleted_before_is_forgotten_by_its_id(ckpt: Callable[..., Any]
 def test_a_deletion_says_what_is_kept(ckpt: Callable[..., Any], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its plan names the log, its outcome the command that forgets it."""
     log = str(log_of(path).path)
-    assert "not looked at" not in str(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
+    assert "not searched" not in str(ckpt("delete", GONE, "--forget", "--dry-run")["notes"])
     assert run(["delete", GONE, "-d", str(path), "--yes"]) == 0
     output = capsys.readouterr().out
     assert f"The log keeps them for undo (--forget does not): {log}" in output

@@ -50,9 +50,11 @@ def test_a_thread_made_anew(seconds: float, log: OperationLog) -> None:
     saver = MemorySaver([checkpoint("t", old), checkpoint("u", old)])
     deleted(saver, log, old)
     saver.apply(Plan("", (checkpoint("t", new),)))
-    with pytest.raises(Refused, match="thread 't' was made again since, and two histories would be mixed") as refused:
+    with pytest.raises(
+        Refused, match="thread 't' was created again since, and two histories would be mixed"
+    ) as refused:
         undone(saver, log, 1)
-    keeps = "before that `ckpt fork t @ --to NEW_THREAD` keeps what is there now"
+    keeps = "before that, `ckpt fork t @ --to NEW_THREAD` keeps a copy of what is there now"
     assert refused.value.hint == f"`ckpt delete t` first ({keeps}), then `ckpt undo 1`"
     assert [row.checkpoint_id for row in saver.rows("t")] == [new]
 
@@ -63,7 +65,7 @@ def test_a_thread_made_anew_by_ckpt(log: OperationLog) -> None:
     saver = MemorySaver([checkpoint("t", old), checkpoint("other", old)])
     deleted(saver, log, old)
     apply(saver, log, Plan("", (checkpoint("t", older),), verb="fork", summary="to t"), at=NOW + 1)
-    with pytest.raises(Refused, match="was made again since") as refused:
+    with pytest.raises(Refused, match="was created again since") as refused:
         undone(saver, log, 1)
     assert refused.value.hint == "`ckpt undo 2` first, then `ckpt undo 1`"
     undone(saver, log, 2)
@@ -79,7 +81,7 @@ def test_a_thread_brought_back_by_an_undo(log: OperationLog) -> None:
     saver.apply(Plan("", (checkpoint("t", new),)))
     deleted(saver, log, new)
     assert undone(saver, log, 2) == 3
-    with pytest.raises(Refused, match="was made again since") as refused:
+    with pytest.raises(Refused, match="was created again since") as refused:
         undone(saver, log, 1)
     restored = "it brought back what operation 2 had changed"
     assert refused.value.hint == f"`ckpt undo 3` first ({restored}), then `ckpt undo 1`"
@@ -108,7 +110,7 @@ def test_an_undone_fork_made_again(log: OperationLog) -> None:
     apply(saver, log, Plan("", (checkpoint("t", made),), verb="fork", summary="to t"), at=NOW)
     undone(saver, log, 1)
     saver.apply(Plan("", (checkpoint("t", new),)))
-    with pytest.raises(Refused, match="was made again since"):
+    with pytest.raises(Refused, match="was created again since"):
         undone(saver, log, 2)
 
 
@@ -140,7 +142,7 @@ def test_writes_under_another_child(log: OperationLog) -> None:
     removed = undo.WriteKey(writes.ref, writes.task_id, writes.idx)
     apply(saver, log, Plan("", remove=(Ref("t", "", child), removed), verb="delete"), at=NOW)
     saver.apply(Plan("", (checkpoint("t", other, parent_id=root),)))
-    with pytest.raises(Refused, match=f"thread 't' continued since from {root}") as refused:
+    with pytest.raises(Refused, match=f"thread 't' has continued from {root} since") as refused:
         undone(saver, log, 1)
     assert f"`ckpt delete t --after {root}` first" in refused.value.hint
 
@@ -171,4 +173,4 @@ def test_what_ckpt_wrote_is_no_sign_of_an_application(log: OperationLog) -> None
     many = [Ref(f"t{place}", "", at(-4)) for place in range(7)]
     notes = list(recent_writes.notes(saver, log, [*many, ours], NOW))
     assert notes[0] == "the thread t0 was last written 4s ago; the application may be running"
-    assert notes[5:] == ["and 2 more threads were written to as lately"]
+    assert notes[5:] == ["and 2 more threads were also written to just now"]

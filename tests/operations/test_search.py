@@ -239,7 +239,7 @@ def test_a_log_in_which_nothing_happened(tmp_path: Path) -> None:
     with closing(log):
         number = log.begin(Heading(1.0, "fork", "", ""), adding, witnessing=Choice(saver, sample_checkpoints(saver)))
         log.mark(number, Phase.ABANDONED)
-        assert judge_log(saver, log).verdict is Verdict.OPEN
+        assert judge_log(saver, log).verdict is Verdict.NOTHING_TO_PROVE
 
 
 @pytest.mark.parametrize("adds", [True, False])
@@ -316,7 +316,7 @@ def test_rows_that_an_operation_left_prove_its_log(path: Path, capsys: Say) -> N
     rewrite(path, "true")
     message = ckpt(capsys, path, "undo", "1", "--yes", code=7)
     assert "has other content here" in message
-    assert "bring one of them back as it was" in message
+    assert "restore one of these rows" in message
     assert "--same-database" not in message
 
 
