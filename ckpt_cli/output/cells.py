@@ -1,6 +1,6 @@
-"""Measures text in terminal cells: a CJK character takes two, a family emoji two, an accent none.
+"""Measures text in terminal cells: a CJK character or a family emoji takes two cells, an accent takes none.
 
-Every function measures text as it will be printed, that is after `clean`.
+Every function measures text as it will be printed: after `clean` has replaced control characters.
 """
 
 import re
@@ -13,12 +13,12 @@ from ckpt_cli.output.theme import MORE
 _NARROW = re.compile("[ -~¡-¬®-˿“”‘’…→•×○●│├└─]*")
 """Latin letters and most signs of the theme; each takes one cell, so Rich's table isn't needed for them."""
 _UNIT = re.compile(r"(\s*)((?:[^\s`]|`[^`]*`|`)+)")
-"""A word or a command in backticks, with the blanks before it."""
+"""A word, or a command in backticks, together with the blanks before it."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
 def cell_len(text: str) -> int:
-    """How many cells a text takes."""
+    """The number of cells that a text takes."""
     if _is_plain(text):
         return len(text)
     text = clean(text)
@@ -34,28 +34,28 @@ def _is_plain(text: str) -> bool:
 
 
 def truncate(text: str, cells: int) -> str:
-    """The text in at most so many cells; a text that is cut ends in …."""
+    """The text in at most so many cells; if it is cut, it ends with ``…``."""
     if len(text) <= cells and _is_plain(text):
         return text
     text = clean(text[: 8 * max(cells, 1) + 8])  # no cluster that people write has more than 8 characters per cell
     if cell_len(text) > cells:
-        text = text[: _fitting(text, cells - 1)] + MORE if cells > 0 else ""
+        text = text[: _count_fitting(text, cells - 1)] + MORE if cells > 0 else ""
     return text.rstrip("\u200d")  # a joiner at the end would join with what is printed next
 
 
 def pad(text: str, cells: int, *, right: bool = False) -> str:
-    """The text in exactly so many cells, cut if it is longer; `right` aligns it to the right, as for numbers."""
+    """The text in exactly so many cells, cut if it is too long; `right` aligns it to the right, as for numbers."""
     text = truncate(text, cells)
     blank = " " * (cells - cell_len(text))
     return blank + text if right else text + blank
 
 
 def wrap(text: str, cells: int) -> Iterator[str]:
-    """The lines of a text in at most so many cells each, broken at spaces if possible; its own newlines are kept."""
+    """The text broken into lines of at most so many cells, at spaces if possible; its own newlines are kept."""
     for paragraph in text.replace("\r\n", "\n").split("\n"):
         rest = clean(paragraph.expandtabs(4))
         while cell_len(rest) > cells:
-            end = max(_fitting(rest, cells), 1)
+            end = max(_count_fitting(rest, cells), 1)
             space = rest.rfind(" ", 1, end + 1)
             if space > 0 and rest[:space].strip():
                 yield rest[:space].rstrip()
@@ -67,9 +67,9 @@ def wrap(text: str, cells: int) -> Iterator[str]:
 
 
 def flow(text: str, cells: int) -> Iterator[str]:
-    """The lines of a message of ckpt, broken at blanks only.
+    """A message of ckpt broken into lines, only at blanks.
 
-    A path, an id or a command in backticks is meant to be copied, so it is never broken, even if it is too long.
+    The user may want to copy a path, an id or a command in backticks, so these are never broken, even if too long.
     """
     for paragraph in text.split("\n"):
         line = ""
@@ -83,7 +83,7 @@ def flow(text: str, cells: int) -> Iterator[str]:
 
 
 def line_len(line: Line) -> int:
-    """How many cells a styled line takes."""
+    """The number of cells that a styled line takes."""
     return sum(cell_len(text) for _, text in line)
 
 
@@ -96,28 +96,28 @@ def fit(line: Line, cells: int | None) -> Line:
     for style, text in line:
         size = cell_len(text)
         if size > left:
-            return [*fitted, (style, clean(text)[: _fitting(clean(text), left)] + MORE)] if cells > 0 else []
+            return [*fitted, (style, clean(text)[: _count_fitting(clean(text), left)] + MORE)] if cells > 0 else []
         fitted.append((style, text))
         left -= size
     return fitted
 
 
-def _fitting(text: str, cells: int) -> int:
-    """How many characters fit into so many cells, without splitting a cluster."""
+def _count_fitting(text: str, cells: int) -> int:
+    """The number of characters that fit into so many cells, without splitting characters that combine."""
     low, high = 0, min(len(text), 8 * max(cells, 0))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if cell_len(text[:middle]) <= cells else (low, middle - 1)
-    while 0 < low < len(text) and _joins(text, low):
+    while 0 < low < len(text) and _joins_previous(text, low):
         low -= 1
     return low
 
 
-def _joins(text: str, at: int) -> bool:
-    """Whether the character at this place combines with the one before it."""
-    if text[at].isascii():
+def _joins_previous(text: str, index: int) -> bool:
+    """Whether the character at this index combines with the character before it."""
+    if text[index].isascii():
         return False
     from unicodedata import combining
 
-    char, before = text[at], text[at - 1]
+    char, before = text[index], text[index - 1]
     return char in _JOINERS or before == "\u200d" or bool(combining(char)) or "\U0001f3fb" <= char <= "\U0001f3ff"

@@ -1,7 +1,8 @@
-"""Replaces control characters with visible signs, so that no text out of a database controls the terminal.
+"""Replaces control characters with visible signs, so that no text from a database controls the terminal.
 
-These are C0, DEL and C1 controls, bidirectional overrides and isolates (they change the order in which text reads),
-zero-width characters, line separators that terminals obey, and lone surrogates, which no encoding can carry.
+The replaced characters are C0, DEL and C1 controls, bidirectional overrides and isolates (they change the order in
+which text is read), zero-width characters, line separators that terminals obey, and lone surrogates, which no encoding
+can represent.
 """
 
 import re
@@ -14,12 +15,12 @@ _SHORT = {"\n": "⏎", "\t": "⇥"}
 
 
 def clean(text: str) -> str:
-    """The text with every such character replaced by something that only prints; mostly the text itself."""
-    return text if text.isprintable() else hostile().sub(_shown, text)
+    """The text with every such character replaced by a visible sign; most texts stay as they are."""
+    return text if text.isprintable() else hostile().sub(_visible_sign, text)
 
 
 def clean_line(line: Line) -> str:
-    """A line without styles, safe to print; only an `exact` span goes into a pipe as it is."""
+    """The text of a line without styles, safe to print. Only an `exact` span stays as it is; it is used for pipes."""
     text = "".join([part for _, part in line])
     if text.isprintable():
         return text
@@ -28,15 +29,16 @@ def clean_line(line: Line) -> str:
 
 @cache
 def hostile(but: str = "") -> re.Pattern[str]:
-    """A pattern of the characters that are not printed; `but` excludes some controls from it.
+    """A pattern that fits the characters to replace, except those in `but`.
 
-    It is compiled when first needed, which takes 2 ms. Python's `str.isprintable` is false for all of them.
+    The pattern is compiled at its first use, which takes 2 ms. For all of these characters Python's `str.isprintable`
+    is false, so a printable text needn't be searched.
     """
     c0 = "".join(char for char in map(chr, range(0x20)) if char not in but)
     return re.compile(f"[{re.escape(c0)}{_BEYOND_C0}]")
 
 
-def _shown(match: re.Match[str]) -> str:
+def _visible_sign(match: re.Match[str]) -> str:
     char = match[0]
     if short := _SHORT.get(char):
         return short

@@ -1,4 +1,4 @@
-"""The person's own editor: opens `$VISUAL` or `$EDITOR` on a file that only they can read."""
+"""The user's editor: opens `$VISUAL` or `$EDITOR` on a file that only the user can read."""
 
 import os
 import shlex
@@ -11,22 +11,22 @@ from pathlib import Path
 from ckpt_cli.errors import Refused, UsageError
 from ckpt_cli.output.talk import say
 
-_USUAL = ("sensible-editor", "vi", "nano")
+_USUAL_EDITORS = ("sensible-editor", "vi", "nano")
 
 
 class Draft:
-    """A text that is being edited, in a file of its own."""
+    """A text that the user edits, in its own file."""
 
     def __init__(self, text: str, name: str) -> None:
-        self._words = _editor()
-        folder = tempfile.mkdtemp(prefix=f"ckpt-{name}-")  # of mode 700: editors put files of their own beside it
+        self._command = _editor_command()
+        folder = tempfile.mkdtemp(prefix=f"ckpt-{name}-")  # has mode 700: editors write other files beside the draft
         self.path = Path(folder) / f"{name}.json"
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        self._first = text.encode()
+        self._first_bytes = text.encode()
         self.write(text)
 
     def edit(self, problem: str = "") -> str:
-        """Open the editor and give the file's text when it has ended; a problem is shown first.
+        """Show the problem, if any; open the editor; return the file's text after the editor has ended.
 
         Raises:
             Refused: the editor failed.
@@ -35,13 +35,13 @@ class Draft:
         if problem:
             for line in problem.splitlines():
                 say(line)
-            _wait()
+            _wait_for_enter()
         try:
-            shown = None if os.isatty(1) else 2  # what the editor draws must not go into a pipe as data
-            words = [*self._words, str(self.path)]
-            code = subprocess.run(words, stdout=shown, check=False).returncode  # noqa: S603 - the person's own choice
+            stdout = None if os.isatty(1) else 2  # the editor's screen must not go into a pipe as data
+            arguments = [*self._command, str(self.path)]
+            code = subprocess.run(arguments, stdout=stdout, check=False).returncode  # noqa: S603 - the user's own choice
         except OSError as error:
-            raise UsageError(f"the editor {self._words[0]} can't be run: {error.strerror}") from error
+            raise UsageError(f"the editor {self._command[0]} can't be run: {error.strerror}") from error
         if code:
             raise Refused(f"the editor ended with {code}; nothing was written")
         return self.read()
@@ -63,39 +63,39 @@ class Draft:
 
     @property
     def worth_keeping(self) -> bool:
-        """Whether the person changed the file."""
+        """Whether the user changed the file."""
         try:
-            return self.path.read_bytes() != self._first
+            return self.path.read_bytes() != self._first_bytes
         except OSError:
             return False
 
     def discard(self) -> None:
-        """Remove the file and what the editor left beside it."""
+        """Remove the file, and the files that the editor left beside it."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
-def _editor() -> list[str]:
-    """The editor's command line.
+def _editor_command() -> list[str]:
+    """The command line of the user's editor, as a list of arguments.
 
     Raises:
         UsageError: no editor is set, or none is installed.
     """
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    person = sys.stdin is not None and sys.stdin.isatty()
-    command = named or next((name for name in _USUAL if person and shutil.which(name)), None)
+    configured = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    is_interactive = sys.stdin is not None and sys.stdin.isatty()
+    command = configured or next((name for name in _USUAL_EDITORS if is_interactive and shutil.which(name)), None)
     if command is None:
         raise UsageError("no editor is set", hint="set $EDITOR, or name the change: --set PATH=JSON")
     try:
-        words = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError as error:
         raise UsageError(f"$EDITOR can't be read: {error}") from error
-    if not words or shutil.which(words[0]) is None:
+    if not arguments or shutil.which(arguments[0]) is None:
         raise UsageError(f"the editor {command!r} isn't installed", hint="set $EDITOR")
-    return words
+    return arguments
 
 
-def _wait() -> None:
-    """Wait for Enter, so that the person can read before the editor takes the screen."""
+def _wait_for_enter() -> None:
+    """Wait for Enter, so that the user can read the problem before the editor takes the screen."""
     if sys.stdin is not None and sys.stdin.isatty():
         say("Enter opens the editor again, Ctrl-C stops.")
         sys.stdin.readline()

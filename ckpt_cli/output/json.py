@@ -1,4 +1,4 @@
-"""Writes views as JSON: fields under their names, values of the state in the typed form of `values.jsonform`."""
+"""Writes views as JSON: each field under its name; values of the state get the typed form of `values.jsonform`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from ckpt_cli.output.clean import hostile
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.views.base import Json, View
 
-_LOOK = 3  # levels of plain lists and dicts that are searched for parts of a view
+_SEARCHED_LEVELS = 3  # so many levels of plain lists and dicts are searched for parts of a view
 
 
 class Query:
-    """A JMESPath expression; it is compiled, and refused, before any database is opened."""
+    """A JMESPath expression; it is compiled, or refused, before any database is opened."""
 
     def __init__(self, expression: str) -> None:
         import jmespath  # type: ignore[import-untyped]
@@ -42,7 +42,7 @@ def _first_line(error: Exception) -> str:
 
 
 def document(view: View, query: Query | None, *, reveal: bool) -> str:
-    """A whole view as text, always indented by two, so that there is only one form."""
+    """A whole view as JSON text, always indented by two blanks."""
     data = form(view, reveal)
     if query is None:
         return text(data, indent=2)
@@ -50,25 +50,25 @@ def document(view: View, query: Query | None, *, reveal: bool) -> str:
 
 
 def rows(view: View, query: Query | None, *, reveal: bool) -> Iterator[str]:
-    """The rows of a list, one JSON object per line, as they come; the query applies to each row."""
+    """The rows of a list, one JSON text for each; rows are read one by one, and the query applies to each row."""
     for row in getattr(view, view.rows_field):
         data = form(row, reveal)
         yield text(query(data) if query else data, indent=None)
 
 
 def text(data: Any, *, indent: int | None) -> str:
-    """JSON text that is safe on a terminal: control characters are escaped, which JSON allows inside strings."""
+    """JSON text that is safe on a terminal: control characters in strings are written as JSON escapes."""
     try:
         encoded = json.dumps(data, ensure_ascii=False, indent=indent)
     except RecursionError:  # Python's encoder fails at about 1000 levels, which a hostile value may have
-        encoded = "".join(_deep(data))
+        encoded = "".join(_encode_deep(data))
     if encoded.isascii() and "\x7f" not in encoded:  # the encoder escapes the other ASCII controls itself
         return encoded
     return hostile(but="\n").sub(lambda match: f"\\u{ord(match[0]):04x}", encoded)
 
 
 def form(value: Any, reveal: bool) -> Any:
-    """A view, a part of one, or a value in it as JSON data."""
+    """JSON data for a view, for a part of a view, or for a value in it."""
     if isinstance(value, Json):
         return value.data(reveal) if callable(value.data) else value.data
     if isinstance(value, Enum):
@@ -77,7 +77,7 @@ def form(value: Any, reveal: bool) -> Any:
         return {name: form(getattr(value, name), reveal) for name in names}
     if isinstance(value, tuple | set | frozenset | Iterator):
         return [form(item, reveal) for item in value]
-    if _holds_parts(value, _LOOK):
+    if _holds_parts(value, _SEARCHED_LEVELS):
         if isinstance(value, Mapping):
             return {str(key): form(item, reveal) for key, item in value.items()}
         return [form(item, reveal) for item in value]
@@ -85,35 +85,35 @@ def form(value: Any, reveal: bool) -> Any:
 
 
 def _part_names(value: Any) -> Sequence[str]:
-    """The fields of a view or of a part of one; decoded values are neither dataclasses nor named tuples."""
+    """The field names of a view or of a part of it; empty for a decoded value, which has no such class."""
     if isinstance(value, tuple):
         return getattr(value, "_fields", ())
     return [field.name for field in fields(value)] if is_dataclass(value) and not isinstance(value, type) else ()
 
 
 def _holds_parts(value: Any, depth: int) -> bool:
-    """Whether a list or dict belongs to the view's structure; else it is a value out of the state."""
+    """Whether a list or dict contains parts of a view; if not, it is a value of the state."""
     if not isinstance(value, list | Mapping) or depth == 0:
         return False
     items = value.values() if isinstance(value, Mapping) else value
     return any(_part_names(i) or isinstance(i, Enum | tuple | frozenset) or _holds_parts(i, depth - 1) for i in items)
 
 
-def _deep(data: Any) -> Iterator[str]:
-    """The pieces of a JSON text of any depth, without indentation."""
-    todo: list[Any] = [data]  # a tuple holds text to be written as it is
+def _encode_deep(data: Any) -> Iterator[str]:
+    """The pieces of a JSON text, without indentation; the data may be nested to any depth."""
+    pending: list[Any] = [data]  # a tuple contains text that is written as it is
 
-    while todo:
-        item = todo.pop()
+    while pending:
+        item = pending.pop()
         if isinstance(item, tuple):
             yield item[0]
         elif isinstance(item, list | dict) and item:
             keyed = isinstance(item, dict)
-            todo.append(("}" if keyed else "]",))
+            pending.append(("}" if keyed else "]",))
             for number, key in reversed(list(enumerate(item))):
                 comma = ", " if number else ""
-                todo.append(item[key] if keyed else key)
-                todo.append((f"{comma}{json.dumps(key, ensure_ascii=False)}: " if keyed else comma,))
+                pending.append(item[key] if keyed else key)
+                pending.append((f"{comma}{json.dumps(key, ensure_ascii=False)}: " if keyed else comma,))
             yield "{" if keyed else "["
         else:
             yield json.dumps(item, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Styled lines: what text renderers make, both for a terminal and for a pipe.
+"""Styled lines. Text renderers make them, both for a terminal and for a pipe.
 
-A span is (style, text); a style is a name in `theme.STYLES`, never a colour. The writers neutralise control characters
-in every span, so no renderer can forget to.
+A span is (style, text); a style is a name in `theme.STYLES`, never a colour. The code that prints lines replaces
+control characters in every span, so no renderer can forget it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,15 +11,16 @@ Span = tuple[str, str]
 Line = list[Span]
 
 TAB: Span = ("tab", "\t")
-"""The separator of columns in a piped table; a tab in any other span is data and is neutralised."""
+"""The separator of columns in a piped table; a tab in any other span is data, and is replaced."""
 
 
 class Page(NamedTuple):
-    """What a renderer has to know about its output.
+    """The properties of the output that a renderer must know.
 
     Attributes:
-        width: terminal cells; None for a pipe: nothing is cut or wrapped, a list has one tab-separated row per line.
-        now: seconds since 1970, for "2h ago".
+        width: the number of terminal cells; None for a pipe, where nothing is cut or wrapped, and where a list has one
+            tab-separated row per line.
+        now: the current time in seconds since 1970, for "2h ago".
         reveal: whether secrets are shown.
     """
 
@@ -34,7 +35,7 @@ def plain(line: Line) -> str:
 
 
 def row(columns: Iterable[Line]) -> Line:
-    """One line of a piped table."""
+    """One line of a piped table: the columns, separated by tabs."""
     line: Line = []
     for number, column in enumerate(columns):
         line += [TAB, *column] if number else column

@@ -1,4 +1,4 @@
-"""Prints views: styled on a terminal, as plain lines into a pipe, or as JSON. Commands never know which."""
+"""Prints views: styled on a terminal, as plain lines into a pipe, or as JSON. Commands never know in which form."""
 
 import os
 import sys
@@ -50,8 +50,8 @@ class Printer:
         """Show the plan and ask whether to apply it.
 
         Raises:
-            UsageError: the answer is to be JSON, which has no place for a question.
-            Refused: there is no terminal to ask on.
+            UsageError: the user wants JSON, which has no place for a question.
+            Refused: there is no terminal on which to ask.
         """
         if self._json:
             raise UsageError("--json shows no plan to say yes to", hint="--dry-run shows it, --yes applies it")
@@ -67,7 +67,7 @@ class Printer:
         return prompt.answer(question)
 
     def show(self, view: View, *, now: float, release: Callable[[], None] = lambda: None) -> None:
-        """Print a view; `release` closes the database before a pager waits for the person."""
+        """Print a view; `release` closes the database before a pager waits for the user."""
         if self._json or self._jsonl:
             from ckpt_cli.output import json
 
@@ -77,17 +77,17 @@ class Printer:
                 stdout.write([json.document(view, self._query, reveal=self._reveal)])
             self._say_cut(view)
             return
-        person = sys.stdout is not None and sys.stdout.isatty()
-        colored = wants_color(self._color, person)
-        if not person and not colored:
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        colored = wants_color(self._color, on_terminal)
+        if not on_terminal and not colored:
             lines = render(view, Page(None, now, self._reveal))
-            stdout.write(map(clean_line, lines), prompt=_streams(view))
+            stdout.write(map(clean_line, lines), prompt=_is_streamed(view))
             self._say_cut(view)
             return
         from ckpt_cli.output import terminal
 
-        page = Page(terminal.width() if person else None, now, self._reveal)
-        terminal.write(render(view, page), colored=colored, paged=person and self._paged, release=release)
+        page = Page(terminal.width() if on_terminal else None, now, self._reveal)
+        terminal.write(render(view, page), colored=colored, paged=on_terminal and self._paged, release=release)
 
     def _say_cut(self, view: View) -> None:
         if view.cut:
@@ -100,14 +100,14 @@ def render(view: View, page: Page) -> Iterator[Line]:
     return lines
 
 
-def wants_color(choice: Color, person: bool) -> bool:
-    """Whether to use colours: the option decides, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal."""
+def wants_color(choice: Color, on_terminal: bool) -> bool:
+    """Whether to use colours. The option decides, then NO_COLOR, then FORCE_COLOR; else a terminal gets colours."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (person and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (on_terminal and os.environ.get("TERM") != "dumb")
 
 
-def _streams(view: View) -> bool:
+def _is_streamed(view: View) -> bool:
     return bool(view.rows_field) and isinstance(getattr(view, view.rows_field), Iterator)

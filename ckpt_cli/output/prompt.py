@@ -1,4 +1,4 @@
-"""Asks on the terminal: a plan and its question go to stderr, so that stdout stays data."""
+"""Asks the user on the terminal. The plan and the question go to stderr, because stdout is for data."""
 
 import sys
 from collections.abc import Callable
@@ -14,10 +14,10 @@ _YES = {"y", "yes"}
 
 
 def confirm(view: PlanView, *, colored: bool) -> bool:
-    """Show a plan and ask for a yes; any other answer is no.
+    """Show a plan and ask whether to apply it. Returns True for "y" or "yes"; every other answer means no.
 
     Raises:
-        Refused: there is no terminal to ask on.
+        Refused: there is no terminal on which to ask.
     """
     if sys.stdin is None or sys.stderr is None or not sys.stdin.isatty():
         raise Refused("not confirmed: there is no terminal to ask on", hint="--yes applies it, --dry-run shows it")
@@ -28,7 +28,7 @@ def confirm(view: PlanView, *, colored: bool) -> bool:
 
 
 def answer(question: str) -> bool:
-    """Whether the person says yes; any other answer is no."""
+    """Ask a question. Returns True for "y" or "yes"; every other answer means no."""
     try:
         sys.stderr.write(question)
         sys.stderr.flush()

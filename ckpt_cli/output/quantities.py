@@ -1,4 +1,4 @@
-"""Writes times and sizes as people read them: how long ago, when in the local time zone, how big."""
+"""Writes times and sizes for people: "2h ago", a time in the local time zone, "1.2 kB"."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Shows names in tables."""
+"""Makes names in tables visible, even empty ones."""
 
 
 def visible(name: str) -> str:

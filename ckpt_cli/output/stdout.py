@@ -1,4 +1,4 @@
-"""The one writer of stdout: always UTF-8; a closed pipe and a full disk are different errors."""
+"""The only code that writes to stdout, always in UTF-8. A closed pipe and a full disk raise different errors."""
 
 import os
 import sys
@@ -15,7 +15,11 @@ class OutputClosedError(Exception):
 
 
 def stream() -> TextIO:
-    """stdout, set to write UTF-8; what UTF-8 can't encode is written as escapes."""
+    """stdout, set to UTF-8; characters that UTF-8 can't encode are written as escapes.
+
+    Raises:
+        OutputClosedError: there is no stdout.
+    """
     if sys.stdout is None:
         raise OutputClosedError
     if hasattr(sys.stdout, "reconfigure"):
@@ -24,29 +28,34 @@ def stream() -> TextIO:
 
 
 def write(lines: Iterable[str], *, prompt: bool = False) -> None:
-    """Write lines as they come, in blocks; with `prompt` each line is flushed at once.
+    """Write lines in blocks, while they are still being made; with `prompt`, each line is flushed at once.
 
     Raises:
         OutputClosedError: the reader closed the pipe.
         Failed: the output can't be written, for example because the disk is full.
     """
-    out = stream()
+    text_stream = stream()
     block: list[str] = []
     length = 0
     for line in lines:
         block.append(line)
         length += len(line) + 1
         if prompt or length >= _BLOCK:
-            put(out, block)
+            put(text_stream, block)
             block, length = [], 0
-    put(out, block)
+    put(text_stream, block)
 
 
-def put(out: TextIO, lines: list[str]) -> None:
-    """Write whole lines; only errors raised here count as output errors."""
+def put(text_stream: TextIO, lines: list[str]) -> None:
+    """Write whole lines, and flush them.
+
+    Raises:
+        OutputClosedError: the reader closed the pipe.
+        Failed: the output can't be written.
+    """
     try:
-        out.write("".join(f"{line}\n" for line in lines))
-        out.flush()
+        text_stream.write("".join(f"{line}\n" for line in lines))
+        text_stream.flush()
     except BrokenPipeError as error:
         raise OutputClosedError from error
     except OSError as error:

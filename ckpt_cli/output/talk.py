@@ -1,4 +1,4 @@
-"""stderr: messages to the person, never part of the answer."""
+"""Writes messages to stderr: remarks and errors for the user. They are never a part of the answer."""
 
 import os
 import re
@@ -25,20 +25,20 @@ def on_terminal() -> bool:
 
 
 def width() -> int | None:
-    """The width of stderr's terminal in cells; None if stderr is no terminal or its width isn't known.
+    """The width of stderr's terminal in cells; None if stderr isn't a terminal, or if its width is unknown.
 
-    The variable COLUMNS overrides it.
+    The variable COLUMNS overrides the width of the terminal.
     """
     if not on_terminal():
         return None
-    variable = os.environ.get("COLUMNS", "")
-    is_set = variable.isdecimal() and int(variable)
-    columns = int(variable) if is_set else os.get_terminal_size(sys.stderr.fileno()).columns
+    columns_variable = os.environ.get("COLUMNS", "")
+    is_set = columns_variable.isdecimal() and int(columns_variable)
+    columns = int(columns_variable) if is_set else os.get_terminal_size(sys.stderr.fileno()).columns
     return max(20, columns) if columns else None
 
 
 def say(text: str) -> None:
-    """Write one line to stderr; for a terminal it is wrapped here, because the terminal would break it inside ids."""
+    """Write one line to stderr. For a terminal it is wrapped here, because a terminal would break it inside ids."""
     if sys.stderr is None:
         return
     line, cells = clean(text), width()
@@ -51,33 +51,33 @@ def say(text: str) -> None:
 
 
 def report(error: Exception, *, as_json: bool = False) -> int:
-    """Write what went wrong, for a script as one line of JSON, and give the exit code."""
+    """Write what went wrong, as text or, for a script, as one line of JSON. Returns the exit code."""
     if ctrl_c.was_pressed():
         return stopped(as_json=as_json)
-    if isinstance(error, OutputClosedError | BrokenPipeError):  # the latter from Typer, which writes help by itself
+    if isinstance(error, OutputClosedError | BrokenPipeError):  # Typer writes its help itself, so it raises the latter
         discard()
         return PIPE_CLOSED
     if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
         discard()
         error = Failed(f"can't write: {error.strerror}")
     if isinstance(error, CkptError):
-        error_report = ErrorReport(error.exit_code, _kind(error), error.message, error.hint, error.candidates)
+        error_report = ErrorReport(error.exit_code, _error_kind(error), error.message, error.hint, error.candidates)
     elif hasattr(error, "format_message"):  # one of Typer's own errors, whose class is private
-        error_report = _usage(error)
+        error_report = _report_usage(error)
     elif type(error).__name__ == "Abort":
         return stopped(as_json=as_json)
     else:
-        error_report = _bug(error)
-    error_report = _without_urls(error_report)
+        error_report = _report_bug(error)
+    error_report = _with_masked_urls(error_report)
     if as_json:
         _write_json(error_report)
     else:
-        _explain(error_report.message, error_report.candidates, error_report.hint)
+        _write_text(error_report.message, error_report.candidates, error_report.hint)
     return error_report.code
 
 
 def stopped(*, as_json: bool = False) -> int:
-    """Write that Ctrl-C ended the command and what that left behind, and give the exit code."""
+    """Write that Ctrl-C ended the command, and whether anything was written before. Returns the exit code."""
     if ctrl_c.claim_last_line():
         if as_json:
             _write_json(ErrorReport(ctrl_c.CODE, "interrupted", ctrl_c.stop_message().removeprefix("ckpt: ")))
@@ -87,12 +87,12 @@ def stopped(*, as_json: bool = False) -> int:
 
 
 class ErrorReport(NamedTuple):
-    """An error as it is shown.
+    """An error in the form in which it is shown.
 
     Attributes:
         code: the exit code.
-        kind: the error's class in lower case with hyphens, which scripts may rely on.
-        candidates: what may have been meant.
+        kind: the name of the error's class, in lower case with hyphens; scripts may rely on it.
+        candidates: names that the user may have meant.
     """
 
     code: int
@@ -102,8 +102,8 @@ class ErrorReport(NamedTuple):
     candidates: Sequence[str] = ()
 
 
-def _without_urls(error_report: ErrorReport) -> ErrorReport:
-    """The same report with the passwords of URLs masked: a message may repeat a word of the command line."""
+def _with_masked_urls(error_report: ErrorReport) -> ErrorReport:
+    """The same report with masked passwords in URLs, because a message may repeat a URL from the command line."""
     if "@" not in f"{error_report.message}{error_report.candidates}":
         return error_report
     from ckpt_cli.masking import hide_urls
@@ -113,8 +113,12 @@ def _without_urls(error_report: ErrorReport) -> ErrorReport:
     )
 
 
-def _kind(error: CkptError) -> str:
-    """The name of the error's nearest class in `ckpt_cli.errors`; subclasses elsewhere are no contract."""
+def _error_kind(error: CkptError) -> str:
+    """The name of the error's class in lower case with hyphens.
+
+    For a subclass from another module it is the nearest class in `ckpt_cli.errors`: subclasses elsewhere are private,
+    so scripts don't see their names.
+    """
     public = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == CkptError.__module__)
     return re.sub(r"(?<!^)(?=[A-Z])", "-", public).lower()
 
@@ -124,11 +128,11 @@ def _write_json(error_report: ErrorReport) -> None:
         import json
 
         error = {**error_report._asdict(), "candidates": [*error_report.candidates]}
-        sys.stderr.write(json.dumps({"error": error}) + "\n")  # ASCII, so that nothing drives a terminal
+        sys.stderr.write(json.dumps({"error": error}) + "\n")  # ASCII only, so no control sequence can reach a terminal
         sys.stderr.flush()
 
 
-def _explain(message: str, candidates: Sequence[str], hint: str) -> None:
+def _write_text(message: str, candidates: Sequence[str], hint: str) -> None:
     say(f"ckpt: {message}")
     for candidate in candidates:
         say(f"  {candidate}")
@@ -136,8 +140,8 @@ def _explain(message: str, candidates: Sequence[str], hint: str) -> None:
         say(f"hint: {hint}")
 
 
-def _usage(error: Exception) -> ErrorReport:
-    """The report of one of Typer's errors, with the help of its command as the hint."""
+def _report_usage(error: Exception) -> ErrorReport:
+    """The report for one of Typer's errors; the hint is Typer's suggestion, or the command's ``--help``."""
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "ckpt"
     text = error.format_message().rstrip(".")  # type: ignore[attr-defined]
@@ -149,7 +153,7 @@ def _usage(error: Exception) -> ErrorReport:
     return ErrorReport(int(getattr(error, "exit_code", 2)), "usage-error", message[:1].lower() + message[1:], hint)
 
 
-def _bug(error: Exception) -> ErrorReport:
+def _report_bug(error: Exception) -> ErrorReport:
     from ckpt_cli.masking import hide
 
     if os.environ.get("CKPT_TRACEBACK"):

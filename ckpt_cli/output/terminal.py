@@ -1,4 +1,4 @@
-"""Prints styled lines on a terminal, through the pager if they are more than a screen; only this module needs Rich."""
+"""Prints styled lines on a terminal, in the pager if they are more than a screen. Only this module needs Rich."""
 
 import shutil
 import sys
@@ -19,7 +19,7 @@ def width() -> int:
 
 
 def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callable[[], None]) -> None:
-    """Print styled lines."""
+    """Print styled lines; `release` is called when all lines are made, before a pager starts."""
     paint = painter(colored)
     texts = [paint(line) for line in lines]
     release()
@@ -32,7 +32,7 @@ def write(lines: Iterable[Line], *, colored: bool, paged: bool, release: Callabl
 
 
 def painter(colored: bool) -> Callable[[Line], str]:
-    """A function that turns a line into text with escape codes, for as many colours as this terminal has."""
+    """A function that turns a line into text with escape codes, in the colours that this terminal has."""
     console = Console(file=sys.stdout, force_terminal=colored, color_system="auto" if colored else None)
     colors = COLOR_SYSTEMS.get(console.color_system or ("standard" if colored else ""))
     styles = Theme(STYLES, inherit=False).styles

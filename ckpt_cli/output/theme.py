@@ -1,4 +1,4 @@
-"""The signs, colours and status words of the text output, each in one place: renderers take theirs from here."""
+"""The signs, colours and status words of the text output; all renderers take them from here."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ STYLES = {
     "key": "cyan",  # channel names, field names
     "node": "magenta",  # graph nodes
     "value": "",  # values out of the state
-    "muted": "dim",  # what may be skipped: times, rails, counts
+    "muted": "dim",  # less important text: times, rails, counts
     "added": "green",
     "removed": "red",
     "changed": "yellow",
@@ -21,13 +21,13 @@ STYLES = {
     "ai": "bold green",
     "tool": "bold magenta",
     "system": "bold dim",
-    "exact": "",  # a value asked for by itself: a pipe gets it as it is, a terminal never does
+    "exact": "",  # the value that `ckpt get` prints: a pipe gets it as it is, a terminal without control characters
     "tab": "",  # only for `line.TAB`
 }
-"""The name of each style that a span may have, to its definition in Rich's words."""
+"""The definition, in Rich's words, of each style that a span may have."""
 
 ROLES = ("human", "ai", "tool", "system")
-"""Who speaks in a conversation; each is a style too."""
+"""The speakers in a conversation; each is also the name of a style."""
 
 # Signs of a status.
 FINISHED, WAITING, FAILED, DUE, UNKNOWN = "✓", "⏸", "✗", "○", "?"
@@ -35,7 +35,7 @@ UNREADABLE = "⚠"
 
 # Signs inside a line.
 MORE = "…"
-"""Something is left out, or isn't known."""
+"""Something is left out or unknown."""
 LEADS_TO = "→"
 TIMES = "×"
 MINUS = "−"
@@ -51,7 +51,7 @@ RAIL, JOINT, SUBGRAPH = "│ ", "├─", "╰╴"
 
 
 class Look(NamedTuple):
-    """How a status is shown."""
+    """The style, sign and word that show a status."""
 
     style: str
     sign: str
@@ -59,22 +59,22 @@ class Look(NamedTuple):
 
     @property
     def span(self) -> tuple[str, str]:
-        """Sign and word in its style."""
+        """A span with the sign and the word."""
         return self.style, f"{self.sign} {self.word}"
 
 
-def _looks(*looks: Look) -> dict[str, Look]:
+def _by_word(*looks: Look) -> dict[str, Look]:
     return {look.word: look for look in looks}
 
 
-THREAD_STATUS = _looks(
+THREAD_STATUS = _by_word(
     Look("good", FINISHED, "done"),
     Look("waiting", WAITING, "waiting"),
     Look("bad", FAILED, "failed"),
     Look("changed", MORE, "unfinished"),
     Look("muted", UNKNOWN, "unknown"),
 )
-TASK_STATUS = _looks(
+TASK_STATUS = _by_word(
     Look("good", FINISHED, "finished"),
     Look("waiting", WAITING, "waiting"),
     Look("good", DUE, "answered"),
@@ -86,18 +86,18 @@ VERDICTS = {
     "differs": Look("bad", FAILED, "recorded otherwise"),
     "unknown": Look("muted", UNKNOWN, "unknown"),
 }
-DIFFERENCES = _looks(
+DIFFERENCES = _by_word(
     Look("added", "+", "added"),
     Look("removed", "-", "removed"),
     Look("changed", "~", "changed"),
     Look("changed", "↕", "moved"),
 )
 OPERATION_STATES = {"done": "good", "undone": "muted", "abandoned": "muted", "planned": "waiting"}
-"""The states of an operation, to their styles."""
+"""The style of each state of an operation."""
 WRITE_KINDS = {"error": "bad", "interrupt": "waiting", "resume": "good", "trigger": "muted"}
-"""The kinds of writes to channels of langgraph's own, to their styles."""
+"""The style of each kind of write to one of langgraph's own channels."""
 ROW_CHANGES = {"add": ("added", "added to"), "change": ("changed", "changed in"), "remove": ("removed", "removed from")}
-"""What a plan does to rows, to its style and words."""
+"""The style and words for each change that a plan makes to rows."""
 
 BOXES = {
     "input": "fill:#dbeafe,stroke:#2563eb,color:#111",
@@ -108,7 +108,7 @@ BOXES = {
     "head": "fill:#bbf7d0,stroke:#15803d,color:#111",
     "fold": "fill:#f3f4f6,stroke:#9ca3af,color:#555",
 }
-"""The boxes of a tree in Mermaid or Graphviz, by kind, in Mermaid's words."""
+"""The style, in Mermaid's words, of each kind of box in a tree for Mermaid or Graphviz."""
 PLAIN_BOX = "fill:white,stroke:#6b7280"
 
 
@@ -118,6 +118,6 @@ def quoted(text: str) -> str:
 
 
 def thread_style(status: str) -> str:
-    """The style of a thread's status; muted for one that isn't known."""
+    """The style of a thread's status; ``muted`` for an unknown status."""
     look = THREAD_STATUS.get(status)
     return look.style if look is not None else "muted"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ckpt_cli.output.cells import cell_len
 from ckpt_cli.output.line import Page, plain
-from ckpt_cli.output.text.values import behind, block, brief, inline
+from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.values.node import Form, Node, Opened, broken, opaque
 from tests.history.nested import VALUES
 
@@ -169,5 +169,5 @@ def test_inline_is_given_only_where_all_fits() -> None:
 )
 def test_a_class_is_named_once(width: int, shown: list[str]) -> None:
     """Behind a name, below it, or as a heading of its fields."""
-    lines = behind([("key", "order")], PERSON, Page(width, 0), 2)
+    lines = value_after([("key", "order")], PERSON, Page(width, 0), 2)
     assert [plain(line) for line in lines] == shown

@@ -8,7 +8,7 @@ import pytest
 from ckpt_cli.model import Payload
 from ckpt_cli.output.line import Page
 from ckpt_cli.output.text.brief import brief
-from ckpt_cli.output.text.values import behind, block
+from ckpt_cli.output.text.values import block, value_after
 from ckpt_cli.serde.codec import Codec
 from ckpt_cli.values import known
 from ckpt_cli.values.jsonback import from_json
@@ -40,7 +40,7 @@ def look(payload: Payload) -> None:
         for ask in (known.text, known.message, known.messages, known.items, known.interrupts, known.send, repr):
             ask(part)
         assert isinstance(brief(part, 80), str)
-        assert all(isinstance(line, list) for line in (*block(part, PAGE), *behind([], part, PAGE, 0)))
+        assert all(isinstance(line, list) for line in (*block(part, PAGE), *value_after([], part, PAGE, 0)))
 
 
 @pytest.mark.parametrize("name", CLASSES)

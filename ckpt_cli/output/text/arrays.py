@@ -20,21 +20,21 @@ _CODES = {
     "u8": "Q",
     "b1": "?",
 }
-_DIGITS = 9  # digits that the size of one number may have in a dtype
+_DIGITS = 9  # in a dtype, the size of a number has fewer digits than this
 _NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex", "M": "datetime", "m": "timedelta"}
 
 
 def heading(state: dict[str, Any]) -> str:
-    """``float64[3×4]``."""
+    """The type and shape of an array: ``float64[3×4]``."""
     dtype, shape = str(state.get("dtype")), _shape(state)
     kind, size = dtype.lstrip("<>=|")[:1], dtype.lstrip("<>=|")[1:]
-    sized = kind in _NAMES and size.isascii() and size.isdecimal() and len(size) < _DIGITS
-    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if sized else dtype
+    is_known = kind in _NAMES and size.isascii() and size.isdecimal() and len(size) < _DIGITS
+    name = "bool" if kind == "b" else f"{_NAMES[kind]}{int(size) * 8}" if is_known else dtype
     return f"{name}[{TIMES.join(map(str, shape))}]" if shape else name
 
 
 def first(state: dict[str, Any], count: int) -> tuple[list[Any], int] | None:
-    """The first numbers in stored order, and how many there are in all; None if the elements are no plain numbers."""
+    """The first numbers in stored order, and the number of all; None if the elements aren't plain numbers."""
     dtype, data = str(state.get("dtype")), state.get("data")
     code = _CODES.get(dtype.lstrip("<>=|"))
     if code is None or not isinstance(data, bytes):

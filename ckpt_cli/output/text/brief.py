@@ -1,7 +1,7 @@
 """Shows a value in one line of at most so many cells, for tables, trees and summaries.
 
-Text is in “quotes”; plain lists and dicts look like JSON; objects look like ``Person(name=“Ada”, age=36)``. Only as
-much of a value is read as there is room for.
+Text is in “quotes”; plain lists and dicts look like JSON; objects look like ``Person(name=“Ada”, age=36)``. Of a large
+value, only the part that fits is read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,26 +19,26 @@ from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import fields, inside, is_leaf, parts, positions
 
 UNCUT = 4000
-"""The number of cells where no terminal limits the line."""
+"""The number of cells for a value if no terminal limits the line."""
 _DEEPEST = 6
 _BARE = frozenset({"datetime", "date", "time", "timedelta", "UUID"})
 
 
 def brief(value: Any, cells: int | None = None, *, reveal: bool = False) -> str:
-    """A value in one line of at most so many cells; None means at most `UNCUT`."""
+    """A value in one line of at most so many cells; for None, of at most `UNCUT` cells."""
     room = UNCUT if cells is None else cells
     return truncate(_Brief(reveal).text(value, room, 0), room)
 
 
 def whole(value: Any, cells: int, *, reveal: bool = False) -> str | None:
-    """The same line if nothing had to be left out, else None."""
+    """The same line as `brief` gives, but None if a part had to be left out."""
     writer = _Brief(reveal)
     text = writer.text(value, cells, 0)
     return text if not writer.cut and cell_len(text) <= cells else None
 
 
 def class_name(node: Node) -> str:
-    """The name of an object's class, as it is shown."""
+    """The name of an object's class, without its module."""
     return node.name.rpartition(".")[2] or "object"
 
 
@@ -46,7 +46,7 @@ class _Brief:
     """Renders one value; secrets are shown or masked at every depth.
 
     Attributes:
-        cut: whether something was left out.
+        cut: whether a part of the value was left out.
     """
 
     def __init__(self, reveal: bool) -> None:
@@ -54,7 +54,7 @@ class _Brief:
         self.cut = False
 
     def text(self, value: Any, cells: int, depth: int, *, inner: bool = False) -> str:
-        """Any value; `inner` is true inside plain lists and dicts, where text is written as in JSON."""
+        """The text of any value; `inner` is true inside plain lists and dicts, where strings are written as JSON."""
         value = inside(value)
         if isinstance(value, str):
             return self._json_text(value, cells) if inner else self._quoted(value, cells)
@@ -106,23 +106,23 @@ class _Brief:
         return self._fields(name, [], args, cells, depth)
 
     def _object(self, node: Node, cells: int, depth: int) -> str:
-        named = fields(node)
+        named_fields = fields(node)
         args = [] if known.send(node) else list(positions(node) or ())
-        return self._fields(class_name(node), args, named, cells, depth)
+        return self._fields(class_name(node), args, named_fields, cells, depth)
 
-    def _fields(self, name: str, args: list[Any], named: dict[Any, Any], cells: int, depth: int) -> str:
+    def _fields(self, name: str, args: list[Any], named_fields: dict[Any, Any], cells: int, depth: int) -> str:
         pairs = [("", value) for value in args]
-        total = len(args) + len(named)
-        pairs += [(f"{key}=", value) for key, value in islice(named.items(), max(cells, 0) // 4 + 1)]
-        return self._joined((f"{name}(", ")"), pairs, total, "fields", cells, depth, inner=False)
+        total = len(args) + len(named_fields)
+        pairs += [(f"{key}=", value) for key, value in islice(named_fields.items(), max(cells, 0) // 4 + 1)]
+        return self._join_elements((f"{name}(", ")"), pairs, total, "fields", cells, depth, inner=False)
 
     def _list(self, value: list[Any] | tuple[Any, ...], cells: int, depth: int, marks: tuple[str, str]) -> str:
         pairs = (("", item) for item in value)
-        return self._joined(marks, pairs, len(value), "items", cells, depth, inner=True)
+        return self._join_elements(marks, pairs, len(value), "items", cells, depth, inner=True)
 
     def _dict(self, value: dict[Any, Any], cells: int, depth: int) -> str:
         pairs = ((f"{self._key(key)}: ", item) for key, item in value.items())
-        return self._joined(("{", "}"), pairs, len(value), "keys", cells, depth, inner=True)
+        return self._join_elements(("{", "}"), pairs, len(value), "keys", cells, depth, inner=True)
 
     def _key(self, key: Any) -> str:
         return self._json_text(key, 60) if isinstance(key, str) else self.text(key, 60, _DEEPEST - 1)
@@ -135,9 +135,9 @@ class _Brief:
         numbers, total = first
         self.cut |= total > len(numbers)
         pairs = (("", f) for f in numbers)
-        return f"{head} {self._joined(('[', ']'), pairs, total, 'items', cells - len(head) - 1, 0, inner=True)}"
+        return f"{head} {self._join_elements(('[', ']'), pairs, total, 'items', cells - len(head) - 1, 0, inner=True)}"
 
-    def _joined(
+    def _join_elements(
         self,
         marks: tuple[str, str],
         pairs: Iterable[tuple[str, Any]],
@@ -148,21 +148,21 @@ class _Brief:
         *,
         inner: bool,
     ) -> str:
-        """As many elements as there is room for, followed by the number of those left out."""
+        """The elements that there is room for, between the marks, followed by the number of those left out."""
         left = cells - cell_len(marks[0]) - len(marks[1])
         shown: list[str] = []
         for label, value in pairs if depth < _DEEPEST else ():
             rest = total - len(shown) - 1
             tail = len(f", {MORE} {rest} more") if rest else 0
             room = left - tail - (2 if shown else 0)
-            part = label + self.text(value, _share(room, rest) - cell_len(label), depth + 1, inner=inner)
+            part = label + self.text(value, _element_room(room, rest) - cell_len(label), depth + 1, inner=inner)
             used = cell_len(part)
             if used > room or room < 3:
                 break
             left -= used + (2 if shown else 0)
             shown.append(part)
         self.cut |= len(shown) < total
-        return marks[0] + _with_rest(shown, total, noun) + marks[1]
+        return marks[0] + _join_with_rest(shown, total, noun) + marks[1]
 
     def _quoted(self, text: str, cells: int) -> str:
         return quoted(self._truncated(text, cells - 2))
@@ -177,12 +177,12 @@ class _Brief:
         return shown
 
 
-def _share(room: int, rest: int) -> int:
-    """The cells that one element may take, so that some are left for those after it."""
+def _element_room(room: int, rest: int) -> int:
+    """The number of cells that one element may take, so that some are left for the elements after it."""
     return room if not rest else min(room, max(24, room * 2 // 3))
 
 
-def _with_rest(whole: list[str], total: int, noun: str) -> str:
+def _join_with_rest(whole: list[str], total: int, noun: str) -> str:
     rest = total - len(whole)
     if not whole:
         return f"{total} {noun if total != 1 else noun.rstrip('s')}" if total else ""
@@ -190,7 +190,7 @@ def _with_rest(whole: list[str], total: int, noun: str) -> str:
 
 
 def scalar(value: Any) -> str:
-    """None, booleans and numbers, as JSON writes them."""
+    """The text of None, a boolean or a number, as JSON writes it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -201,7 +201,7 @@ def scalar(value: Any) -> str:
 
 
 def elements(value: Any) -> Iterator[tuple[str, Any]]:
-    """The parts of a container with their labels, to be shown one per line."""
+    """The parts of a container, each with its label, to be shown one per line."""
     keyed = isinstance(value, dict)
     for key, item in parts(value):
         plain = isinstance(key, str) and (key.isprintable() or not keyed)
@@ -209,7 +209,7 @@ def elements(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def size_of(value: Any) -> str:
-    """The class or size of a value, as a remark on the line above it."""
+    """The class or size of a value, as a remark for the line above the value."""
     if isinstance(value, str):
         return f"{len(value):,} characters"
     if isinstance(value, Node) and known.items(value) is None:

@@ -12,47 +12,47 @@ from ckpt_cli.values.known import Message, message
 from ckpt_cli.values.node import Node
 from ckpt_cli.views.steps import ChangeView
 
-_HALF = 10  # cells below which the old value is left out
-_SHORT = 24  # cells for each change after the first; if they do not fit, only their names are shown
-_LEAST = 28  # cells below which only the first change is shown
+_MIN_HALF = 10  # if the old value has fewer cells than this, it is left out
+_SHORT = 24  # each change after the first gets so many cells; if they don't fit, only their names are shown
+_MIN_FIRST = 28  # if the first change would get fewer cells than this, only the first change is shown
 _WROTE = "wrote "
-_CHANGED = "changed "  # shown where the difference itself is cut off
-_AGAIN = " as before"
-_PERHAPS = ", maybe as before"
+_CHANGED = "changed "  # used if the difference itself is cut off
+_AS_BEFORE = " as before"
+_MAYBE_AS_BEFORE = ", maybe as before"
 UNCUT = 160
-"""The number of cells for one value where nothing limits the line: it is a summary all the same."""
+"""The number of cells for one value if nothing limits the line; a longer value is cut, because this is a summary."""
 
 
 def words(changes: Sequence[ChangeView] | None, cells: int | None, *, start: bool = False) -> Line:
     """All changes of a step in one line of about so many cells, the most informative first.
 
-    A step that only takes in an input (`start`) names its channels; the values are shown at the input. A write that
-    left its channel the same is shown only if there is no other change.
+    For a step that only takes in an input (`start`), the line names the channels; the input's own line shows the
+    values. A write that left its channel the same is shown only if there is no other change.
     """
     if changes is None:
         return [("muted", MORE)]
     changes = [change for change in changes if change.kind != "same"] or changes
     if start:
-        return [("muted", ", ".join(_short(change) for change in changes))] if changes else []
+        return [("muted", ", ".join(_name_or_nodes(change) for change in changes))] if changes else []
     ordered = sorted(changes, key=_rank)
     if not ordered:
         return []
     if cells is None:
-        return [*one(ordered[0], UNCUT), *_rest(ordered[1:], UNCUT)]
-    enough = min(line_len(one(ordered[0], cells)), _LEAST)
-    names: Line = [("muted", "  " + ", ".join(_short(change) for change in ordered[1:]))]
-    for rest in (_rest(ordered[1:], _SHORT), names):
+        return [*one(ordered[0], UNCUT), *_further_changes(ordered[1:], UNCUT)]
+    enough = min(line_len(one(ordered[0], cells)), _MIN_FIRST)
+    names: Line = [("muted", "  " + ", ".join(_name_or_nodes(change) for change in ordered[1:]))]
+    for rest in (_further_changes(ordered[1:], _SHORT), names):
         if cells - line_len(rest) >= enough:
             return [*one(ordered[0], cells - line_len(rest)), *rest]
     return [*one(ordered[0], cells - 2), ("muted", f" {MORE}")]
 
 
-def _rest(changes: Sequence[ChangeView], short: int) -> Line:
+def _further_changes(changes: Sequence[ChangeView], short: int) -> Line:
     return [span for change in changes for span in [("", "  "), *one(change, short)]]
 
 
 def _rank(change: ChangeView) -> int:
-    """The place of a change in the line: messages first, then texts, then the rest, last what was not read."""
+    """The rank of a change in the line: messages and Sends first, then texts, then others, last unread values."""
     if change.kind in ("added", "edited", "replaced") and _last_message(change.after) is not None:
         return 0
     if change.kind == "sent":
@@ -65,7 +65,7 @@ def _rank(change: ChangeView) -> int:
 
 
 def one(change: ChangeView, cells: int) -> Line:
-    """One change in about so many cells."""
+    """One change in one line of about so many cells."""
     if change.kind == "sent":
         return _sent(change)
     name: Line = [("key", _name(change.channel)), ("", " ")]
@@ -82,7 +82,7 @@ def one(change: ChangeView, cells: int) -> Line:
     if change.kind == "changed":
         return [*name, *_changed(change, room)]
     if change.kind == "same":
-        return [*name, ("muted", f"{brief(change.after, max(room - len(_AGAIN), 8))}{_AGAIN}")]
+        return [*name, ("muted", f"{brief(change.after, max(room - len(_AS_BEFORE), 8))}{_AS_BEFORE}")]
     if change.kind == "summed":
         shown = brief(change.after, room)
         return [*name, ("added", f"{MINUS}{shown[1:]}" if shown.startswith("-") else f"+{shown}")]
@@ -91,7 +91,11 @@ def one(change: ChangeView, cells: int) -> Line:
     if change.kind == "replaced":
         return [*name, ("changed", "replaced "), ("value", brief(change.after, max(room - 9, 8)))]
     if change.unsure:
-        return [*name, ("value", brief(change.after, max(room - len(_PERHAPS), 8))), ("muted", _PERHAPS)]
+        return [
+            *name,
+            ("value", brief(change.after, max(room - len(_MAYBE_AS_BEFORE), 8))),
+            ("muted", _MAYBE_AS_BEFORE),
+        ]
     return [*name, ("value", brief(change.after, room))]
 
 
@@ -99,8 +103,8 @@ def _name(channel: str) -> str:
     return {"__root__": "state", "__end__": "returns", "__start__": "given"}.get(channel, channel)
 
 
-def _short(change: ChangeView) -> str:
-    """The name of the changed channel; for Sends, whose channel is langgraph's own, the nodes that they call."""
+def _name_or_nodes(change: ChangeView) -> str:
+    """The name of the changed channel. For Sends it is the called nodes, because their channel is langgraph's own."""
     return plain(_sent(change)) if change.kind == "sent" else _name(change.channel)
 
 
@@ -108,7 +112,7 @@ def _changed(change: ChangeView, room: int) -> Line:
     if _is_number(change.before) and _is_number(change.after):
         return [("removed", brief(change.before, room)), ("muted", LEADS_TO), ("added", brief(change.after, room))]
     half = (room - 3) // 2
-    if half < _HALF:
+    if half < _MIN_HALF:
         return [("muted", f"{LEADS_TO} "), ("added", brief(change.after, max(room - 2, 8)))]
     before = brief(change.before, half)
     if before == brief(change.after, half):
@@ -150,7 +154,7 @@ def _last_message(items: Any) -> Message | None:
 def _message(last: Message, room: int) -> Line:
     style = last.role if last.role in ROLES else ""
     if last.text or not last.tool_calls:
-        return [(_voice(style), brief(" ".join(last.text[: room * 8].split()), room))]
+        return [(_text_style(style), brief(" ".join(last.text[: room * 8].split()), room))]
     call = last.tool_calls[0]
     more = f" and {len(last.tool_calls) - 1} more" if len(last.tool_calls) > 1 else ""
     name = str(call.get("name"))
@@ -159,5 +163,5 @@ def _message(last: Message, room: int) -> Line:
     return [("muted", f"{LEADS_TO} "), ("tool", name), ("value", shown), ("muted", more)]
 
 
-def _voice(style: str) -> str:
+def _text_style(style: str) -> str:
     return "human" if style == "human" else "value"

@@ -1,4 +1,4 @@
-"""Shows the config of a checkpoint, to paste into code: in one line if it fits, else broken where JSON allows it."""
+"""Shows the config of a checkpoint, to paste into code. If it is too long for one line, it is broken between keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from ckpt_cli.output.line import Line, Page
 
 
 def config_lines(config: Mapping[str, Any], page: Page, style: str, encode: Callable[[Any], str]) -> Iterator[Line]:
-    """The lines of ``{"configurable": {…}}``; they are broken here because a terminal would break them inside an id."""
+    """The lines of ``{"configurable": {…}}``, broken between keys: a terminal would break them inside an id."""
     head, tail = '{"configurable": {', "}}"
     line = head
-    for at, (key, value) in enumerate(config["configurable"].items()):
+    for index, (key, value) in enumerate(config["configurable"].items()):
         part = f"{encode(key)}: {encode(value)}"
-        part += tail if at == len(config["configurable"]) - 1 else ", "
+        part += tail if index == len(config["configurable"]) - 1 else ", "
         if page.width is not None and cell_len(line) + cell_len(part.rstrip()) > page.width:
             yield [(style, line.rstrip())]
             line = " " * len(head)

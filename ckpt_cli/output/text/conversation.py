@@ -1,4 +1,4 @@
-"""Shows messages as a conversation: the speaker, the text beside, tool calls below, ids at the right."""
+"""Shows messages as a conversation: the speaker, the text beside it, tool calls below it, the id at the right."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,19 +15,19 @@ TEXT_LINES = 8
 SHOWN = 24
 """A list or dict with more entries is folded to so many."""
 FIRST = 3
-"""So many of the entries of a folded list are its first ones; the others are its last."""
+"""Of a folded list, so many first entries are shown; the other shown entries are its last ones."""
 
-_TOLD = frozenset({"content", "id", "tool_calls", "type", "name", "role"})
+_SHOWN_FIELDS = frozenset({"content", "id", "tool_calls", "type", "name", "role"})
 _EMPTY: Sequence[Any] = (None, "", [], {})
 
 
 def short_id(own: str) -> str:
-    """The id of a message, shortened if it is a long random one."""
+    """The id of a message; a long id is shortened to its beginning."""
     return own if len(own) <= 14 else f"{own[:8]}{MORE}"
 
 
 def folded(total: int, full: bool, first: int = FIRST) -> tuple[range, range]:
-    """The entries that are shown of a list: the first few and the last ones, or all."""
+    """The indices of the entries to show: two ranges, the first few and the last ones; or all and none."""
     if full or total <= SHOWN:
         return range(total), range(total, total)
     return range(first), range(total - SHOWN + first, total)
@@ -50,35 +50,43 @@ class Conversation:
     def lines(self, value: list[Any], indent: int) -> Iterator[Line]:
         """The lines of all messages, one message after the other."""
         first, last = folded(len(value), self._full)
-        messages = {at: one for at in (*first, *last) if (one := known.message(value[at])) is not None}
-        number = len(str(len(value) - 1)) + 2
-        role = max(len(one.role) for one in messages.values())
-        for at, one in messages.items():
-            if last and at == last.start:
+        messages = {index: message for index in (*first, *last) if (message := known.message(value[index])) is not None}
+        number_cells = len(str(len(value) - 1)) + 2
+        role_cells = max(len(message.role) for message in messages.values())
+        for index, message in messages.items():
+            if last and index == last.start:
                 yield [("", " " * indent), ("muted", f"{MORE} {last.start - len(first)} more messages")]
-            who: Line = [("muted", pad(f"[{at}]", number)), ("", " "), (_speaker(one.role), pad(one.role, role))]
-            yield from self._message(one, [("", " " * indent), *who, ("", "  ")], indent + number + role + 3)
-            if self._extras is not None and isinstance(value[at], Node):
-                rest = {k: v for k, v in (value[at].fields or {}).items() if k not in _TOLD and v not in _EMPTY}
-                yield from self._extras(rest, indent + number + role + 3)
+            speaker: Line = [
+                ("muted", pad(f"[{index}]", number_cells)),
+                ("", " "),
+                (_speaker(message.role), pad(message.role, role_cells)),
+            ]
+            yield from self._message(
+                message, [("", " " * indent), *speaker, ("", "  ")], indent + number_cells + role_cells + 3
+            )
+            if self._extras is not None and isinstance(value[index], Node):
+                rest = {
+                    k: v for k, v in (value[index].fields or {}).items() if k not in _SHOWN_FIELDS and v not in _EMPTY
+                }
+                yield from self._extras(rest, indent + number_cells + role_cells + 3)
 
-    def _message(self, message: known.Message, who: Line, indent: int) -> Iterator[Line]:
+    def _message(self, message: known.Message, speaker: Line, indent: int) -> Iterator[Line]:
         """The speaker, the text beside it, the tool calls below, the id at the right."""
         room = UNCUT if self._page.width is None else max(self._page.width - indent, 20)
-        for at, spans in enumerate(self._words(message, room - 1)):
-            yield [*(who if at == 0 else [("", " " * indent)]), *spans]
+        for index, spans in enumerate(self._words(message, room - 1)):
+            yield [*(speaker if index == 0 else [("", " " * indent)]), *spans]
 
     def _words(self, message: known.Message, room: int) -> Iterator[Line]:
-        mark = (message.id or "") if self._full else short_id(message.id or "")
+        shown_id = (message.id or "") if self._full else short_id(message.id or "")
         piped = self._page.width is None
-        room -= cell_len(mark) + 2 if mark and not piped else 0
+        room -= cell_len(shown_id) + 2 if shown_id and not piped else 0
         name: Line = [("node", f"{message.name}  ")] if message.name and message.role == "tool" else []
         lines = [[line] for line in self._paragraphs(message, room - line_len(name))]
         lines += [self._call(call, room) for call in message.tool_calls]
-        for at, spans in enumerate(lines):
-            first = [*name, *spans] if at == 0 else spans
+        for index, spans in enumerate(lines):
+            first = [*name, *spans] if index == 0 else spans
             gap = 2 if piped else max(room - line_len(first), 0) + 2
-            yield [*first, ("", " " * gap), ("muted", mark)] if mark and at == 0 else first
+            yield [*first, ("", " " * gap), ("muted", shown_id)] if shown_id and index == 0 else first
 
     def _paragraphs(self, message: known.Message, room: int) -> Iterator[tuple[str, str]]:
         if not message.text:
@@ -88,8 +96,8 @@ class Conversation:
         if self._page.width is None:
             yield ("value", message.text)
             return
-        for at, line in enumerate(wrap(message.text, max(room, 16))):
-            if at == TEXT_LINES and not self._full:
+        for index, line in enumerate(wrap(message.text, max(room, 16))):
+            if index == TEXT_LINES and not self._full:
                 yield ("muted", f"{MORE} {size_of(message.text)} in all")
                 return
             yield ("value", line)

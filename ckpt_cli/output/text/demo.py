@@ -1,4 +1,4 @@
-"""Shows the demo: where it is, its tree, and commands to copy, each on a line of its own even if it is too long."""
+"""Shows the demo: its path, a tree, and commands to copy. Each command is one line, even if it is too long."""
 
 from ckpt_cli.output.line import Lines, Page
 from ckpt_cli.output.text import tree

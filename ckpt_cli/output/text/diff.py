@@ -17,9 +17,9 @@ from ckpt_cli.values.parts import is_leaf
 from ckpt_cli.views.diff import DiffView, End
 
 _VERSION = re.compile(r"(\d{32})(\..*)")
-_MOST = 30
-_COLUMN = 32
-_LONG = 32
+_MOST_DIFFERENCES = 30
+_LABEL_CELLS = 32
+_LONG_TEXT = 32
 
 
 def render(view: DiffView, page: Page) -> Iterator[Line]:
@@ -41,13 +41,13 @@ def render(view: DiffView, page: Page) -> Iterator[Line]:
 
 
 def side_lines(before: End, after: End, width: int) -> Iterator[Line]:
-    """The two checkpoints, in one line or, if their names are long, one line each."""
+    """The two checkpoints; in one line if it is wide enough, else in one line each."""
     left, right = _side(before), _side(after)
     if (before.thread_id, before.ns) != (after.thread_id, after.ns):
-        left, right = [*_where(before), *left], [*_where(after), *right]
+        left, right = [*_thread_and_ns(before), *left], [*_thread_and_ns(after), *right]
         title: Line = []
     else:
-        title = _where(after)
+        title = _thread_and_ns(after)
     arrow = [("muted", f" {LEADS_TO} ")]
     if line_len([*title, *left, *arrow, *right]) <= width:
         yield [*title, *left, *arrow, *right]
@@ -59,7 +59,7 @@ def side_lines(before: End, after: End, width: int) -> Iterator[Line]:
         yield right
 
 
-def _where(end: End) -> Line:
+def _thread_and_ns(end: End) -> Line:
     return [("title", end.thread_id), ("muted", f"  {end.ns}" if end.ns else ""), ("", "  ")]
 
 
@@ -68,7 +68,7 @@ def _side(end: End) -> Line:
 
 
 def difference_lines(differences: Sequence[Difference], page: Page, indent: int = 0) -> Iterator[Line]:
-    """Differences on a terminal, indented by so many cells."""
+    """The lines of differences on a terminal, indented by so many cells."""
     return _Screen(page, False).differences(differences, indent)
 
 
@@ -80,35 +80,35 @@ class _Screen:
         self._full = full
 
     def differences(self, differences: Sequence[Difference], indent: int, base: str = "") -> Iterator[Line]:
-        """The lines of all differences; for an object, the paths of its differing fields."""
-        flat = [part for one in differences for part in _flat(one)]
-        labels = [_label(one, base) for one in flat]
-        column = min(max((cell_len(label) for label in labels), default=0), _COLUMN)
-        shown = flat if self._full else flat[:_MOST]
-        for one, label in zip(shown, labels, strict=False):
-            yield from self._one(one, label, column, indent)
+        """The lines of all differences; an object that differs is shown as the paths of its differing fields."""
+        flat = [part for difference in differences for part in _flat(difference)]
+        labels = [_label(difference, base) for difference in flat]
+        column = min(max((cell_len(label) for label in labels), default=0), _LABEL_CELLS)
+        shown = flat if self._full else flat[:_MOST_DIFFERENCES]
+        for difference, label in zip(shown, labels, strict=False):
+            yield from self._difference(difference, label, column, indent)
         if len(shown) < len(flat):
             yield [("", " " * indent), ("muted", f"{MORE} {len(flat) - len(shown)} more differences (--full)")]
 
-    def _one(self, one: Difference, label: str, column: int, indent: int) -> Iterator[Line]:
+    def _difference(self, difference: Difference, label: str, column: int, indent: int) -> Iterator[Line]:
         width = max(column, cell_len(label))
-        head: Line = [("", " " * indent), _mark(one), ("key", pad(label, width)), ("", "  ")]
-        if one.who:
-            head = [*head[:-2], ("key", label), ("", " "), *_speaker(one.who), ("", "  ")]
-        if one.counts is not None:
-            yield [*head, ("muted", counted(one.counts))]
-            yield from self.differences(one.parts, indent + 2, one.path)
-        elif one.parts:
-            yield from self._inside(one, head, indent)
+        head: Line = [("", " " * indent), _mark(difference), ("key", pad(label, width)), ("", "  ")]
+        if difference.who:
+            head = [*head[:-2], ("key", label), ("", " "), *_speaker(difference.who), ("", "  ")]
+        if difference.counts is not None:
+            yield [*head, ("muted", count_text(difference.counts))]
+            yield from self.differences(difference.parts, indent + 2, difference.path)
+        elif difference.parts:
+            yield from self._nested(difference, head, indent)
         else:
-            yield from self._leaf(one, head, indent)
+            yield from self._leaf(difference, head, indent)
 
-    def _inside(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
-        """An element that differs in its fields; in one line if there is a single short difference."""
-        if one.kind is DifferenceKind.MOVED:
-            head = [*head, ("muted", f"from {one.was}  ")]
-        lines = list(self.differences(one.parts, indent + 4, one.path))
-        single = sum(1 for part in one.parts for _ in _flat(part)) == 1
+    def _nested(self, difference: Difference, head: Line, indent: int) -> Iterator[Line]:
+        """The lines of an element whose fields differ; one line if there is only a single short difference."""
+        if difference.kind is DifferenceKind.MOVED:
+            head = [*head, ("muted", f"from {difference.was}  ")]
+        lines = list(self.differences(difference.parts, indent + 4, difference.path))
+        single = sum(1 for part in difference.parts for _ in _flat(part)) == 1
         if single and line_len(head) + line_len(lines[0][2:]) <= self._room(0):
             yield [*head, *lines[0][2:]]
             yield from lines[1:]
@@ -116,20 +116,25 @@ class _Screen:
         yield _bare(head)
         yield from lines
 
-    def _leaf(self, one: Difference, head: Line, indent: int) -> Iterator[Line]:
-        if one.kind is DifferenceKind.CHANGED:
-            yield from self._changed(one.before, one.after, head, indent)
-        elif one.kind is DifferenceKind.MOVED:
-            yield fit([*head, ("muted", f"from {one.was}  "), ("value", self._brief(one.after))], self._page.width)
+    def _leaf(self, difference: Difference, head: Line, indent: int) -> Iterator[Line]:
+        if difference.kind is DifferenceKind.CHANGED:
+            yield from self._changed(difference.before, difference.after, head, indent)
+        elif difference.kind is DifferenceKind.MOVED:
+            yield fit(
+                [*head, ("muted", f"from {difference.was}  "), ("value", self._brief(difference.after))],
+                self._page.width,
+            )
         else:
-            value = one.after if one.kind is DifferenceKind.ADDED else one.before
-            yield from self._whole(value, head, indent, "added" if one.kind is DifferenceKind.ADDED else "removed")
+            value = difference.after if difference.kind is DifferenceKind.ADDED else difference.before
+            yield from self._one_sided(
+                value, head, indent, "added" if difference.kind is DifferenceKind.ADDED else "removed"
+            )
 
     def _changed(self, before: Any, after: Any, head: Line, indent: int) -> Iterator[Line]:
         if (counters := _versions(before, after)) is not None:
             yield [*head, ("removed", counters[0]), ("muted", f" {LEADS_TO} "), ("added", counters[1])]
             return
-        if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _LONG:
+        if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _LONG_TEXT:
             lines = list(word_diff_lines(before, after, self._room(indent + 4), full=self._full))
             if len(lines) == 1 and line_len(head) + line_len(lines[0]) <= self._room(0):
                 yield [*head, *lines[0]]
@@ -146,10 +151,10 @@ class _Screen:
         yield from self._side("+", after, indent + 4, "added")
 
     def _side(self, mark: str, value: Any, indent: int, style: str) -> Iterator[Line]:
-        yield from self._whole(value, [("", " " * indent), (style, f"{mark} ")], indent, style)
+        yield from self._one_sided(value, [("", " " * indent), (style, f"{mark} ")], indent, style)
 
-    def _whole(self, value: Any, head: Line, indent: int, style: str) -> Iterator[Line]:
-        """A value that exists on one side only."""
+    def _one_sided(self, value: Any, head: Line, indent: int, style: str) -> Iterator[Line]:
+        """The lines of a value that exists only on one side."""
         version = _VERSION.fullmatch(value) if isinstance(value, str) else None
         value = int(version[1]) if version else value
         as_message = message(value)
@@ -182,30 +187,38 @@ def _bare(line: Line) -> Line:
 
 
 def _versions(before: Any, after: Any) -> tuple[str, str] | None:
-    """Two channel versions as counters, with their random tails only if the counters are equal."""
+    """Two channel versions as counters, followed by their random parts only if the counters are equal.
+
+    None if the values aren't channel versions.
+    """
     matches = [_VERSION.fullmatch(value) for value in (before, after) if isinstance(value, str)]
     if len(matches) < 2 or matches[0] is None or matches[1] is None:
         return None
-    old, new = (str(int(one[1])) for one in matches if one)
+    old, new = (str(int(match[1])) for match in matches if match)
     return (old, new) if old != new else (old + matches[0][2], new + matches[1][2])
 
 
-def _mark(one: Difference) -> Span:
-    look = DIFFERENCES[one.kind]
+def _mark(difference: Difference) -> Span:
+    look = DIFFERENCES[difference.kind]
     return look.style, f"{look.sign} "
 
 
-def _flat(one: Difference) -> Iterator[Difference]:
-    """The differences inside an object in its place, unless the object is a message."""
-    if one.parts and one.counts is None and one.who is None and one.kind is DifferenceKind.CHANGED:
-        for part in one.parts:
+def _flat(difference: Difference) -> Iterator[Difference]:
+    """The differences inside an object instead of the object's own; a message stays one difference."""
+    if (
+        difference.parts
+        and difference.counts is None
+        and difference.who is None
+        and difference.kind is DifferenceKind.CHANGED
+    ):
+        for part in difference.parts:
             yield from _flat(part)
     else:
-        yield one
+        yield difference
 
 
-def _label(one: Difference, base: str) -> str:
-    return one.path.removeprefix(base).removeprefix(".") or one.path
+def _label(difference: Difference, base: str) -> str:
+    return difference.path.removeprefix(base).removeprefix(".") or difference.path
 
 
 def _speaker(who: str) -> Line:
@@ -214,8 +227,8 @@ def _speaker(who: str) -> Line:
     return [(style, role), ("muted", f" {short_id(own)}".rstrip())]
 
 
-def counted(counts: Counts) -> str:
-    """``3 kept, 1 changed, 1 added``."""
+def count_text(counts: Counts) -> str:
+    """The counts as text: ``3 kept, 1 changed, 1 added``."""
     counts_by_name = {
         "kept": counts.kept,
         "changed": counts.changed,
@@ -228,18 +241,23 @@ def counted(counts: Counts) -> str:
 
 def _stat(view: DiffView) -> Iterator[Line]:
     differences = [*view.channels, *view.meta]
-    column = min(max((cell_len(one.path) for one in differences), default=0), _COLUMN)
-    for one in differences:
-        yield [_mark(one), ("key", pad(one.path, max(column, cell_len(one.path)))), ("", "  "), *_amount(one)]
+    column = min(max((cell_len(difference.path) for difference in differences), default=0), _LABEL_CELLS)
+    for difference in differences:
+        yield [
+            _mark(difference),
+            ("key", pad(difference.path, max(column, cell_len(difference.path)))),
+            ("", "  "),
+            *_amount(difference),
+        ]
     noun = "channel" if len(view.channels) == 1 else "channels"
     yield [("muted", f"{len(view.channels)} {noun} changed, {view.same} the same")]
 
 
-def _amount(one: Difference) -> Line:
-    if one.counts is not None:
-        return [("", counted(one.counts))]
-    inner = sum(1 for _ in _flat(one))
-    if one.parts:
+def _amount(difference: Difference) -> Line:
+    if difference.counts is not None:
+        return [("", count_text(difference.counts))]
+    inner = sum(1 for _ in _flat(difference))
+    if difference.parts:
         return [("", f"{inner} {'difference' if inner == 1 else 'differences'} inside")]
-    value = one.before if one.kind is DifferenceKind.REMOVED else one.after
-    return [("", f"{one.kind}"), ("muted", f"  {size_of(value)}" if not is_leaf(value) else "")]
+    value = difference.before if difference.kind is DifferenceKind.REMOVED else difference.after
+    return [("", f"{difference.kind}"), ("muted", f"  {size_of(value)}" if not is_leaf(value) else "")]

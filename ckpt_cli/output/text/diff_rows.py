@@ -10,33 +10,39 @@ from ckpt_cli.views.diff import DiffView
 
 
 def rows(view: DiffView, page: Page) -> Iterator[Line]:
-    """Kind, path, before and after."""
-    for one in _leaves([*view.channels, *view.meta]):
+    """One row for each difference: kind, path, the value before and the value after."""
+    for difference in _leaves([*view.channels, *view.meta]):
         before = (
-            brief(one.before, reveal=page.reveal)
-            if one.kind in (DifferenceKind.CHANGED, DifferenceKind.REMOVED)
-            else one.was or ""
+            brief(difference.before, reveal=page.reveal)
+            if difference.kind in (DifferenceKind.CHANGED, DifferenceKind.REMOVED)
+            else difference.was or ""
         )
-        after = brief(one.after, reveal=page.reveal) if one.kind is not DifferenceKind.REMOVED else ""
-        yield row([_kind(one), [("key", one.path)], [("removed", before)], [("added", after)]])
+        after = brief(difference.after, reveal=page.reveal) if difference.kind is not DifferenceKind.REMOVED else ""
+        yield row([_kind(difference), [("key", difference.path)], [("removed", before)], [("added", after)]])
 
 
-def _leaves(found: Sequence[Difference]) -> Iterator[Difference]:
-    for one in found:
-        if one.parts:
-            yield from _leaves(one.parts)
+def _leaves(differences: Sequence[Difference]) -> Iterator[Difference]:
+    for difference in differences:
+        if difference.parts:
+            yield from _leaves(difference.parts)
         else:
-            yield one
+            yield difference
 
 
 def stat_rows(view: DiffView) -> Iterator[Line]:
-    """Kind, channel, and how many elements were kept, changed, moved, removed, added."""
-    for one in [*view.channels, *view.meta]:
-        counts = one.counts or Counts()
+    """One row for each channel: kind, channel, and the number of kept, changed, moved, removed and added elements."""
+    for difference in [*view.channels, *view.meta]:
+        counts = difference.counts or Counts()
         numbers = (counts.kept, counts.changed, counts.moved, counts.removed, counts.added)
-        yield row([_kind(one), [("key", one.path)], *([("", str(n) if one.counts else "")] for n in numbers)])
+        yield row(
+            [
+                _kind(difference),
+                [("key", difference.path)],
+                *([("", str(n) if difference.counts else "")] for n in numbers),
+            ]
+        )
 
 
-def _kind(one: Difference) -> Line:
-    style = "" if one.kind is DifferenceKind.MOVED else DIFFERENCES[one.kind].style
-    return [(style, str(one.kind))]
+def _kind(difference: Difference) -> Line:
+    style = "" if difference.kind is DifferenceKind.MOVED else DIFFERENCES[difference.kind].style
+    return [(style, str(difference.kind))]

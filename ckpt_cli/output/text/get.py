@@ -11,7 +11,7 @@ from ckpt_cli.views.get import GetView
 
 
 def render(view: GetView, page: Page) -> Iterator[Line]:
-    """The value alone; a pipe gets text exactly as it is, a terminal gets it without control characters."""
+    """The value and nothing else. A pipe gets text exactly as it is, a terminal gets it without control characters."""
     value = inside(view.value)
     shown = value if isinstance(value, str) else natural(value, page.reveal)
     if shown is None:

@@ -1,4 +1,4 @@
-"""Writes a tree as the source of a drawing, for Mermaid or Graphviz. Ids are ours; data appears only in labels."""
+"""Writes a tree as source text for Mermaid or Graphviz. The ids are made here; data appears only in labels."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,13 +13,18 @@ _HARMLESS = f" .,:-_/@{MORE}{BETWEEN}{TIMES}"
 
 
 def source(view: TreeView) -> Iterator[Line]:
-    """The lines of the source."""
+    """The lines of the source text."""
     lines = _mermaid(view) if view.form == "mermaid" else _dot(view)
     yield from ([("", line)] for line in lines)
 
 
 class _Graph:
-    """Numbered boxes for the rows of a tree, and the arrows between them."""
+    """Numbered boxes for the rows of a tree, and the arrows between the boxes.
+
+    Attributes:
+        boxes: id, lines of the label, and kind of each box.
+        arrows: the ids of two boxes, and whether the arrow is dotted, as from a caller to its subgraph.
+    """
 
     def __init__(self, view: TreeView) -> None:
         self.boxes: list[tuple[str, list[str], str]] = []
@@ -27,16 +32,18 @@ class _Graph:
         self._add(view.rows, None)
 
     def _add(self, rows: list[TreeRow], caller: str | None) -> None:
-        at: dict[int, str] = {}
+        last_in_lane: dict[int, str] = {}
         for row in rows:
             name = f"c{len(self.boxes)}"
             self.boxes.append((name, _label(row), _kind(row)))
-            above = at.get(row.depth - row.joint)
-            if above is not None and (row.step is None or (row.step.parent_id and not row.step.missing)):
-                self.arrows.append((above, name, False))
-            elif caller is not None and above is None:
+            previous = last_in_lane.get(row.depth - row.joint)
+            if previous is not None and (row.step is None or (row.step.parent_id and not row.step.missing)):
+                self.arrows.append((previous, name, False))
+            elif caller is not None and previous is None:
                 self.arrows.append((caller, name, True))
-            at = {depth: other for depth, other in at.items() if depth < row.depth} | {row.depth: name}
+            last_in_lane = {depth: other for depth, other in last_in_lane.items() if depth < row.depth} | {
+                row.depth: name
+            }
             for subgraph in row.subgraphs:
                 if subgraph.rows:
                     self._add(subgraph.rows, name)
@@ -51,11 +58,13 @@ class _Graph:
 def _label(row: TreeRow) -> list[str]:
     if row.step is not None:
         step = row.step
-        where = f"{step.short} {BETWEEN} {step.step}" if step.step is not None else step.short
+        id_and_step = f"{step.short} {BETWEEN} {step.step}" if step.step is not None else step.short
         marks = [
-            mark for mark, given in (("@", step.head), (step.status or "", step.status not in (None, "done"))) if given
+            mark
+            for mark, is_shown in (("@", step.head), (step.status or "", step.status not in (None, "done")))
+            if is_shown
         ]
-        return [" ".join([where, *marks]), plain(made_by(step))]
+        return [" ".join([id_and_step, *marks]), plain(made_by(step))]
     if row.fold is not None:
         return [f"{row.fold.checkpoints} steps", ", ".join(list(row.fold.nodes)[:4])]
     if row.aside is not None:
@@ -88,7 +97,7 @@ def _mermaid(view: TreeView) -> Iterator[str]:
 
 
 def _for_mermaid(text: str) -> str:
-    """A label for Mermaid: everything that could end it or start markup becomes an entity code (``#quot;``)."""
+    """A label for Mermaid. Characters that could end the label or start markup become entity codes (``#34;``)."""
     return "".join(c if c.isalnum() or c in _HARMLESS else f"#{ord(c)};" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""Shows what grep found: threads as headings, each hit with its place and how long it stayed; in a pipe, rows."""
+"""Shows the hits of grep below their threads, each with its place and the checkpoints that have it; in a pipe, rows."""
 
 from collections.abc import Iterator
 
@@ -9,26 +9,30 @@ from ckpt_cli.views.grep import GrepView, Hit, Sighted, ThreadCount
 
 
 def render(view: GrepView, page: Page) -> Iterator[Line]:
-    """The hits, as they come."""
+    """The lines of the hits; each hit is shown as soon as it is found."""
     heading = None
-    for one in view.hits:
+    for result in view.hits:
         if page.width is None:
-            yield _row(one)
-        elif isinstance(one, ThreadCount):
-            yield [("title", one.thread_id), ("", "  "), ("muted", f"{one.hits} {'hit' if one.hits == 1 else 'hits'}")]
+            yield _row(result)
+        elif isinstance(result, ThreadCount):
+            yield [
+                ("title", result.thread_id),
+                ("", "  "),
+                ("muted", f"{result.hits} {'hit' if result.hits == 1 else 'hits'}"),
+            ]
         else:
-            if heading != (one.thread_id, one.ns):
+            if heading != (result.thread_id, result.ns):
                 yield from [[]] if heading is not None else []
-                yield [("title", one.thread_id), ("muted", f"  {one.ns}" if one.ns else "")]
-                heading = (one.thread_id, one.ns)
-            yield from _hit(one, page.width)
+                yield [("title", result.thread_id), ("muted", f"  {result.ns}" if result.ns else "")]
+                heading = (result.thread_id, result.ns)
+            yield from _hit(result, page.width)
     if page.width is not None:
         yield from _end(view)
 
 
 def _hit(hit: Hit, width: int) -> Iterator[Line]:
-    where = hit.path if hit.place == "state" else f"{hit.place} {hit.path}"
-    head: Line = [("", "  "), *_lasting(hit), ("", "  "), ("key", where)]
+    place_and_path = hit.path if hit.place == "state" else f"{hit.place} {hit.path}"
+    head: Line = [("", "  "), *_first_to_last(hit), ("", "  "), ("key", place_and_path)]
     text: Line = [("value", hit.before), ("changed", hit.match), ("value", hit.after), *_more(hit)]
     if line_len(head) + 2 + line_len(text) <= width:
         yield [*head, ("", "  "), *text]
@@ -40,28 +44,38 @@ def _hit(hit: Hit, width: int) -> Iterator[Line]:
     yield fit([("", "    "), ("value", before), *text[1:]], width)
 
 
-def _lasting(hit: Hit) -> Line:
+def _first_to_last(hit: Hit) -> Line:
     if hit.checkpoints == 1:
         return _checkpoint(hit.first)
     end: Line = [("head", "@")] if hit.present else _checkpoint(hit.last)
     return [*_checkpoint(hit.first), ("muted", f" {MORE} "), *end, ("muted", f" ({hit.checkpoints})")]
 
 
-def _checkpoint(one: Sighted) -> Line:
-    return [("id", one.short), ("muted", f" step {one.step}" if one.step is not None else "")]
+def _checkpoint(seen: Sighted) -> Line:
+    return [("id", seen.short), ("muted", f" step {seen.step}" if seen.step is not None else "")]
 
 
 def _more(hit: Hit) -> Line:
     return [("muted", f"  +{hit.more} more")] if hit.more else []
 
 
-def _row(one: Hit | ThreadCount) -> Line:
+def _row(result: Hit | ThreadCount) -> Line:
     """A row: thread, namespace, first and last checkpoint, place, path, and the matching line."""
-    if isinstance(one, ThreadCount):
-        return row([[("title", one.thread_id)], [("", str(one.hits))]])
-    cells: list[Line] = [[("title", one.thread_id)], [("muted", one.ns)]]
-    cells += [[("id", one.first.checkpoint_id)], [("id", one.last.checkpoint_id)], [("muted", one.place)]]
-    return row([*cells, [("key", one.path)], [("value", one.before), ("changed", one.match), ("value", one.after)]])
+    if isinstance(result, ThreadCount):
+        return row([[("title", result.thread_id)], [("", str(result.hits))]])
+    cells: list[Line] = [[("title", result.thread_id)], [("muted", result.ns)]]
+    cells += [
+        [("id", result.first.checkpoint_id)],
+        [("id", result.last.checkpoint_id)],
+        [("muted", result.place)],
+    ]
+    return row(
+        [
+            *cells,
+            [("key", result.path)],
+            [("value", result.before), ("changed", result.match), ("value", result.after)],
+        ]
+    )
 
 
 def _end(view: GrepView) -> Iterator[Line]:

@@ -43,11 +43,11 @@ def _facts(view: InfoView, page: Page) -> Iterator[tuple[str, Span]]:
         yield "oldest", ("", _when(view.oldest, page))
         yield "newest", ("", _when(view.newest, page))
     if view.sampled:
-        yield "written by", ("", f"{_counts(view.eras) or 'unknown'}{_of(view)}")
+        yield "written by", ("", f"{_counts(view.eras) or 'unknown'}{_of_sample(view)}")
         yield "encodings", ("", _counts(view.encodings))
         yield "encryption", _encryption(view)
     if view.corrupt:
-        yield "unreadable", ("bad", f"{view.corrupt}{_of(view)}")
+        yield "unreadable", ("bad", f"{view.corrupt}{_of_sample(view)}")
     if view.unwritable:
         yield "changes", ("bad", f"refused: {view.unwritable.removeprefix(f'{view.location}: ')}")
     for one in view.side_effects:
@@ -61,9 +61,9 @@ def _side_effect(one: SideEffectLine) -> str:
     consent = "accepted" if one.accepted else "changes need --with-triggers"
     if one.altered:
         consent = f"it was accepted and has changed since: {consent}"
-    on = "" if one.table == one.relation else f" on {one.table}"
-    done = " or ".join(ROW_CHANGES[kind][1] for kind in one.on)
-    return f"{one.kind} {one.name}{on} fires when a row is {done} {one.relation}; {consent}"
+    on_table = "" if one.table == one.relation else f" on {one.table}"
+    changes = " or ".join(ROW_CHANGES[kind][1] for kind in one.on)
+    return f"{one.kind} {one.name}{on_table} fires when a row is {changes} {one.relation}; {consent}"
 
 
 def _when(text: str, page: Page) -> str:
@@ -80,7 +80,7 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name or 'untagged'} ({count:,})" for name, count in counts.items())
 
 
-def _of(view: InfoView) -> str:
+def _of_sample(view: InfoView) -> str:
     return f" (of {view.sampled:,} checkpoints read)" if view.sampled != 1 else " (one checkpoint read)"
 
 

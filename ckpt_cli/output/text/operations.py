@@ -15,35 +15,53 @@ def render(view: OperationsView, page: Page) -> Iterator[Line]:
     if view.pruned and page.width is not None:
         yield [("muted", f"{view.pruned} forgotten")]
     if view.accepted and page.width is not None:
-        names = ", ".join(f"{one.kind} {one.name} on {one.table}" for one in view.accepted)
+        names = ", ".join(f"{operation.kind} {operation.name} on {operation.table}" for operation in view.accepted)
         yield fit([("muted", f"accepted: {names} (--forget-triggers asks again)")], page.width)
     if not view.operations and page.width is not None:
         yield [("muted", "nothing was done to this database")]
     if view.to_wipe and page.width is not None:
-        yield [("waiting", "what was to be forgotten is not wiped yet: ckpt operations --settle")]
-    for one in view.operations:
+        yield [("waiting", "forgotten operations are not wiped yet: ckpt operations --settle")]
+    for operation in view.operations:
         if page.width is None:
-            yield _row(one)
+            yield _row(operation)
         else:
-            yield from _lines(one, page)
+            yield from _lines(operation, page)
 
 
-def _row(one: OperationLine) -> Line:
-    cells = [("id", str(one.number)), ("muted", one.at), (OPERATION_STATES[one.state], one.state)]
-    cells += [("title", one.command), ("", one.summary), ("value", one.reason), ("", str(one.rows))]
-    cells += [("", str(one.bytes)), ("muted", str(one.forgotten))]
+def _row(operation: OperationLine) -> Line:
+    cells = [
+        ("id", str(operation.number)),
+        ("muted", operation.at),
+        (OPERATION_STATES[operation.state], operation.state),
+    ]
+    cells += [
+        ("title", operation.command),
+        ("", operation.summary),
+        ("value", operation.reason),
+        ("", str(operation.rows)),
+    ]
+    cells += [("", str(operation.bytes)), ("muted", str(operation.forgotten))]
     return row([cell] for cell in cells)
 
 
-def _lines(one: OperationLine, page: Page) -> Iterator[Line]:
-    when = ago(datetime.fromisoformat(one.at).timestamp(), page.now)
-    rows = "1 row" if one.rows == 1 else f"{one.rows} rows"
-    head: Line = [("id", f"{one.number:>3}"), ("", "  "), (OPERATION_STATES[one.state], f"{one.state:<9}"), ("", "  ")]
-    kept_bytes = size(one.bytes)
-    if one.forgotten:
-        kept_bytes = "forgotten" if one.forgotten == one.rows else f"{one.forgotten:,} of them forgotten, {kept_bytes}"
-    head += [("title", one.command), ("muted", f"  {when}  {rows}, {kept_bytes}")]
+def _lines(operation: OperationLine, page: Page) -> Iterator[Line]:
+    when = ago(datetime.fromisoformat(operation.at).timestamp(), page.now)
+    rows = "1 row" if operation.rows == 1 else f"{operation.rows} rows"
+    head: Line = [
+        ("id", f"{operation.number:>3}"),
+        ("", "  "),
+        (OPERATION_STATES[operation.state], f"{operation.state:<9}"),
+        ("", "  "),
+    ]
+    kept_bytes = size(operation.bytes)
+    if operation.forgotten:
+        kept_bytes = (
+            "forgotten"
+            if operation.forgotten == operation.rows
+            else f"{operation.forgotten:,} of them forgotten, {kept_bytes}"
+        )
+    head += [("title", operation.command), ("muted", f"  {when}  {rows}, {kept_bytes}")]
     yield fit(head, page.width)
-    yield fit([("", f"     {one.summary}")], page.width)
-    if one.reason:
-        yield fit([("value", f"     {quoted(one.reason)}")], page.width)
+    yield fit([("", f"     {operation.summary}")], page.width)
+    if operation.reason:
+        yield fit([("value", f"     {quoted(operation.reason)}")], page.width)

@@ -1,4 +1,4 @@
-"""Shows ``ckpt`` without a verb: the verbs by their headings, and what to type first."""
+"""Shows ``ckpt`` without a verb: the verbs below their headings, and the first commands to type."""
 
 from collections.abc import Iterator
 from itertools import groupby

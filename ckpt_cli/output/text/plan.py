@@ -1,4 +1,4 @@
-"""Shows a plan: what it does, the rows it changes, and afterwards how to continue or take it back."""
+"""Shows a plan: what it does and which rows it changes; after it was applied, how to continue and how to undo it."""
 
 import json
 from collections import Counter
@@ -11,18 +11,18 @@ from ckpt_cli.output.theme import ROW_CHANGES
 from ckpt_cli.views.plan import PlanView
 
 _FORGETTING = "operations"
-"""The command that keeps nothing for undo."""
+"""The command whose changes can't be undone, because it forgets the rows that undo needs."""
 
 _WIDTH = 100
-"""The number of cells for changes where nothing limits the line: they are a summary all the same."""
+"""The number of cells for changes if nothing limits the line; longer changes are cut, because this is a summary."""
 
 
 def render(view: PlanView, page: Page) -> Iterator[Line]:
-    """The plan, unless the person has just confirmed it, and its result."""
+    """The lines of the plan and of its result; a plan that the user has just confirmed isn't shown again."""
     if not view.confirmed:
         yield from plan_lines(view, page)
     if view.applied:
-        yield from _placed([("good", f"done, operation {view.operation}."), *_way_back(view)], page)
+        yield from _break_between_spans([("good", f"done, operation {view.operation}."), *_how_to_undo(view)], page)
         if view.config is not None:
             from ckpt_cli.output.text.config import config_lines
 
@@ -31,7 +31,7 @@ def render(view: PlanView, page: Page) -> Iterator[Line]:
         yield [("muted", "Nothing written (--dry-run).")]
 
 
-def _way_back(view: PlanView) -> Iterator[Span]:
+def _how_to_undo(view: PlanView) -> Iterator[Span]:
     if view.forgets:
         yield "muted", "  It is forgotten: nothing brings it back."
         return
@@ -41,7 +41,7 @@ def _way_back(view: PlanView) -> Iterator[Span]:
 
 
 def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
-    """The lines that say what the plan does."""
+    """The lines that show what the plan does."""
     first, *more = _wrapped(f"{view.command} {view.summary}", page, 0)
     yield [("title", view.command), ("", first[len(view.command) :])]
     yield from ([("", part)] for part in more)
@@ -53,7 +53,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
         yield from ([("", f"  {part}")] for part in _wrapped(note, page, 2))
     for text in _side_effects(view):
         yield from ([("waiting", f"  {part}")] for part in _wrapped(text, page, 2))
-    yield from _placed(_counted(view), page)
+    yield from _break_between_spans(_row_counts(view), page)
     if view.log and view.rows:
         intro = "The log keeps them for undo (--forget does not):"
         if page.width is None:
@@ -63,7 +63,7 @@ def plan_lines(view: PlanView, page: Page) -> Iterator[Line]:
 
 
 def _side_effects(view: PlanView) -> Iterator[str]:
-    """The triggers, rules and foreign keys that will fire; their effect can't be shown beforehand."""
+    """A text for each trigger, rule and foreign key that will fire; its effect can't be known before."""
     for one in view.side_effects:
         where = one.relation if one.table == one.relation else f"{one.table}, for {one.relation}"
         yield f"{one.kind} {one.name} on {where} fires: what it does is not shown here, not logged and not undone"
@@ -77,29 +77,29 @@ def _wrapped(text: str, page: Page, indent: int) -> Iterator[str]:
     return iter([text]) if page.width is None else flow(text, max(page.width - indent, 20))
 
 
-def _placed(line: Line, page: Page) -> Iterator[Line]:
-    """The line; on a narrow terminal it is broken between spans only, so that no command or path is broken."""
+def _break_between_spans(line: Line, page: Page) -> Iterator[Line]:
+    """The line; if it is too long, it is broken only between spans, so that no command or path is broken."""
     if page.width is None or line_len(line) <= page.width:
         yield line
         return
-    placed: Line = []
+    current: Line = []
     for style, text in line:
-        if placed and text.startswith(" ") and line_len(placed) + cell_len(text) > page.width:
-            yield placed
-            placed = []
-        placed.append((style, text if placed else text.lstrip(" ")))
-    yield placed
+        if current and text.startswith(" ") and line_len(current) + cell_len(text) > page.width:
+            yield current
+            current = []
+        current.append((style, text if current else text.lstrip(" ")))
+    yield current
 
 
-def _counted(view: PlanView) -> Line:
-    """``1 row added to checkpoints, 3 removed from writes.``"""
+def _row_counts(view: PlanView) -> Line:
+    """The number of changed rows: ``1 row added to checkpoints, 3 removed from writes.``"""
     counts = Counter((row.change, row.table) for row in view.rows)
     line: Line = []
-    for place, ((change, table), count) in enumerate(counts.items()):
+    for index, ((change, table), count) in enumerate(counts.items()):
         style, words = ROW_CHANGES[change]
-        noun = "" if place else (" row" if count == 1 else " rows")
-        line += [("", ",")] if place else []
-        line += [(style, f"{' ' if place else ''}{count}{noun} {words} {table}")]
+        noun = "" if index else (" row" if count == 1 else " rows")
+        line += [("", ",")] if index else []
+        line += [(style, f"{' ' if index else ''}{count}{noun} {words} {table}")]
     if not line:
         return [("muted", "Nothing to change.")]
     stored = sum(row.before for row in view.rows) if view.command != _FORGETTING and not view.forgets else 0

@@ -1,4 +1,4 @@
-"""Shows a replayed checkpoint: its tasks, the state that their writes make, and what would run again."""
+"""Shows a replayed checkpoint: its tasks, the state after their writes, and the tasks that would run again."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from ckpt_cli.views.replay import PlayedView, ReplayedTask, ReplayView
 
 
 def render(view: ReplayView | PlayedView, page: Page) -> Iterator[Line]:
-    """Tasks and the state on a terminal, or the steps one by one; in a pipe, one row for each task or write."""
+    """The tasks and the state, or, with ``--to``, the steps one by one; in a pipe, one row for each task or write."""
     if isinstance(view, PlayedView):
         from ckpt_cli.output.text.replayed_steps import replayed_lines
 
@@ -69,7 +69,7 @@ def _state(view: ReplayView, page: Page) -> Iterator[Line]:
         yield from _wrapped("muted", f"Reducers: {', '.join(view.reducers)}", page)
     again = [task.node or "an unknown node" for task in view.tasks if task.again]
     if view.consumed:
-        yield [("muted", "A child continues it: nothing of it is pending.")]
+        yield [("muted", "The checkpoint has a child, which applied these writes: none is pending.")]
         return
     runs = f"If resumed now: {', '.join(again) or 'nothing'} would run{'' if again else '; all have finished'}."
     yield from _wrapped("", runs, page)

@@ -1,4 +1,4 @@
-"""Shows replayed steps: who wrote what, how it changed the state, and whether the recorded state is the same."""
+"""Shows replayed steps: the writes of each task, the changed state, and whether the recorded state is the same."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from ckpt_cli.output.theme import LEADS_TO, TIMES, VERDICTS
 from ckpt_cli.views.replay import PlayedStep, PlayedTask, PlayedView, PlayedWrite
 
 _BY = {"input": "input", "update": "update"}
-_LEAST = 12  # cells for a value beside its reducer
+_MIN_VALUE = 12  # the reducer is left out if the value beside it would get fewer cells than this
 
 
 def replayed_lines(view: PlayedView, page: Page) -> Iterator[Line]:
@@ -55,7 +55,7 @@ def _node(task: PlayedTask) -> str:
 
 
 def _task(task: PlayedTask, column: int, page: Page) -> Iterator[Line]:
-    """A task's writes, each with the reducer that it went through; "nothing" if there are none."""
+    """The writes of a task, each with the reducer that combined it; "nothing" if there are none."""
     node = _node(task)
     lines: list[Line] = [_write(write, column + 4, page) for write in task.writes]
     if task.sends:
@@ -71,7 +71,7 @@ def _write(write: PlayedWrite, used: int, page: Page) -> Line:
     line: Line = [("key", write.channel), ("", "  ")]
     reducer: Line = [("muted", f"  by {write.reducer}")] if write.reducer else []
     room = (page.width or 0) - used - line_len(line) - line_len(reducer)
-    if room < _LEAST:
+    if room < _MIN_VALUE:
         room, reducer = room + line_len(reducer), []
     return [*line, ("value", brief(write.value, max(room, 1), reveal=page.reveal)), *reducer]
 

@@ -1,4 +1,4 @@
-"""Shows one checkpoint: its identity, the state, what comes next, and the config to paste."""
+"""Shows one checkpoint: its identity, its state, the next nodes and tasks, and the config to paste."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +12,7 @@ from ckpt_cli.output.line import Line, Page
 from ckpt_cli.output.quantities import ago, clock, size
 from ckpt_cli.output.text.config import config_lines
 from ckpt_cli.output.text.tasks import task_lines
-from ckpt_cli.output.text.values import behind, block, brief, inline
+from ckpt_cli.output.text.values import block, brief, inline, value_after
 from ckpt_cli.output.theme import CHANGED_HERE, MORE, TIMES, UNREADABLE
 from ckpt_cli.values.jsonform import to_json
 from ckpt_cli.values.parts import inside
@@ -23,12 +23,12 @@ _CHILDREN = 12
 
 
 def render(view: ShowView, page: Page) -> Iterator[Line]:
-    """All of it, or only the channels that were asked for."""
+    """The lines of the whole checkpoint, or only of the channels that the user asked for."""
     if not view.only_channels:
         yield from _identity(view, page)
         yield []
     if not view.only_channels and view.given is not None and START not in view.channels:
-        yield from _given(view.given, view, page)
+        yield from _input_lines(view.given, view, page)
     yield from _channels(view, page)
     if view.only_channels:
         return
@@ -47,13 +47,13 @@ def _identity(view: ShowView, page: Page) -> Iterator[Line]:
     yield _labelled("time", _time(view, page))
     parent: Line = [("muted", "none")] if view.parent is None else _link(view.parent)
     yield _labelled("parent", parent)
-    for at, child in enumerate(view.children[:_CHILDREN]):
-        yield _labelled("children" if at == 0 else "", _link(child))
+    for index, child in enumerate(view.children[:_CHILDREN]):
+        yield _labelled("children" if index == 0 else "", _link(child))
     if len(view.children) > _CHILDREN:
         yield _labelled("", [("muted", f"{MORE} {len(view.children) - _CHILDREN} more")])
     metadata = {key: value for key, value in view.metadata.items() if value not in ({}, None)}
-    for at, (key, value) in enumerate(metadata.items()):
-        yield from _metadata("metadata" if at == 0 else "", key, value, page, view.full)
+    for index, (key, value) in enumerate(metadata.items()):
+        yield from _metadata("metadata" if index == 0 else "", key, value, page, view.full)
     if view.metadata_problem:
         yield _labelled(
             "" if metadata else "metadata", [("bad", f"{UNREADABLE} can't be read: {view.metadata_problem}")]
@@ -104,18 +104,18 @@ def _payload(stored: Stored) -> Line:
     return [("value", tag), ("muted", f"  {size(stored.size)}  "), ("value", stored.head), ("muted", MORE)]
 
 
-def _given(given: Channel, view: ShowView, page: Page) -> Iterator[Line]:
-    """The input, one channel after the other; if it isn't an object of channels, as one value."""
-    value = inside(given.value)
-    if given.problem or not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        yield from _channel("given", given, 0, view, page)
+def _input_lines(graph_input: Channel, view: ShowView, page: Page) -> Iterator[Line]:
+    """The lines of an input, channel by channel; an input that isn't an object of channels is shown as one value."""
+    value = inside(graph_input.value)
+    if graph_input.problem or not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        yield from _channel("given", graph_input, 0, view, page)
         yield []
         return
     yield [("key", "given")]
     width = min(max((cell_len(name) for name in value), default=0), 24)
     for name, part in value.items():
         head: Line = [("", "  "), ("key", pad(name, max(width, cell_len(name))))]
-        yield from behind(head, part, page, 4, full=view.full)
+        yield from value_after(head, part, page, 4, full=view.full)
     yield []
 
 
@@ -144,7 +144,7 @@ def _channel(name: str, channel: Channel, width: int, view: ShowView, page: Page
         yield fit([*head, ("", "  "), remark, *version], page.width)
         return
     value = to_json(channel.value, reveal=page.reveal) if view.stored else channel.value
-    yield from behind(head, value, page, 4, full=view.full, note=[*version, *note])
+    yield from value_after(head, value, page, 4, full=view.full, note=[*version, *note])
 
 
 def _metadata(label: str, key: str, value: Any, page: Page, full: bool) -> Iterator[Line]:

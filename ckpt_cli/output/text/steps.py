@@ -11,12 +11,12 @@ from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.theme import DUE, FAILED, FINISHED, MORE, TIMES, UNREADABLE, WAITING
 from ckpt_cli.views.steps import StepView, TaskView
 
-_TASKS = 6  # tasks of one node that get a line each
+_TASKS = 6  # at most so many finished tasks of one node get a line each
 _ASKING = ("question", "query", "prompt", "message", "ask", "text", "title", "description", "content")
 
 
 def made_by(step: StepView) -> Line:
-    """What made a checkpoint: the nodes of a step, or the words input, update or fork."""
+    """The nodes whose step made a checkpoint, or the word input, update or fork."""
     if step.source == "update":
         return [("changed", "update"), *([("muted", " as "), *nodes(step.nodes)] if step.nodes else [])]
     if step.source == "input":
@@ -27,7 +27,7 @@ def made_by(step: StepView) -> Line:
 
 
 def nodes(counts: Mapping[str, int]) -> Line:
-    """``triage, work ×12``."""
+    """Nodes with their numbers of tasks: ``triage, work ×12``."""
     line: Line = []
     for node, count in counts.items():
         line += [("muted", ", ")] if line else []
@@ -46,7 +46,7 @@ def marks(step: StepView, branches: int) -> Line:
 
 
 def halts(step: StepView) -> Line:
-    """The tasks that asked something or failed at a checkpoint; muted if they continued afterwards."""
+    """The tasks that asked a question or failed at a checkpoint; muted if they continued later."""
     spans = []
     for halt in step.halts:
         style = "muted" if halt.over or step.children else ("waiting" if halt.kind == "interrupt" else "bad")
@@ -56,7 +56,7 @@ def halts(step: StepView) -> Line:
 
 
 def change_summary(step: StepView, cells: int | None) -> Line:
-    """What a step changed; empty for a fork, which is a copy."""
+    """The changes of a step in one line; empty for a fork, because it is a copy."""
     if step.changes is None and step.source == "fork":
         return []
     from ckpt_cli.output.text.changes import words
@@ -84,7 +84,7 @@ def join_lines(parts: Iterable[Line], between: str = " ") -> Line:
 
 
 def number(step: StepView) -> str:
-    """The step's number as text; "" if it isn't known."""
+    """The number of the step as text; "" if it is unknown."""
     return "" if step.step is None else str(step.step)
 
 
@@ -95,7 +95,7 @@ def pad_line(line: Line, cells: int) -> Line:
 
 
 def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
-    """The lines about the tasks at a tip; many finished or due tasks of one node are one line with their number."""
+    """The lines about the tasks at a tip. Many finished or due tasks of one node share a line with their number."""
     kinds = Counter((task.status, task.node) for task in tasks)
     counted = set()
     for task in tasks:
@@ -114,7 +114,7 @@ def tip_lines(tasks: Sequence[TaskView], cells: int | None) -> Iterator[Line]:
 
 
 def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
-    """The lines about one task at a tip: its questions, its error, or what it wrote or will do."""
+    """The lines about one task at a tip: its questions, error, answers or writes, or that it would run next."""
     name: Line = [("node", task.node or "?")]
     room = None if cells is None else max(cells - len(task.node or "?") - 4, 20)
     if task.status == "waiting":
@@ -136,7 +136,7 @@ def tip_task_lines(task: TaskView, cells: int | None) -> Iterable[Line]:
 
 
 def error(value: Any, cells: int | None) -> str:
-    """An error in one line: the text of ``repr`` that LangGraph stored, or JavaScript's name and message."""
+    """An error in one line: the ``repr`` text that LangGraph stored; for LangGraph.js, the error's name and message."""
     if isinstance(value, dict) and isinstance(value.get("message"), str):
         value = f"{value.get('name') or 'Error'}: {value['message']}"
     text = value if isinstance(value, str) else "error not read" if value is None else brief(value, cells)
@@ -144,7 +144,7 @@ def error(value: Any, cells: int | None) -> str:
 
 
 def question(value: Any, cells: int | None) -> Line:
-    """The question of an interrupt: its text first, if it has one, then the rest of its value."""
+    """The question of an interrupt in one line: its text, if it has one, then the rest of its value."""
     wording, rest = split(value)
     if wording is None:
         return [("value", brief(value, cells))]
@@ -157,7 +157,7 @@ def question(value: Any, cells: int | None) -> Line:
 
 
 def split(value: Any) -> tuple[str | None, dict[str, Any]]:
-    """The text of a question and the rest of its value; None if no text is under one of the usual names."""
+    """The text of a question, and the rest of its value. The text is None if none of the usual keys has one."""
     if isinstance(value, str):
         return value, {}
     if isinstance(value, dict):
@@ -168,7 +168,7 @@ def split(value: Any) -> tuple[str | None, dict[str, Any]]:
 
 
 class Clock:
-    """Writes the times of a column: only the parts in which they differ."""
+    """Writes the times of a column; the parts that all times share are left out."""
 
     def __init__(self, times: Iterable[str | None], wide: bool = False) -> None:
         moments = [datetime.fromisoformat(time).astimezone() for time in times if time]

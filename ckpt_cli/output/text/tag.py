@@ -21,8 +21,8 @@ def render(view: TagView, page: Page) -> Iterator[Line]:
         yield _line(tag, view.did, widest)
 
 
-def _line(tag: TagLine, did: str, widest: int) -> Line:
+def _line(tag: TagLine, action: str, widest: int) -> Line:
     line: Line = [("head", pad(f"tag:{tag.name}", widest + 4)), ("", "  "), ("id", tag.id), ("", "  ")]
     line += [("title", tag.thread_id), *([("muted", f"  {tag.ns}")] if tag.ns else [])]
     line += [("bad", "  gone from the database")] if tag.gone else []
-    return [*line, *([("muted", f"  {did}")] if did != "listed" else [])]
+    return [*line, *([("muted", f"  {action}")] if action != "listed" else [])]

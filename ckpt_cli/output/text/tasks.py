@@ -1,21 +1,21 @@
-"""Shows tasks, in the same way everywhere: node, status, question or error."""
+"""Shows tasks, in the same way for all commands: node, status, question or error."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ckpt_cli.output.cells import cell_len, fit, line_len, pad, wrap
 from ckpt_cli.output.line import Line, Page
-from ckpt_cli.output.text.values import behind, brief
+from ckpt_cli.output.text.values import brief, value_after
 from ckpt_cli.output.theme import TASK_STATUS
 from ckpt_cli.shell_words import argument
 from ckpt_cli.views.interrupts import InterruptView
 from ckpt_cli.views.show import TaskLine
 
-_ANSWER = 24
+_ANSWER_CELLS = 24
 
 
 def task_lines(task: TaskLine, page: Page, column: int) -> Iterator[Line]:
-    """A task, its error, its questions and the subgraphs that it called; the node takes `column` cells."""
+    """The lines of a task: its error, questions and called subgraphs; the node takes at least `column` cells."""
     node = task.node or "unknown node"
     line: Line = [("", "  "), ("node", pad(node, max(column, cell_len(node)))), ("", "  ")]
     line.append(TASK_STATUS[task.status].span)
@@ -37,11 +37,11 @@ def answers(values: Sequence[Any], page: Page) -> Line:
 
 
 def _brief(values: Sequence[Any], page: Page) -> str:
-    return ", ".join(brief(value, _ANSWER, reveal=page.reveal) for value in values)
+    return ", ".join(brief(value, _ANSWER_CELLS, reveal=page.reveal) for value in values)
 
 
 def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
-    """An error at the end of a line, or below it if it is long."""
+    """The lines of an error: at the end of `line`, or below it if the error is long."""
     text = error if isinstance(error, str) else _javascript(error) or brief(error, reveal=page.reveal)
     if page.width is None or ("\n" not in text and line_len(line) + cell_len(text) + 2 <= page.width):
         yield [*line, ("", "  "), ("bad", text)]
@@ -51,16 +51,16 @@ def problem(error: Any, line: Line, page: Page) -> Iterator[Line]:
 
 
 def _javascript(error: Any) -> str:
-    """An error that LangGraph.js stored, with its name and message; "" for any other value."""
+    """The name and message of an error that LangGraph.js stored; "" for any other value."""
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return ""
     return f"{error.get('name') or 'Error'}: {error['message']}"
 
 
 def questions(interrupts: Sequence[InterruptView], page: Page, indent: int, column: int) -> Iterator[Line]:
-    """The questions of a task, each with the id to answer it by; labels take `column` cells after the indent."""
+    """The questions of a task, each with its id for an answer; labels take `column` cells after the indent."""
     margin = " " * indent
     for question in interrupts:
-        yield from behind([("", margin), ("waiting", pad("asks", column))], question.value, page, indent + 2)
+        yield from value_after([("", margin), ("waiting", pad("asks", column))], question.value, page, indent + 2)
         if question.id:
             yield [("", margin), ("muted", f"{pad('id', column)}  {question.id}")]

@@ -1,4 +1,4 @@
-"""Shows threads: as a table or, if only waiting or failed ones were asked for, each question or error in full."""
+"""Shows threads as a table. If the user asked only for waiting or failed ones, each question or error is complete."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,9 +31,9 @@ _ID = (28, 48)  # cells for a thread's id, on a narrow page and on a wide one
 _STATUS = (26, 44)
 _NARROW = 100
 _GAP = "  "
-_TITLE = 20  # cells that are left for titles, if they need them
+_TITLE = 20  # so many cells are reserved for titles, if these need them
 _FIRST_TO_GO = ("metadata", "began", "subgraphs", "size", "head", "branches", "checkpoints")
-_CUT = {"status": 16, "thread": 16}  # columns that are cut after that, and the cells that they keep at least
+_CUT = {"status": 16, "thread": 16}  # after these are gone, these columns are cut, but not below so many cells
 
 
 def render(view: ThreadsView, page: Page) -> Iterator[Line]:
@@ -93,7 +93,7 @@ class _Table:
             yield [("muted", f"{MORE} and more: the first {len(self._view.threads):,} are shown, --limit 0 shows all")]
 
     def _kept(self, names: list[str], sizes: list[int]) -> list[int]:
-        """The places of the columns for which there is room beside the title."""
+        """The indices of the columns for which there is room beside the title."""
         places = list(range(len(names)))
         for name in _FIRST_TO_GO:
             if self._lack([sizes[at] for at in places]) <= 0:
@@ -102,14 +102,14 @@ class _Table:
         return places
 
     def _cut(self, names: list[str], sizes: list[int]) -> list[int]:
-        """The sizes of the columns, with thread and status cut until the title has room."""
+        """The sizes of the columns; status and thread are cut until there is room for the title."""
         for name, least in _CUT.items():
             at = names.index(name)
             sizes[at] -= max(min(self._lack(sizes), sizes[at] - least), 0)
         return sizes
 
     def _lack(self, sizes: list[int]) -> int:
-        """How many cells the title lacks if these columns are shown."""
+        """The number of cells that are missing for the title if columns of these sizes are shown."""
         return len(FINISHED) + 1 + sum(size + len(_GAP) for size in sizes) + self._title - self._width
 
     def _line(
@@ -146,7 +146,7 @@ class _Table:
 
 
 def _counted(view: ThreadsView) -> Line:
-    """How many threads are shown, and how many have which status."""
+    """The number of shown threads, and the number of them for each status."""
     counts = Counter(one.status or "unreadable" for one in view.threads)
     count = len(view.threads)
     line: Line = [("title", f"{'the first ' if view.more else ''}{count:,} thread{'' if count == 1 else 's'}")]
@@ -170,7 +170,7 @@ def _metadata(one: ThreadView) -> str:
 
 
 def _status(one: ThreadView) -> Line:
-    """The status and the nodes that it is about."""
+    """The status of a thread, and the nodes that wait, failed or run next."""
     status = one.status or "?"
     names = [w.node or "?" for w in one.interrupts] if status == "waiting" else [e.node or "?" for e in one.errors]
     if status == "unfinished":
@@ -185,7 +185,10 @@ def _ago(time: str | None, page: Page) -> str:
 
 
 def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
-    """Waiting or failed threads: the question or error in full, its id, since when, and the command to see more."""
+    """The lines of waiting or failed threads.
+
+    Each thread has its last activity, its questions in full with their ids, or its errors, and a command to see more.
+    """
     style = "waiting" if view.asked == ["waiting"] else "bad"
     yield [("title", _headline(view))]
     for one in view.threads:
@@ -208,7 +211,7 @@ def _blocks(view: ThreadsView, page: Page, width: int) -> Iterator[Line]:
 
 
 def _headline(view: ThreadsView) -> str:
-    """How many threads there are, or, if not all are shown, how many are shown."""
+    """The heading: the number of threads; if not all are shown, the number of shown threads."""
     count = len(view.threads)
     one, many, end = ("waits", "wait", "for an answer") if view.asked == ["waiting"] else ("has", "have", "failed")
     verb = many if count > 1 else one

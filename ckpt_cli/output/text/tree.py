@@ -21,15 +21,15 @@ from ckpt_cli.output.theme import BETWEEN, CHECKPOINT, FOLDED, HEAD, JOINT, MORE
 from ckpt_cli.views.steps import StepView
 from ckpt_cli.views.tree import AsideView, FoldView, SubgraphView, TreeRow, TreeView
 
-_RAILS = 12  # more rails are not drawn: only a tree of 4096 checkpoints made for it is deeper
-_WHO = (18, 32)  # cells for the nodes that made a step, on a narrow page and on a wide one
+_RAILS = 12  # at most so many rails are drawn; only a specially made tree of at least 4096 checkpoints has more
+_WHO = (18, 32)  # at most so many cells for the nodes that made a step, on a narrow page and on a wide one
 _NARROW = 100
-_NEEDED = 3  # facts of the heading that are left out last: the number of checkpoints, branches, status
-_CHANGES = 30  # cells for changes below which the time is left out
+_NEEDED = 3  # the first so many facts of the heading are left out last: the number of checkpoints, branches, status
+_CHANGES = 30  # if the changes would get fewer cells than this, the time is left out
 
 
 def render(view: TreeView, page: Page) -> Iterator[Line]:
-    """The drawing, or its source for Mermaid or Graphviz."""
+    """The lines of the drawing, or of its source text for Mermaid or Graphviz."""
     if view.form != "text":
         from ckpt_cli.output.text import graphs
 
@@ -86,7 +86,7 @@ class _Tree:
         return [*line, *join_lines(facts, dot)]
 
     def _ns(self, ns: str) -> str:
-        """A namespace; its task ids are shortened if there is no room for them."""
+        """The text of a namespace; its task ids are shortened if there is no room for them."""
         if self._width is None or len(ns) <= self._width // 3:
             return ns
         return "|".join(_shortened_task(part) if len(part) > 20 else part for part in ns.split("|"))
@@ -133,12 +133,12 @@ class _Tree:
         return [*line, *(pad_line(changes, self._told) if beside else changes), ("", "  "), *beside]
 
     def _changes(self, step: StepView) -> Line:
-        """What a step changed, cut where the marks of its row or of another row begin."""
+        """The changes of a step; they are cut where the column of marks begins, if the row has marks."""
         room = None if self._room is None else max(self._room - (self._beside + 2 if self._marked(step) else 0), 8)
         return fit(change_summary(step, room), room)
 
     def _marked(self, step: StepView) -> Line:
-        """The marks of a checkpoint, which are never cut."""
+        """The marks of a checkpoint; they are never cut."""
         beside = marks(step, len(self._view.branches)) if step.ns == self._view.ns else []
         if step.children:
             beside = join_lines([halts(step), beside])

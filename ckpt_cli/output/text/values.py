@@ -1,7 +1,7 @@
 """Shows a value in as many lines as it needs: one field per line, texts wrapped, messages as a conversation.
 
-A value that fits into one line is shown in one. Long texts and long lists are folded unless `full` is asked for. The
-depth is bounded, since a hostile payload may nest as deep as it likes.
+A value that fits into one line is shown in one. Long texts and long lists are folded, unless `full` is set. The depth
+is limited, because a hostile payload may be nested to any depth.
 """
 
 from collections.abc import Iterator
@@ -17,25 +17,27 @@ from ckpt_cli.values.known import is_conversation
 from ckpt_cli.values.node import Form, Node
 from ckpt_cli.values.parts import inside, is_leaf
 
-__all__ = ["behind", "block", "brief", "inline", "short_id"]
+__all__ = ["block", "brief", "inline", "short_id", "value_after"]
 
 _LABEL = 24
 _DEEPEST = 24
 
 
 def block(value: Any, page: Page, indent: int = 0, *, full: bool = False) -> Iterator[Line]:
-    """A value in full, every line indented by so many cells; a pipe gets all of it, each text on one line."""
+    """The lines of a value, indented by so many cells. A pipe gets the whole value, with each text on one line."""
     return _Block(page, full).lines(value, indent, 0)
 
 
 def inline(value: Any, page: Page, indent: int = 0) -> Span | None:
-    """The value in one line after so many cells; None if it doesn't fit or has to be shown in several lines."""
+    """The value as one span, if so many cells of its line are taken; None if it doesn't fit into one line."""
     return _Block(page, False).inline(inside(value), indent)
 
 
-def behind(head: Line, value: Any, page: Page, indent: int, *, full: bool = False, note: Line | None = None) -> Lines:
-    """A value at the end of a line; below it, indented by so many cells, if it doesn't fit or there is a `note`."""
-    return _Block(page, full).behind(head, inside(value), indent, note or [])
+def value_after(
+    head: Line, value: Any, page: Page, indent: int, *, full: bool = False, note: Line | None = None
+) -> Lines:
+    """A value at the end of the line `head`; below it, indented, if the value doesn't fit or if there is a `note`."""
+    return _Block(page, full).value_after(head, inside(value), indent, note or [])
 
 
 class _Block:
@@ -48,15 +50,17 @@ class _Block:
         self._known_talks: dict[int, bool] = {}
 
     def lines(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
-        """Any value, at the beginning of its own line."""
+        """The lines of any value, which begins on its own line."""
         value = inside(value)
         line = self._inline(value, self._room(indent), depth)
         if line is not None:
             yield [("", " " * indent), line]
         elif isinstance(value, str):
             yield from self.text(value, indent)
-        elif self._talks(value):
-            yield from Conversation(self._page, self._full, self._rest if self._extras else None).lines(value, indent)
+        elif self._is_conversation(value):
+            yield from Conversation(self._page, self._full, self._extra_fields if self._extras else None).lines(
+                value, indent
+            )
         else:
             if isinstance(value, Node):
                 yield [("", " " * indent), ("muted", class_name(value))]
@@ -64,7 +68,7 @@ class _Block:
             yield from self._entries(value, indent, depth)
 
     def text(self, text: str, indent: int) -> Iterator[Line]:
-        """A long text between its quotes, one paragraph a line or wrapped to the page."""
+        """The lines of a long text in quotes: wrapped to the page, or in one line for a pipe."""
         room = self._room(indent) - 1
         lines = wrap(text, room) if self._page.width is not None else iter([text])
         shown = list(islice(lines, None if self._full else TEXT_LINES + 1))
@@ -80,38 +84,38 @@ class _Block:
     def _room(self, indent: int) -> int:
         return UNCUT if self._page.width is None else max(self._page.width - indent, 20)
 
-    def behind(self, head: Line, value: Any, indent: int, note: Line) -> Iterator[Line]:
-        """See the function `behind`; the class of an object is named once."""
+    def value_after(self, head: Line, value: Any, indent: int, note: Line) -> Iterator[Line]:
+        """See the function `value_after`; the class of an object is shown only once."""
         line = None if note else self.inline(value, line_len(head) + 2 if self._page.width is not None else 0)
         if line is not None:
             yield [*head, ("", "  "), line]
             return
         below = self._inline(value, self._room(indent), 0)
-        named = isinstance(value, Node) and below is not None  # the line below names the class
+        named = isinstance(value, Node) and below is not None  # the line below shows the class
         size = "" if named else size_of(value)
         remarks: Line = [*([("muted", size)] if size else []), *note]
         if remarks:
             yield fit([*head, ("", "  "), *remarks], self._page.width)
         else:
             yield fit([*head[:-1], (head[-1][0], head[-1][1].rstrip())], self._page.width)
-        is_object = isinstance(value, Node) and below is None and not self._talks(value)
+        is_object = isinstance(value, Node) and below is None and not self._is_conversation(value)
         yield from self._entries(value, indent, 0) if is_object else self.lines(value, indent, 0)
 
-    def _talks(self, value: Any) -> bool:
-        known_already = self._known_talks.get(id(value))
-        if known_already is None:
-            known_already = self._known_talks[id(value)] = is_conversation(value)
-        return known_already
+    def _is_conversation(self, value: Any) -> bool:
+        cached = self._known_talks.get(id(value))
+        if cached is None:
+            cached = self._known_talks[id(value)] = is_conversation(value)
+        return cached
 
-    def _rest(self, fields: dict[str, Any], indent: int) -> Iterator[Line]:
+    def _extra_fields(self, fields: dict[str, Any], indent: int) -> Iterator[Line]:
         return self._entries(fields, indent, 1)
 
     def inline(self, value: Any, indent: int) -> Span | None:
-        """The value in one line after so many cells; see the function `inline`."""
+        """See the function `inline`."""
         return self._inline(value, self._room(indent), 0)
 
     def _inline(self, value: Any, room: int, depth: int) -> Span | None:
-        """The value as one span if all of it fits or there is no other way to show it, else None."""
+        """The value as one span; None if a part doesn't fit and the value can be shown in several lines instead."""
         if isinstance(value, str):
             if self._page.width is None:
                 return ("value", quoted(value))
@@ -119,16 +123,16 @@ class _Block:
             return ("value", quoted(value)) if fits else None
         if depth >= _DEEPEST or is_leaf(value):
             return (_style(value), brief(value, None if _is_bad(value) else room, reveal=self._page.reveal))
-        if self._talks(value):
+        if self._is_conversation(value):
             return None
         text = whole(value, room, reveal=self._page.reveal)
         return None if text is None else ("value", text)
 
     def _entries(self, value: Any, indent: int, depth: int) -> Iterator[Line]:
-        """The parts of a list, dict or object, one per line."""
+        """The lines of a list, dict or object: each part begins its own line."""
         total = _count(value)
         first, last = folded(total, self._full, SHOWN if isinstance(value, dict) else FIRST)
-        chosen = _chosen(elements(value), first, last)
+        chosen = _in_ranges(elements(value), first, last)
         pairs = [(label, inside(item)) for label, item in chosen]
         column = min(max((cell_len(label) for label, _ in pairs), default=0), _LABEL)
         for at, (label, item) in enumerate(pairs):
@@ -166,5 +170,5 @@ def _count(value: Any) -> int:
     return sum(1 for _ in elements(value))
 
 
-def _chosen(pairs: Iterator[tuple[str, Any]], first: range, last: range) -> Iterator[tuple[str, Any]]:
+def _in_ranges(pairs: Iterator[tuple[str, Any]], first: range, last: range) -> Iterator[tuple[str, Any]]:
     return (pair for at, pair in enumerate(pairs) if at in first or at in last)

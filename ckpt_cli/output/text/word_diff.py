@@ -1,4 +1,4 @@
-"""Shows the difference of two long texts: removed and added words, with enough text around them to find them."""
+"""Shows the difference between two long texts: removed and added words, each with a little text around it."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from ckpt_cli.output.clean import clean
 from ckpt_cli.output.line import Line, Span
 from ckpt_cli.output.theme import CLOSE_QUOTE, MORE, OPEN_QUOTE
 
-_AROUND = 24
-_CHANGED = 160
-_CHANGES = 12
+_CONTEXT = 24
+_LONGEST_CHANGE = 160
+_MOST_CHANGES = 12
 
 
 def word_diff_lines(before: str, after: str, room: int | None, *, full: bool) -> Iterator[Line]:
-    """Both texts merged into one, wrapped into so many cells; unless `full`, only the parts around changes."""
+    """Both texts merged into one, wrapped to `room` cells. Without `full`, only the parts around changes are shown."""
     pieces = words(before, after)
     spans = [_span(piece) for piece in (pieces if full else _excerpt(pieces))]
     spans = [("value", OPEN_QUOTE), *spans, ("value", CLOSE_QUOTE)]
@@ -31,30 +31,34 @@ def _span(piece: Piece) -> Span:
 def _excerpt(pieces: list[Piece]) -> list[Piece]:
     shown: list[Piece] = []
     changes = 0
-    for at, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         changes += piece.kind != SAME
-        if changes > _CHANGES:
-            left = sum(1 for other in pieces[at:] if other.kind != SAME)
-            return [*shown, Piece(SAME, f" {MORE} {left} more changes")]
-        shown.append(_shortened(piece, first=at == 0, last=at == len(pieces) - 1))
+        if changes > _MOST_CHANGES:
+            changes_left = sum(1 for other in pieces[index:] if other.kind != SAME)
+            return [*shown, Piece(SAME, f" {MORE} {changes_left} more changes")]
+        shown.append(_shortened(piece, first=index == 0, last=index == len(pieces) - 1))
     return shown
 
 
 def _shortened(piece: Piece, *, first: bool, last: bool) -> Piece:
     text = piece.text
     if piece.kind != SAME:
-        more = len(text) - _CHANGED
-        return piece if more <= _AROUND else Piece(piece.kind, f"{text[:_CHANGED]} {MORE} {more:,} more characters")
-    if len(text) <= 2 * _AROUND + 3:
+        more = len(text) - _LONGEST_CHANGE
+        return (
+            piece
+            if more <= _CONTEXT
+            else Piece(piece.kind, f"{text[:_LONGEST_CHANGE]} {MORE} {more:,} more characters")
+        )
+    if len(text) <= 2 * _CONTEXT + 3:
         return piece
-    head = "" if first else text[:_AROUND].rpartition(" ")[0] or text[:_AROUND]
-    tail = "" if last else text[-_AROUND:].partition(" ")[2] or text[-_AROUND:]
+    head = "" if first else text[:_CONTEXT].rpartition(" ")[0] or text[:_CONTEXT]
+    tail = "" if last else text[-_CONTEXT:].partition(" ")[2] or text[-_CONTEXT:]
     excerpt = f"{head} {MORE} {tail}"
     return Piece(SAME, excerpt.lstrip() if first else excerpt.rstrip() if last else excerpt)
 
 
 def wrap_spans(spans: Line, room: int) -> Iterator[Line]:
-    """Styled text in lines of at most so many cells, broken at spaces if possible."""
+    """Styled text broken into lines of at most `room` cells, at spaces if possible."""
     line: Line = []
     used = 0
     for style, text in spans:
@@ -75,9 +79,9 @@ def wrap_spans(spans: Line, room: int) -> Iterator[Line]:
 
 
 def _breakable(text: str, room: int) -> Iterator[str]:
-    """Words with the space before them; a word longer than half a line in pieces."""
+    """The words of a text, each with the space before it; a word longer than half a line is cut into pieces."""
     start = 0
-    for at in range(1, len(text) + 1):
-        if at == len(text) or text[at] == " " or at - start >= room // 2:
-            yield text[start:at]
-            start = at
+    for index in range(1, len(text) + 1):
+        if index == len(text) or text[index] == " " or index - start >= room // 2:
+            yield text[start:index]
+            start = index

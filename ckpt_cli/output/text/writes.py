@@ -7,13 +7,13 @@ from ckpt_cli.output.cells import cell_len, pad
 from ckpt_cli.output.line import Line, Page, row
 from ckpt_cli.output.text.brief import brief
 from ckpt_cli.output.text.tasks import problem, questions
-from ckpt_cli.output.text.values import behind
+from ckpt_cli.output.text.values import value_after
 from ckpt_cli.output.theme import TASK_STATUS, WRITE_KINDS
 from ckpt_cli.views.writes import TaskWrites, WritesView, Written
 
-_COLUMN = 24
+_LABEL_CELLS = 24
 _LABELS = {"error": "error", "interrupt": "asks", "resume": "answer", "nothing": "wrote nothing"}
-_BY = {"input": "the step itself", "update": "update_state", "run": "the whole run"}
+_WRITER_NAMES = {"input": "the step itself", "update": "update_state", "run": "the whole run"}
 
 
 def render(view: WritesView, page: Page) -> Iterator[Line]:
@@ -37,7 +37,7 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
         line += [("", "  "), TASK_STATUS[task.status].span]
     yield [*line, ("muted", f"  {task.id}")] if task.by not in ("input", "update") else line
     shown = [write for write in task.writes if view.full or write.kind != "trigger"]
-    column = min(max((cell_len(_label(write)) for write in shown), default=0), _COLUMN)
+    column = min(max((cell_len(_label(write)) for write in shown), default=0), _LABEL_CELLS)
     for write in shown:
         yield from _write(write, column, view.full, page)
     hidden = len(task.writes) - len(shown)
@@ -48,8 +48,8 @@ def _task(task: TaskWrites, view: WritesView, page: Page) -> Iterator[Line]:
 def _name(task: TaskWrites) -> str:
     if task.by == "task":
         return task.node or "unknown node"
-    by = f"called by {caller(task.path)}" if task.by == "call" else _BY[task.by]
-    return f"{task.node}  {by}" if task.node else by
+    writer = f"called by {caller(task.path)}" if task.by == "call" else _WRITER_NAMES[task.by]
+    return f"{task.node}  {writer}" if task.node else writer
 
 
 def _label(write: Written) -> str:
@@ -68,12 +68,11 @@ def _write(write: Written, column: int, full: bool, page: Page) -> Iterator[Line
     elif write.kind == "error":
         yield from problem(write.value, head, page)
     else:
-        yield from behind(head, write.value, page, 4, full=full)
+        yield from value_after(head, write.value, page, 4, full=full)
 
 
 def _rows(view: WritesView, page: Page) -> Iterator[Line]:
     """A row for each write: node, status, channel, value and task id."""
-
     for task in view.tasks:
         for write in task.writes:
             value = write.value if write.kind != "interrupt" else [question.value for question in write.interrupts]
