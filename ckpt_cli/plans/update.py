@@ -48,9 +48,8 @@ def plan(
     """The plan that adds the checkpoints and writes that the real call would make: one checkpoint for each superstep.
 
     Each new checkpoint takes over the application's own metadata keys from the checkpoint before, then `changes` are
-    applied. The library does the same if the graph's config has those keys.
-
-    `finished`: whether pending writes of finished tasks are applied; None decides as the thread's langgraph does.
+    applied. The library does the same if the graph's config has those keys. `finished` says whether pending writes of
+    finished tasks are applied; None decides as the thread's langgraph does.
 
     Raises:
         UsageError, Refused: the message says which option a person must add.
