@@ -25,7 +25,7 @@ def described(reader: Reader) -> Iterator[StepLines]:
     for thread in list(reader.saver.threads()):
         for ns in reader.saver.namespaces(thread.thread_id):
             lines = StepLines(reader, thread.thread_id, ns)
-            deque(lines.views(list(lines.lineage.rows), edits=[]), maxlen=0)
+            deque(lines.views(list(lines.lineage.rows), compared_updates=[]), maxlen=0)
             yield lines
 
 
