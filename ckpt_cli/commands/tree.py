@@ -88,10 +88,10 @@ class _Drawing:
 
     def _read_outline(self, drawn: Lineage) -> None:
         """Read what decides which checkpoints get a line: metadata and the names of written channels."""
-        left, some = _METADATA_BYTES, []
+        left, some, roots = _METADATA_BYTES, [], set(drawn.roots)
         for checkpoint_id, row in sorted(drawn.rows.items(), reverse=True):
             left -= row.size or 0
-            if left > 0 or checkpoint_id not in drawn.children or checkpoint_id in drawn.roots:
+            if left > 0 or checkpoint_id not in drawn.children or checkpoint_id in roots:
                 some.append(checkpoint_id)
         self.lines.read_outline(some)
 
